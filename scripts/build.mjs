@@ -375,10 +375,12 @@ async function buildCommand(dist) {
   const tsc = [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'pkg/tsconfig.cli.json']
   await command(process.execPath, tsc, { cwd: root })
   const { build } = await import('esbuild')
+  const { version } = JSON.parse(readFileSync(join(root, 'pkg/package.json'), 'utf8'))
   await build({
     ...{ entryPoints: [join(root, 'pkg/src/cli/main.ts')], outfile: join(dist, 'cli.js') },
     ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20' },
     plugins: [besides],
+    define: { PACKAGE_VERSION: JSON.stringify(version) },
     banner: { js: '#!/usr/bin/env node' },
   })
 }
@@ -420,9 +422,10 @@ const DRIVER = [...SOURCES, 'crates/client/Cargo.toml', 'crates/client/src', 'te
 const PACKAGE = [
   ...['pkg/src', 'pkg/tsconfig.json', 'pkg/tsconfig.cli.json', 'README.md', 'LICENSE'],
   ...['docs', 'THIRD_PARTY_NOTICES'],
-  // What the command examines and serves with.
-  ...['www/src/doctor', 'www/src/trace', 'tests/provider'],
-  ...['package.json', 'scripts/build.mjs'],
+  // What the command examines, serves and measures with.
+  ...['www/src/doctor', 'www/src/trace', 'www/src/bench/measure.js', 'tests/provider'],
+  ...['benches/bundle', 'benches/histories', 'benches/stream'],
+  ...['package.json', 'pkg/package.json', 'scripts/build.mjs'],
 ]
 
 /** The package around cores that can be told to trap. */

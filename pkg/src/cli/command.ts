@@ -1,45 +1,128 @@
-/** What the commands share: their options, their colours, their errors. */
-import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { isTurnlockError } from 'turnlock'
+/** What the commands share: how they are declared, their files, their errors. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { TurnlockError } from 'turnlock'
 
 /** What ends a command with 2, and its usage. */
-export class Usage extends Error {}
+export class Usage extends TurnlockError {
+  constructor(message: string) {
+    super('command.usage', message)
+  }
+}
 
-/** A command: its usage, and what it does. Returns the exit code. */
-export interface Command {
+interface Option {
+  type: 'string' | 'boolean'
+  /** What stands behind it, in words of the usage. Absent for a boolean. */
+  value?: string
+  default?: string | boolean
+  about: string
+  required?: true
+}
+type Options = Record<string, Option>
+
+type Parsed<T extends Options> = ReturnType<
+  typeof parseArgs<{ options: T & typeof JSON_OPTION; allowPositionals: true; strict: true }>
+>['values']
+
+interface Declared<T extends Options> {
+  name: string
+  /** The arguments that are not options: as many are needed. */
+  positionals: string[]
+  options: T
+  about: string
+  /** What 0 and 1 mean; 2 is the same for all. */
+  ends: string
+  /** Returns the exit code. */
+  run(values: Parsed<T>, ...positionals: string[]): Promise<number> | number
+}
+
+/** A command, whatever its options. */
+export interface Command extends Omit<Declared<Options>, 'run'> {
   usage: string
   run(args: string[]): Promise<number> | number
 }
 
-type Options = NonNullable<ParseArgsConfig['options']>
+const JSON_OPTION = {
+  json: { type: 'boolean', default: false, about: 'prints JSON, a value on each line' },
+} as const satisfies Options
 
-/** Reads arguments. What does not fit is a `Usage`. */
-export function read<T extends Options>(args: string[], options: T, usage: string) {
-  try {
-    return parseArgs({ args, options, allowPositionals: true, strict: true })
-  } catch (error) {
-    throw new Usage(`${(error as Error).message}\nusage: ${usage}`)
+export function command<const T extends Options>(declared: Declared<T>): Command {
+  const options = { ...declared.options, ...JSON_OPTION }
+  const { name, positionals: needed } = declared
+  const words = Object.entries<Option>(options).map(([option, { value, required }]) => {
+    const word = value === undefined ? `--${option}` : `--${option} ${value}`
+    return required ? word : `[${word}]`
+  })
+  const usage = ['turnlock', name, ...needed, ...words].join(' ')
+  const wrong = (what: string) => new Usage(`${what}\nusage: ${usage}`)
+  const read = (args: string[]) => {
+    try {
+      return parseArgs({ args, options, allowPositionals: true, strict: true })
+    } catch (error) {
+      throw wrong((error as Error).message)
+    }
+  }
+  return {
+    ...{ ...declared, options, usage },
+    run(args) {
+      const { values, positionals } = read(args)
+      if (positionals.length < needed.length) {
+        throw wrong(`${needed[positionals.length]} is missing`)
+      }
+      if (positionals.length > needed.length) {
+        throw wrong(`one argument too many: ${line(positionals[needed.length] ?? '')}`)
+      }
+      for (const [option, { required }] of Object.entries<Option>(options)) {
+        const given = (values as Record<string, unknown>)[option]
+        if (required && given === undefined) throw wrong(`--${option} is missing`)
+        if (given === '') throw wrong(`--${option} is empty`)
+      }
+      return declared.run(values as Parsed<T>, ...positionals)
+    },
   }
 }
 
-/** A whole number of the options; undefined where it is not given. */
-export function whole(values: Record<string, unknown>, name: string): number | undefined {
+/** A whole number of the options, at most `most`; undefined where it is not given. */
+export function whole(
+  values: Record<string, unknown>,
+  name: string,
+  { least = 0, most = 999_999_999 } = {},
+): number | undefined {
   const given = values[name]
   if (given === undefined) return undefined
-  if (typeof given === 'string' && /^\d{1,9}$/.test(given)) return Number(given)
-  throw new Usage(`--${name}: a whole number`)
+  const number = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : NaN
+  if (number >= least && number <= most) return number
+  throw new Usage(`--${name}: a whole number from ${least} to ${most}`)
 }
 
-/** The message of an error, with its code. */
-export function told(error: unknown): string {
-  const { message } = error as Error
-  return isTurnlockError(error) ? `${error.code}: ${message}` : message
+/** The text of a file, or of what is piped in (`-`). UTF-16 is what `>` of PowerShell writes. */
+export async function input(file: string): Promise<string> {
+  try {
+    const bytes = file === '-' ? await piped() : readFileSync(file)
+    const isWide = bytes[0] === 0xff && bytes[1] === 0xfe
+    return new TextDecoder(isWide ? 'utf-16le' : 'utf-8').decode(bytes)
+  } catch (error) {
+    throw notDone(file, error)
+  }
 }
 
-/** Colours where there is a terminal and nobody forbids them (no-color.org). */
-const isPlain = !process.stdout.isTTY || process.env['NO_COLOR'] !== undefined
-const painted = (code: number) => (text: string) => (isPlain ? text : `\x1b[${code}m${text}\x1b[0m`)
-export const [red, green, dim] = [painted(31), painted(32), painted(2)]
+/** Not `readFileSync(0)`: it fails where whoever pipes is slow. */
+async function piped(): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+export function output(file: string, text: string): void {
+  try {
+    writeFileSync(file, text)
+  } catch (error) {
+    throw notDone(file, error)
+  }
+}
+
+const notDone = (file: string, error: unknown) =>
+  new TurnlockError('command.file', `${line(file)}: ${(error as Error).message}`)
 
 /** A text of others on a line: without control characters, and cut. */
 export const line = (text: string, most = 160): string => {

@@ -1,45 +1,37 @@
 /** What is wrong with a history, and what becomes of it. */
-import { readFileSync, writeFileSync } from 'node:fs'
 import type { Dialect, Repair, Violation } from 'turnlock'
 import { examine, type Examined } from '../../../www/src/doctor/examine.js'
 import { groupsOf } from '../../../www/src/trace/calls.js'
-import { dim, green, line, read, red, Usage, type Command } from './command.js'
+import { command, input, line, output, Usage } from './command.js'
+import { dim, green, progress, red } from './terminal.js'
 
 const DIALECTS: readonly string[] = [
   ...['openai-chat', 'openai-responses', 'anthropic', 'gemini', 'mistral', 'deepseek', 'cohere'],
   ...['bedrock', 'ollama', 'langchain', 'groq', 'xai', 'chat-template'],
 ]
-const usage = 'turnlock doctor FILE|- [--dialect NAME] [--fix FILE] [--json]'
 
-/**
- * `FILE` is anything with a history in it: a request body, a `curl` command, JSON lines, an event
- * stream, events of turns, messages of SDKs, exports of tracing tools. Ends with 0 if the provider
- * takes it as it is, with 1 if it must be repaired (or the text is a provider's error), with 2 if it
- * cannot be read. Without `--dialect`, every provider is asked, and 1 means that one refuses it.
- */
-export const doctor: Command = {
-  usage,
-  run(args) {
-    const { values, positionals } = read(
-      args,
-      {
-        dialect: { type: 'string' },
-        fix: { type: 'string' },
-        json: { type: 'boolean', default: false },
-      },
-      usage,
-    )
-    const [file, ...more] = positionals
-    if (!file || more.length) throw new Usage(`usage: ${usage}`)
-    const { dialect, fix, json } = values
+export const doctor = command({
+  name: 'doctor',
+  about:
+    'What is wrong with a history, and what becomes of it. FILE (-: what is piped in) is anything with a history in it: a request body, a curl command, JSON lines, an event stream, events of turns, messages of SDKs, exports of tracing tools.',
+  positionals: ['FILE'],
+  options: {
+    dialect: {
+      ...{ type: 'string', value: 'NAME' },
+      about: `the provider; without it, each at a glance: ${DIALECTS.join(', ')}`,
+    },
+    fix: { type: 'string', value: 'FILE', about: 'writes the repaired messages; with --dialect' },
+  },
+  ends: '0 if the provider takes it as it is, 1 if it must be repaired or is the error of a provider; without --dialect, 1 if any provider refuses it',
+  async run({ dialect, fix, json }, file = '') {
     if (dialect !== undefined && !DIALECTS.includes(dialect)) {
       throw new Usage(`--dialect: one of ${DIALECTS.join(', ')}`)
     }
     if (fix !== undefined && dialect === undefined) throw new Usage('--fix needs --dialect')
-    const text = readFileSync(file === '-' ? 0 : file, 'utf8')
+    const text = await input(file)
     return dialect === undefined ? all(text, json) : one(text, dialect as Dialect, fix, json)
   },
-}
+})
 
 function examined(text: string, dialect: Dialect): Examined {
   const found = examine(text, { dialect, strategy: 'reconstruct' })
@@ -49,10 +41,12 @@ function examined(text: string, dialect: Dialect): Examined {
 
 /** Every provider at a glance. */
 function all(text: string, json: boolean): number {
-  const rows = DIALECTS.map((name) => {
+  const rows = DIALECTS.map((name, at) => {
+    progress(`${name}, ${at + 1} of ${DIALECTS.length}`)
     const { what, violations = [], refused } = examined(text, name as Dialect)
     return { name, what, refused, violations: violations.length }
   })
+  progress()
   const isBad = rows.some(({ violations, refused }) => violations > 0 || refused)
   if (json) {
     const dialects = Object.fromEntries(rows.map(({ name, violations }) => [name, violations]))
@@ -69,12 +63,14 @@ function all(text: string, json: boolean): number {
 }
 
 function one(text: string, dialect: Dialect, fix: string | undefined, json: boolean): number {
+  progress(`asking ${dialect}`)
   const found = examined(text, dialect)
+  progress()
   const { what, beside, refused, violations = [], result, traced } = found
   if (fix !== undefined && result) {
     const { messages, system } = result
     const fixed = { ...(system !== undefined && { system }), messages }
-    writeFileSync(fix, `${JSON.stringify(fixed, null, 2)}\n`)
+    output(fix, `${JSON.stringify(fixed, null, 2)}\n`)
   }
   const repairs = result?.repairs ?? []
   const isBad = violations.length > 0 || refused !== undefined

@@ -1,6 +1,12 @@
 /** A handler on this machine, until the command is interrupted. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { TurnlockError } from 'turnlock'
+import { whole } from './command.js'
+
+/** The port of the options. */
+export const portOf = (values: Record<string, unknown>) =>
+  whole(values, 'port', { most: 65_535 }) ?? 0
 
 /**
  * Serves on 127.0.0.1 and says the address. `port` 0: a free one. The promise of `ended` is the
@@ -13,7 +19,7 @@ export async function listen(
   const { toNodeListener } = await import('turnlock/server')
   const server = createServer(toNodeListener(handle))
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', ({ message }) => reject(new TurnlockError('command.listen', message)))
     server.listen(port, '127.0.0.1', resolve)
   })
   const ended = new Promise<number>((resolve) => {

@@ -1,28 +1,51 @@
 /** `npx turnlock`: one command a file. Ends with 2 for what cannot be read. */
-import { told, type Command } from './command.js'
+import { Usage } from './command.js'
+import { bench } from './bench.js'
 import { doctor } from './doctor.js'
+import { help, overview, version } from './help.js'
 import { proxy } from './proxy.js'
 import { replay } from './replay.js'
 import { serve } from './serve.js'
 import { sign } from './sign.js'
+import { complain } from './terminal.js'
 
-const COMMANDS: Record<string, Command> = { doctor, proxy, replay, serve, sign }
+const COMMANDS = [doctor, replay, proxy, serve, sign, bench]
 
-const usage = () =>
-  ['usage:', ...Object.values(COMMANDS).map(({ usage }) => `  ${usage}`)].join('\n')
+function find(name: string) {
+  const found = COMMANDS.find((command) => command.name === name)
+  if (found) return found
+  throw new Usage(`there is no command ${name}\n${overview(COMMANDS, false)}`)
+}
 
-const [name = '', ...args] = process.argv.slice(2)
-const isHelp = ['help', '--help', '-h'].includes(name)
-if (isHelp) {
-  console.log(usage())
-} else if (!Object.hasOwn(COMMANDS, name)) {
-  console.error(name ? `turnlock has no command ${name}\n${usage()}` : usage())
-  process.exitCode = 2
-} else {
-  try {
-    process.exitCode = (await COMMANDS[name]?.run(args)) ?? 0
-  } catch (error) {
-    console.error(told(error))
-    process.exitCode = 2
+async function main([name = '', ...args]: string[], json: boolean): Promise<number> {
+  const print = (text: string) => {
+    console.log(text)
+    return 0
   }
+  if (['--version', '-v'].includes(name)) {
+    return print(json ? JSON.stringify({ version }) : version)
+  }
+  if (['help', '--help', '-h'].includes(name)) {
+    const [about] = args.filter((word) => !word.startsWith('-'))
+    return print(about === undefined ? overview(COMMANDS, json) : help(find(about), json))
+  }
+  if (!name || name === '--json') throw new Usage(`which command?\n${overview(COMMANDS, false)}`)
+  const command = find(name)
+  const options = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined)
+  if (options.some((word) => word === '--help' || word === '-h')) return print(help(command, json))
+  return command.run(args)
+}
+
+const args = process.argv.slice(2)
+const json = args.includes('--json')
+// What cannot be written is not done either. Whoever closes the pipe (`| head`) knows it.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') complain(error, json)
+  process.exit(2)
+})
+try {
+  process.exitCode = await main(args, json)
+} catch (error) {
+  complain(error, json)
+  process.exitCode = 2
 }

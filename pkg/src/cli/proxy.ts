@@ -1,39 +1,35 @@
 /** The proxy on one's own machine, with a line for each request. */
 import type { ProxyReport } from 'turnlock/proxy'
-import { dim, green, line, read, red, told, Usage, whole, type Command } from './command.js'
-import { listen } from './listen.js'
+import { command, line, Usage, whole } from './command.js'
+import { listen, portOf } from './listen.js'
+import { complain, dim, green, progress, red } from './terminal.js'
 
-const usage =
-  'turnlock proxy --upstream URL [--mode observe|repair|bound] [--max-repeats N] [--max-tools N] [--port N] [--key-env NAME] [--json]'
-
-/**
- * Serves on 127.0.0.1, at port 8787 unless `--port` says another (0: a free one). The key of the
- * provider is the value of the environment variable that `--key-env` names; without it, the client's
- * own key is passed on. Runs until it is interrupted.
- */
-export const proxy: Command = {
-  usage,
-  async run(args) {
-    const { values, positionals } = read(
-      args,
-      {
-        upstream: { type: 'string' },
-        mode: { type: 'string', default: 'observe' },
-        'max-repeats': { type: 'string' },
-        'max-tools': { type: 'string' },
-        port: { type: 'string', default: '8787' },
-        'key-env': { type: 'string' },
-        json: { type: 'boolean', default: false },
-      },
-      usage,
-    )
+export const proxy = command({
+  name: 'proxy',
+  about:
+    'The proxy on 127.0.0.1, with a line for each request. The line has its repairs, and what was refused. The client passes its own key on, unless --key-env names a variable with another. Runs until it is interrupted.',
+  positionals: [],
+  options: {
+    upstream: { type: 'string', value: 'URL', about: 'the provider, with /v1', required: true },
+    mode: {
+      ...{ type: 'string', value: 'NAME', default: 'observe' },
+      about: 'observe, repair or bound',
+    },
+    'max-repeats': { type: 'string', value: 'N', about: 'how often a call may come again' },
+    'max-tools': { type: 'string', value: 'N', about: 'the budget of a user turn' },
+    port: { type: 'string', value: 'N', default: '8787', about: '0 is a free one' },
+    'key-env': { type: 'string', value: 'NAME', about: 'a variable with the key of the provider' },
+  },
+  ends: '0',
+  async run(values) {
     const { upstream, mode, json } = values
-    if (!upstream || positionals.length) throw new Usage(`usage: ${usage}`)
+    if (upstream === undefined) throw new Usage('--upstream is missing')
     const variable = values['key-env']
     const apiKey = variable === undefined ? undefined : process.env[variable]
     if (variable !== undefined && !apiKey) throw new Usage(`--key-env: ${variable} is not set`)
     const [maxRepeats, maxTools] = [whole(values, 'max-repeats'), whole(values, 'max-tools')]
     const { createProxy } = await import('turnlock/proxy')
+    const total = { requests: 0, repaired: 0, refused: 0, failed: 0 }
     const handle = createProxy({
       upstream: { url: upstream, ...(apiKey ? { apiKey } : { passAuthorization: true }) },
       mode: mode as 'observe',
@@ -42,17 +38,33 @@ export const proxy: Command = {
         ...(maxTools !== undefined && { maxTools }),
       },
       authorize: () => ({ tenant: 'local' }),
-      onReport: (report) => console.log(json ? JSON.stringify(report) : shown(report)),
-      onError: (error) => console.error(red(line(told(error)))),
+      onReport(report) {
+        total.requests++
+        if (report.repairs.length) total.repaired++
+        if (report.blocked.length) total.refused++
+        if (report.status >= 400 || report.outcome === 'failed') total.failed++
+        progress()
+        console.log(json ? JSON.stringify(report) : shown(report))
+        progress(summed(total))
+      },
+      onError: (error) => complain(error, json),
     })
-    const { origin, ended } = await listen(handle, whole(values, 'port') ?? 0)
+    const { origin, ended } = await listen(handle, portOf(values))
     const address = `${origin}/v1`
     console.log(
       json ? JSON.stringify({ address, mode }) : `${mode}: ${address} → ${line(upstream)}`,
     )
-    return ended
+    const code = await ended
+    progress()
+    console.log(json ? JSON.stringify({ total }) : dim(summed(total)))
+    return code
   },
-}
+})
+
+const summed = (total: Record<string, number>) =>
+  Object.entries(total)
+    .map(([what, count]) => `${count} ${what}`)
+    .join(', ')
 
 function shown({ mode, route, repairs, blocked, forced, status, ms, bytes }: ProxyReport): string {
   const would = mode === 'bound' ? '' : 'would be '

@@ -1,37 +1,25 @@
 /** A turn again, from its events or from another program's trace: nothing is asked, nothing runs. */
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { runTurn, type TurnEvent } from 'turnlock'
-import { recognise } from '../../../www/src/trace/recognise.js'
+import { read as readTrace } from '../../../www/src/doctor/examine.js'
 import { callsOf } from '../../../www/src/trace/calls.js'
 import { replay as replayTrace } from '../../../www/src/trace/replay.js'
-import { dim, green, line, read, red, Usage, whole, type Command } from './command.js'
+import { command, input, line, Usage, whole } from './command.js'
 import { again, isWhole, lastTurn, outline } from './recorded.js'
+import { dim, green, red } from './terminal.js'
 
-const usage = 'turnlock replay FILE|- [--max-tools N] [--mode two_stage|unified] [--step] [--json]'
-
-/**
- * `FILE` has the events of a turn (an array, JSON lines, an event stream): the last turn in it runs
- * again, with the model's recorded texts and calls and the recorded results, and each event is
- * printed. Ends with 1 if the turn differs from the recorded one (another version, or `--max-tools`
- * or `--mode`), and prints the differences. Anything else that `doctor` reads, with calls in it, runs
- * as Turnlock would have had it, and ends with 0. 2 for what cannot be read.
- */
-export const replay: Command = {
-  usage,
-  async run(args) {
-    const { values, positionals } = read(
-      args,
-      {
-        'max-tools': { type: 'string' },
-        mode: { type: 'string' },
-        step: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-      },
-      usage,
-    )
-    const [file, ...more] = positionals
-    if (!file || more.length) throw new Usage(`usage: ${usage}`)
+export const replay = command({
+  name: 'replay',
+  about:
+    'A turn again, from its events. FILE has them as an array, JSON lines or an event stream (-: what is piped in): the last turn in it runs with the recorded texts, calls and results, each event is printed, then the differences. Anything else that doctor reads, with calls in it, runs as Turnlock would have had it.',
+  positionals: ['FILE'],
+  options: {
+    'max-tools': { type: 'string', value: 'N', about: 'another budget than the recorded one' },
+    mode: { type: 'string', value: 'NAME', about: 'another mode: two_stage or unified' },
+    step: { type: 'boolean', default: false, about: 'waits for a key behind each event' },
+  },
+  ends: '0 if the turn is the recorded one, 1 if it differs; 0 for the trace of another program',
+  async run(values, file = '') {
     const { mode, step, json } = values
     if (mode !== undefined && mode !== 'two_stage' && mode !== 'unified') {
       throw new Usage('--mode: two_stage or unified')
@@ -40,8 +28,7 @@ export const replay: Command = {
       throw new Usage('--step reads keys: it needs a terminal, a file, and no --json')
     }
     const maxTools = whole(values, 'max-tools')
-    const found = recognise(readFileSync(file === '-' ? 0 : file, 'utf8'))
-    const history = found?.history ?? []
+    const { history = [] } = readTrace(await input(file))
     const print = printer(json, step)
     const events = history.filter(isEvent)
     if (events.length) return own(events, { mode, maxTools, json, print })
@@ -53,7 +40,7 @@ export const replay: Command = {
     if (mode !== undefined) throw new Usage('--mode is for the events of a turn')
     return trace(history, maxTools ?? 1, json, print)
   },
-}
+})
 
 type Print = (event: TurnEvent) => Promise<boolean>
 interface How {

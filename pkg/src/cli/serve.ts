@@ -1,31 +1,25 @@
 /** A scripted model on one's own machine: what the page and the tests of Turnlock talk to. */
 import { BEHAVIOURS } from '../../../tests/provider/behaviours.mjs'
 import { createSessions } from '../../../tests/provider/sessions.mjs'
-import { whole, read, Usage, type Command } from './command.js'
-import { listen } from './listen.js'
+import { command, Usage } from './command.js'
+import { listen, portOf } from './listen.js'
 
-const usage = 'turnlock serve [--behaviour NAME] [--port N] [--list] [--json]'
-
-/**
- * Serves every wire on 127.0.0.1, at port 8788 unless `--port` says another (0: a free one). The
- * model behaves as `--behaviour` says, or as the address: `/<name>/v1`. It calls the tool
- * `list_files`, if that is offered. Runs until it is interrupted.
- */
-export const serve: Command = {
-  usage,
-  async run(args) {
-    const { values, positionals } = read(
-      args,
-      {
-        behaviour: { type: 'string', default: 'loop-then-answer' },
-        port: { type: 'string', default: '8788' },
-        list: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-      },
-      usage,
-    )
+export const serve = command({
+  name: 'serve',
+  about:
+    'A scripted model on 127.0.0.1, without a key. It speaks every wire, and is what the page and the tests of Turnlock talk to. It calls the tool list_files, if that is offered. Runs until it is interrupted.',
+  positionals: [],
+  options: {
+    behaviour: {
+      ...{ type: 'string', value: 'NAME', default: 'loop-then-answer' },
+      about: 'how the model behaves; or by the address, /NAME/v1',
+    },
+    port: { type: 'string', value: 'N', default: '8788', about: '0 is a free one' },
+    list: { type: 'boolean', default: false, about: 'says how it can behave, and ends' },
+  },
+  ends: '0',
+  async run(values) {
     const { behaviour, list, json } = values
-    if (positionals.length) throw new Usage(`usage: ${usage}`)
     if (list) {
       for (const [name, { about }] of Object.entries(BEHAVIOURS)) {
         console.log(json ? JSON.stringify({ name, about }) : `${name}: ${about}`)
@@ -36,15 +30,12 @@ export const serve: Command = {
       throw new Usage(`--behaviour: there is no ${behaviour}; --list says which there are`)
     }
     const { answer } = createSessions()
-    const { origin, ended } = await listen(
-      async (request) => {
-        const { pathname } = new URL(request.url)
-        const [, own, rest = ''] = /^(?:\/([^/]+))?\/v1(\/.*)$/.exec(pathname) ?? []
-        const body = request.method === 'POST' ? await request.clone().text() : ''
-        return answer(request, `/s/${turnOf(body)}/${own ?? behaviour}/v1${rest}`)
-      },
-      whole(values, 'port') ?? 0,
-    )
+    const { origin, ended } = await listen(async (request) => {
+      const { pathname } = new URL(request.url)
+      const [, own, rest = ''] = /^(?:\/([^/]+))?\/v1(\/.*)$/.exec(pathname) ?? []
+      const body = request.method === 'POST' ? await request.clone().text() : ''
+      return answer(request, `/s/${turnOf(body)}/${own ?? behaviour}/v1${rest}`)
+    }, portOf(values))
     const address = `${origin}/v1`
     console.log(
       json
@@ -53,7 +44,7 @@ export const serve: Command = {
     )
     return ended
   },
-}
+})
 
 /**
  * One conversation of the model: the requests with the same words of the user. On some wires tool

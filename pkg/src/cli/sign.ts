@@ -1,25 +1,20 @@
 /** The canonical signature of a call, as turns compare calls. */
 import { signature } from 'turnlock'
-import { read, Usage, type Command } from './command.js'
+import { command } from './command.js'
 
-const usage = 'turnlock sign NAME ARGS [--action ACTION] [--project ID] [--json]'
-
-export const sign: Command = {
-  usage,
-  run(args) {
-    const { values, positionals } = read(
-      args,
-      {
-        action: { type: 'string' },
-        project: { type: 'string' },
-        json: { type: 'boolean', default: false },
-      },
-      usage,
-    )
-    const [tool, text, ...more] = positionals
-    if (!tool || text === undefined || more.length) throw new Usage(`usage: ${usage}`)
-    const signed = signature({ tool, args: text, action: values.action, projectId: values.project })
-    console.log(values.json ? JSON.stringify({ tool, signature: signed }) : signed)
+export const sign = command({
+  name: 'sign',
+  about:
+    'The canonical signature of a call. However its arguments are spelled, calls with one signature are one call.',
+  positionals: ['NAME', 'ARGS'],
+  options: {
+    action: { type: 'string', value: 'ACTION', about: 'the action of the tool, if it has several' },
+    project: { type: 'string', value: 'ID', about: 'the project that the call belongs to' },
+  },
+  ends: '0',
+  run({ action, project, json }, tool = '', text = '') {
+    const signed = signature({ tool, args: text, action, projectId: project })
+    console.log(json ? JSON.stringify({ tool, signature: signed }) : signed)
     return 0
   },
-}
+})

@@ -1,4 +1,4 @@
-// For the command `turnlock doctor`, which examines as the page does.
+// For the commands `turnlock doctor` and `turnlock replay`, which read as the page does.
 import type { Dialect, NormalizedHistory, Violation } from 'turnlock'
 import type { Call } from '../trace/calls.js'
 
@@ -18,3 +18,6 @@ export function examine(
   text: string,
   options: { dialect: Dialect; strategy: 'reconstruct' },
 ): Examined
+
+/** @throws TurnlockError for what cannot be read, or has no history in it */
+export function read(text: string): Examined

@@ -40,7 +40,7 @@ function tracedOf(history) {
 }
 
 /** What it is, or a typed error whose `details.offset` counts UTF-16 units, as a text field does. */
-function read(text) {
+export function read(text) {
   let found
   try {
     found = recognise(text)

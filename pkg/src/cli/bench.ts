@@ -1,0 +1,87 @@
+/** What the package costs on this machine, beside plain JavaScript. */
+import { availableParallelism, cpus } from 'node:os'
+import { compare, median as middle } from '../../../www/src/bench/measure.js'
+import { CASES, type Case } from './cases.js'
+import { command, line, Usage, whole } from './command.js'
+import { version } from './help.js'
+import { dim, progress } from './terminal.js'
+
+export const bench = command({
+  name: 'bench',
+  about:
+    'What this package costs on this machine, beside plain JavaScript. A streamed text event, a history of 1 000 messages, a bundle of 8 answers, each in rounds in which all take turns. A ratio is the median of those of the rounds; read the ratios, since times depend on what else runs.',
+  positionals: [],
+  options: {
+    rounds: { type: 'string', value: 'N', default: '7', about: 'how often each is measured' },
+    only: { type: 'string', value: 'NAME', about: `one of ${Object.keys(CASES).join(', ')}` },
+  },
+  ends: '0, however fast it is',
+  async run(values) {
+    const { only, json } = values
+    const rounds = whole(values, 'rounds', { least: 1, most: 1000 }) ?? 1
+    if (only !== undefined && !Object.hasOwn(CASES, only)) {
+      throw new Usage(`--only: one of ${Object.keys(CASES).join(', ')}`)
+    }
+    const machine = {
+      ...{ turnlock: version, node: process.versions.node, cpus: availableParallelism() },
+      ...{ cpu: cpus()[0]?.model ?? 'unknown', platform: `${process.platform} ${process.arch}` },
+    }
+    const { turnlock, node, cpu, platform } = machine
+    console.log(
+      json
+        ? JSON.stringify({ machine, rounds })
+        : dim(
+            `turnlock ${turnlock}, Node ${node}, ${platform}, ${machine.cpus} × ${line(cpu)}, ${rounds} round${rounds > 1 ? 's' : ''}`,
+          ),
+    )
+    for (const [name, make] of Object.entries(CASES)) {
+      if (only !== undefined && only !== name) continue
+      progress(`${name}: warming up`)
+      const one = make()
+      const rows = await measured(name, one, rounds)
+      progress()
+      console.log(json ? JSON.stringify({ case: name, unit: one.unit, rows }) : table(one, rows))
+    }
+    return 0
+  },
+})
+
+const median = (list: number[]) => middle(list) ?? NaN
+
+interface Row {
+  subject: string
+  /** In the unit of the case. */
+  median: number
+  ratio: number
+  least: number
+  greatest: number
+}
+
+async function measured(name: string, one: Case, rounds: number): Promise<Row[]> {
+  const { subjects, isRight, per } = one
+  const times: Record<string, number>[] = []
+  await compare(subjects, {
+    ...{ rounds, isRight },
+    tell(round, measured) {
+      times.push(measured)
+      progress(`${name}: round ${round} of ${rounds}`)
+    },
+  })
+  const [first = ''] = Object.keys(subjects)
+  return Object.keys(subjects).map((subject) => {
+    const list = times.map((round) => (round[subject] ?? NaN) / per)
+    const ratios = times.map((round) => (round[subject] ?? NaN) / (round[first] ?? NaN))
+    const [least, greatest] = [Math.min(...ratios), Math.max(...ratios)]
+    return { subject, median: median(list), ratio: median(ratios), least, greatest }
+  })
+}
+
+const number = (value: number) => value.toFixed(2).padStart(8)
+
+function table({ title, unit }: Case, rows: Row[]): string {
+  const lines = rows.map(({ subject, median, ratio, least, greatest }) => {
+    const spread = dim(`(${least.toFixed(2)} to ${greatest.toFixed(2)})`)
+    return `  ${subject.padEnd(36)} ${number(median)} ${unit} ${number(ratio)} × ${spread}`
+  })
+  return ['', title, ...lines].join('\n')
+}

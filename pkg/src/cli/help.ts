@@ -1,0 +1,38 @@
+/** What a command does and takes, for a person or as JSON. */
+import type { Command } from './command.js'
+import { dim, wrapped } from './terminal.js'
+
+const WRONG =
+  '2: what was given cannot be read, or it failed; the error has a code (`command.usage`, `command.file`, `command.listen`, `command.failed`, or one of docs/errors.md)'
+
+/** Of the package; the build fills it in. */
+declare const PACKAGE_VERSION: string
+export const version = PACKAGE_VERSION
+
+export function overview(commands: Command[], json: boolean): string {
+  if (json) return JSON.stringify({ version, commands: commands.map(facts) })
+  const rows = commands.map(({ name, about }) => {
+    const [first = ''] = about.split('. ')
+    return `  ${name.padEnd(7)} ${first.replace(/\.$/, '')}`
+  })
+  return [
+    ...['usage: turnlock COMMAND …', '', ...rows, ''],
+    'turnlock help COMMAND says what it takes. --json prints JSON, --version the version.',
+  ].join('\n')
+}
+
+export function help(command: Command, json: boolean): string {
+  if (json) return JSON.stringify(facts(command))
+  const { usage, about, options, ends } = command
+  const rows = Object.entries(options).map(([name, { value, about, default: preset }]) => {
+    const word = value === undefined ? `--${name}` : `--${name} ${value}`
+    const otherwise = typeof preset === 'string' ? ` (${preset})` : ''
+    return `  ${word.padEnd(25)} ${wrapped(about + otherwise, 28)}`
+  })
+  const parts = [wrapped(`usage: ${usage}`, 7), wrapped(about, 0), rows.join('\n')]
+  return [...parts, dim(wrapped(`Ends with ${ends}. ${WRONG}.`, 0))].join('\n\n')
+}
+
+const facts = ({ name, usage, about, positionals, options, ends }: Command) => ({
+  ...{ name, usage, about, positionals, options, ends: `${ends}. ${WRONG}` },
+})
