@@ -98,5 +98,5 @@ export {
 } from './resume.js'
 export * from './request/index.js'
 export type * from './stores/store.js'
-export { runTurn, type RunTurnOptions, type Turn } from './turn.js'
+export { runTurn, type RunTurnOptions, type Turn, type TurnEnd } from './turn.js'
 export type * from './types.js'

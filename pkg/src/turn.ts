@@ -19,15 +19,23 @@ import { abortReason } from './serialize.js'
 import { checkStore, type Store } from './stores/store.js'
 import { answerOf } from './tools.js'
 import type { AnswerSchema, Args, JsonSchema, StandardSchema, Tool } from './tools.js'
+import type { TurnStatus } from './generated/turn.js'
 import type { ToolResult, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
 export type { RunTurnOptions }
+
+/** The end of a turn: one that failed has its `error`. */
+export type TurnEnd = TurnResult &
+  (
+    | { status: 'failed'; error: NonNullable<TurnResult['error']> }
+    | { status: Exclude<TurnStatus, 'failed'> }
+  )
 
 /** A running turn. Iterate over its events, or await its result, or both. */
 export interface Turn<Answer = unknown> extends AsyncIterable<TurnEvent> {
   readonly requestId: string
   /** Settles when the turn has ended. Never rejects. */
-  readonly result: Promise<TurnResult & { object?: Answer }>
+  readonly result: Promise<TurnEnd & { object?: Answer }>
   /**
    * The text alone, as it comes. Each reader has it from the first piece on, and its end is that of the
    * turn; what went wrong is in `result`. Leaving it is leaving the turn's iteration.
@@ -186,14 +194,14 @@ function seemsPlain({ keep, fallbacks, dialect, messages = [] }: CoreOptions): b
 /** A turn that may still wait for its driver. */
 export class RunningTurn implements Turn {
   readonly requestId: string
-  readonly result: Promise<TurnResult>
+  readonly result: Promise<TurnEnd>
   readonly #host: TurnHost
   readonly #feed = new Feed<TurnEvent>(packed)
   #driver: Pick<Driver, 'send'> | undefined
   #over = false
   /** Inputs that arrived before there was a driver. */
   #early: Record<string, unknown>[] = []
-  #settle!: (result: TurnResult) => void
+  #settle!: (result: TurnEnd) => void
   #forget: () => void = () => {}
 
   /** @throws TurnlockError `options.invalid` */
@@ -295,7 +303,7 @@ export class RunningTurn implements Turn {
     if (this.#over) return
     this.#over = true
     this.#forget()
-    this.#settle(result)
+    this.#settle(result as TurnEnd)
     this.#feed.end()
   }
 

@@ -7,6 +7,7 @@ import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import fc from 'fast-check'
 import {
   customModel,
+  defineTool,
   diagnose,
   explainRefusal,
   isTurnlockError,
@@ -15,6 +16,7 @@ import {
   runTurn,
   threadId,
 } from 'turnlock'
+import { scriptedModel } from 'turnlock/testing'
 import { data } from '../../tests/data.mjs'
 import { DIALECTS, histories, INTERRUPTED, junk, read, spoiled } from './histories.mjs'
 
@@ -1283,3 +1285,24 @@ function grown(elements, options) {
 for (const [name, check] of Object.entries(FOUND)) {
   test(name, check)
 }
+
+test('the events and the messages of a turn that went well need no repair', async () => {
+  const values = [5, 'text', '', null, false, { x: [1, 'é'] }, [], [{ type: 'text', text: 'a' }]]
+  const asked = { role: 'user', content: 'go' }
+  for (const value of values) {
+    const tool = defineTool({ description: 'x', inputSchema: {}, execute: () => value })
+    const model = scriptedModel([{ call: 'tool', args: {} }, 'Done.'])
+    const turn = runTurn({ model, messages: [asked], tools: { tool } })
+    const events = []
+    for await (const event of turn) events.push(event)
+    const { status, messages } = await turn.result
+    assert.equal(status, 'complete')
+    const next = { role: 'user', content: 'more' }
+    for (const added of [events, JSON.parse(JSON.stringify(events)), messages]) {
+      for (const dialect of ['openai-chat', 'openai-responses', 'anthropic', 'gemini', 'bedrock']) {
+        const { repairs } = await normalize([asked, ...added, next], { dialect })
+        assert.deepEqual(repairs, [], `${dialect}: ${JSON.stringify(value)}`)
+      }
+    }
+  }
+})

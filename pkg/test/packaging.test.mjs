@@ -138,7 +138,10 @@ test('the types hold under strict rules', () => {
   writeFileSync(
     join(home, 'types.ts'),
     `import { defineTool, openaiChat, runTurn, type TurnEvent, type TurnResult } from 'turnlock'
-     import { checkStore, memoryStore, type Store } from 'turnlock'
+     import { checkStore, memoryStore, normalize, resumeTurn, type Store } from 'turnlock'
+     import { createProxy } from 'turnlock/proxy'
+     import { remoteTurns } from 'turnlock/remote'
+     import { createHandler } from 'turnlock/server'
      import { durableObjectStore } from 'turnlock/stores/durable-object'
      import { indexedDbStore } from 'turnlock/stores/indexeddb'
      import { redisStore } from 'turnlock/stores/redis'
@@ -167,6 +170,30 @@ test('the types hold under strict rules', () => {
        }
        return turn.result
      }
+     export async function ended() {
+       const result = await turn.result
+       if (result.status === 'failed') return result.error.code
+       // @ts-expect-error a turn that has not failed may have none
+       return result.error.code
+     }
+     // @ts-expect-error a status that does not exist
+     export const isOver = async () => (await turn.result).status === 'error'
+     // @ts-expect-error a type of event that does not exist
+     export const isText = (event: TurnEvent) => event.type === 'txt'
+     // @ts-expect-error a dialect that does not exist
+     normalize([], { dialect: 'openai' })
+     // @ts-expect-error a tool that \`defineTool\` has not made
+     runTurn({ model: scriptedModel([]), messages: [], tools: { x: { description: 'd', inputSchema: {}, execute: () => 1 } } })
+     // @ts-expect-error a history that is no list
+     runTurn({ model: scriptedModel([]), messages: 'hello' })
+     // @ts-expect-error no store, no \`authorize\`
+     createHandler({ model: scriptedModel([]) })
+     // @ts-expect-error approvals are a list
+     resumeTurn({ model: scriptedModel([]), store: memoryStore(), requestId: 'x', approvals: { a: 'yes' } })
+     // @ts-expect-error the address is \`url\`
+     remoteTurns({ baseURL: 'x' })
+     // @ts-expect-error the option is \`upstream\`
+     createProxy({ authorize: () => ({ tenant: 't' }), upstreams: {} })
      // @ts-expect-error a mode that does not exist
      runTurn({ model: openaiChat({ baseURL: 'x', model: 'm' }), messages: [], mode: 'three' })
      // @ts-expect-error a policy field that does not exist
@@ -175,16 +202,21 @@ test('the types hold under strict rules', () => {
      openaiChat({ model: 'm' })
     `,
   )
-  for (const [module, moduleResolution] of [
-    ['nodenext', 'nodenext'],
-    ['esnext', 'bundler'],
+  const typeRoots = [fileURLToPath(new URL('../../node_modules/@types', import.meta.url))]
+  const dom = ['dom', 'dom.iterable', 'dom.asynciterable']
+  for (const [module, moduleResolution, lib] of [
+    ['nodenext', 'nodenext', dom],
+    ['node16', 'node16', []],
+    ['esnext', 'bundler', dom],
+    ['esnext', 'bundler', []],
   ]) {
     const compilerOptions = {
       ...{ strict: true, noEmit: true, skipLibCheck: false, exactOptionalPropertyTypes: true },
       ...{
         target: 'es2022',
-        lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
-        types: [],
+        lib: ['es2023', ...lib],
+        types: lib.length ? [] : ['node'],
+        typeRoots,
       },
       ...{ module, moduleResolution },
     }

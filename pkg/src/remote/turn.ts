@@ -3,7 +3,7 @@ import { TurnlockError } from '../errors.js'
 import { eventResponse, readable, textOf } from '../events.js'
 import { quietly } from '../quietly.js'
 import { abortReason, describe } from '../serialize.js'
-import type { Turn } from '../turn.js'
+import type { Turn, TurnEnd } from '../turn.js'
 import type { TurnEvent, TurnResult } from '../types.js'
 import { Refused, type Wire } from './wire.js'
 
@@ -60,7 +60,7 @@ export function remoteTurn(wire: Wire, about: Opening): Turn {
   const settled = new Promise<Terminal>((resolve) => (settle = resolve))
   /** Resolves when the handler has the turn, or cannot be asked for it. */
   const arrived = new Promise<void>((resolve) => (arrive = resolve))
-  let result: Promise<TurnResult> | undefined
+  let result: Promise<TurnEnd> | undefined
 
   /** A turn of one's own ends with its reader; another one's goes on without. */
   const leave = (reason: string) => {
@@ -194,7 +194,7 @@ export function remoteTurn(wire: Wire, about: Opening): Turn {
     return true
   }
 
-  async function resultOf(last: Terminal): Promise<TurnResult> {
+  async function resultOf(last: Terminal): Promise<TurnEnd> {
     const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
     const bare: TurnResult = {
       ...{ requestId, ...(conversationId !== undefined && { conversationId }) },
@@ -203,7 +203,7 @@ export function remoteTurn(wire: Wire, about: Opening): Turn {
       ...{ usage, totalUsage: usage, repairs: [] },
     }
     try {
-      return (await import('./result.js')).resultOf(bare, events, last)
+      return (await import('./result.js')).resultOf(bare, events, last) as TurnEnd
     } catch (error) {
       const failure = { code: 'core.unavailable', message: describe(error) }
       return { ...bare, status: 'failed', error: failure }
