@@ -100,7 +100,7 @@ async function readers() {
   const seen = await idleReaders({ count: readers, pieces: 20_000 })
   const each = (seen.after - seen.opened) / readers / 1000
   console.log(
-    `\nreaders: ${readers} over HTTP that never read, of ${mb(seen.bytes)} MB of events each; ` +
+    `\nreaders: ${readers} over HTTP that never read, of ${mb(seen.bytes)} MB of events each (the turn: ${seen.ends}); ` +
       `the process, which has both ends, takes ${mb(seen.opened - seen.before)} MB when they are open ` +
       `and ${mb(seen.after - seen.opened)} MB more behind the turn: ${each.toFixed(0)} KB each`,
   )

@@ -50,7 +50,7 @@ export function crates(name, ...options) {
     const entry = `name = "${crate}"\nversion = "${version}"`
     const [, sha256] =
       /checksum = "(\w+)"/.exec(lock.slice(lock.indexOf(entry)).split('\n\n')[0]) ?? []
-    all.set(crate, {
+    all.set(`${crate} ${version}`, {
       ...{ kind: 'cargo', name: crate, version, sha256, licence: found.license },
       // Not read for lists without texts: not every package has one.
       get text() {
@@ -58,7 +58,7 @@ export function crates(name, ...options) {
       },
     })
   }
-  return [...all.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  return [...all.values()].sort((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1))
 }
 
 /** The packages of npm whose code is in files of the package. */

@@ -1,7 +1,9 @@
 // Whether a build is the same bit for bit: builds the last commit in two clones, in folders whose names
 // differ in length, each with a target folder of its own, and compares every file of the package.
 //
-//   node scripts/reproduce.mjs
+//   node scripts/reproduce.mjs [--here]
+//
+// `--here`: and with what is built here, which is what would be published.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,9 +37,10 @@ await main(async () => {
       await command(process.execPath, ['scripts/build.mjs'], { cwd: clone, env })
       built.push(hashes(clone))
     }
-    const [one, other] = built
+    if (process.argv.includes('--here')) built.push(hashes(root))
+    const [one, ...others] = built
     const paths = [...new Set(built.flatMap(Object.keys))]
-    const differ = paths.filter((path) => one[path] !== other[path])
+    const differ = paths.filter((path) => others.some((other) => one[path] !== other[path]))
     for (const path of differ) console.log(`differs: ${path}`)
     const whole = createHash('sha256').update(JSON.stringify(one)).digest('hex')
     console.log(`${paths.length} files, ${differ.length} differ; SHA-256 of all: ${whole}`)

@@ -159,4 +159,23 @@ mod tests {
         // printf '{"action":null,"args":null,"projectId":null,"tool":"t"}' | sha256sum
         assert_eq!(all[0].as_str().len(), 64);
     }
+
+    #[test]
+    fn a_text_is_read_back_and_any_other_is_refused() {
+        let one = Signature::new("t", None, &Json::Null, None);
+        assert_eq!(one.as_ref(), one.as_str());
+        assert_eq!(one.to_string(), one.as_str());
+        assert_eq!(one.write(), Json::from(one.as_str().to_owned()));
+        assert_eq!(one.as_str().parse::<Signature>().unwrap(), one);
+        let (upper, short) = (one.as_str().to_uppercase(), &one.as_str()[1..]);
+        let strange = format!("{short}g");
+        for wrong in ["", short, &upper, &strange, &format!("{one}0")] {
+            assert_eq!(
+                wrong.parse::<Signature>().unwrap_err().code(),
+                "options.invalid",
+                "{wrong}"
+            );
+        }
+        assert_eq!(hex(&[0, 0x0f, 0xa9]), "000fa9");
+    }
 }

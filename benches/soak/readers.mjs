@@ -44,14 +44,17 @@ export async function idleReaders({ count, pieces }) {
   }
   const opened = process.memoryUsage().rss
   release()
-  let bytes = 0
-  for await (const chunk of own) bytes += chunk.length
+  let text = ''
+  for await (const chunk of own) text += chunk
+  const ends = /"type":"(\w+)"[^\n]*\n*$/.exec(text)?.[1]
+  const bytes = text.length
   const after = process.memoryUsage().rss
   for (const response of waiting) response.destroy()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
   return {
     statuses: new Set(waiting.map(({ statusCode }) => statusCode)),
+    ends,
     bytes,
     before,
     opened,

@@ -93,6 +93,11 @@
 
 pub use turnlock;
 
+/// The sample of the README, as a test.
+#[cfg(all(doctest, any(target_arch = "wasm32", feature = "tokio")))]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub mod bundle;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
