@@ -58,7 +58,9 @@ export function crates(name, ...options) {
       },
     })
   }
-  return [...all.values()].sort((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1))
+  return [...all.values()].sort((a, b) =>
+    `${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1,
+  )
 }
 
 /** The packages of npm whose code is in files of the package. */

@@ -23,7 +23,11 @@ const CRATES = {
     papers: ['README.md', 'DESIGN.md', 'BENCHMARKS.md', 'CHANGELOG.md', 'LICENSE'],
     holds: ['src/lib.rs', 'examples/blocking.rs'],
   },
-  'turnlock-client': { own: /^src\/.*\.rs$/, papers: ['README.md', 'LICENSE'], holds: ['src/lib.rs'] },
+  'turnlock-client': {
+    own: /^src\/.*\.rs$/,
+    papers: ['README.md', 'LICENSE'],
+    holds: ['src/lib.rs'],
+  },
 }
 const packages = Object.keys(CRATES).flatMap((name) => ['--package', name])
 for (const [name, { own, papers, holds }] of Object.entries(CRATES)) {

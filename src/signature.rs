@@ -167,7 +167,8 @@ mod tests {
         assert_eq!(one.to_string(), one.as_str());
         assert_eq!(one.write(), Json::from(one.as_str().to_owned()));
         assert_eq!(one.as_str().parse::<Signature>().unwrap(), one);
-        let (upper, short) = (one.as_str().to_uppercase(), &one.as_str()[1..]);
+        let upper = one.as_str().to_uppercase();
+        let short = one.as_str().strip_prefix(|_: char| true).unwrap();
         let strange = format!("{short}g");
         for wrong in ["", short, &upper, &strange, &format!("{one}0")] {
             assert_eq!(
