@@ -47,7 +47,7 @@ test('the sample of the README runs, and says what failed', async () => {
   const ran = await run('readme', code, at('readme', 'loop-then-answer'))
   assert.equal(ran.code, 0, ran.stderr)
   assert.match(ran.stdout, /runs \[ 'list_files' \]/)
-  assert.match(ran.stdout, /From the tool results I can say: .*package\.json/)
+  assert.match(ran.stdout, /From the tool results I can say: .*BENCHMARKS\.md/)
   const refused = await run('readme', code, at('readme-refused', 'always-401'))
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /^failed model\.status /)
@@ -61,7 +61,7 @@ test('the samples of docs/start.md run', async () => {
   assert.equal(more.length, 0)
   const ran = await run('start', ask, at('start', 'loop-then-answer'))
   assert.equal(ran.code, 0, ran.stderr)
-  assert.match(ran.stdout, /From the tool results I can say: .*package\.json/)
+  assert.match(ran.stdout, /From the tool results I can say: .*BENCHMARKS\.md/)
   const last = provider.requests('start').at(-1).body.messages
   const asked = last.filter(({ role }) => role === 'user').map(({ content }) => content)
   assert.deepEqual(asked, ['What is in my folder?', 'Which of it can I delete?'])
