@@ -1,5 +1,5 @@
-// Writes docs/errors.md: each error code, its cause and its cure (`scripts/error-rows.mjs`).
-// `--check` fails if the file is stale, if the sources have a code that no row has or the reverse, and
+// Writes docs/errors.md: each error code, its cause and its cure (`scripts/error-rows.mjs`); and
+// pkg/src/error-codes.ts, their names as a type. `--check` fails if a file is stale, if the sources have a code that no row has or the reverse, and
 // if no test names a code.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +34,12 @@ const codesIn = (text) =>
 
 const used = new Set(
   SOURCES.flatMap((folder) => files(folder, (path) => /\.(rs|ts)$/.test(path) && !isTest(path)))
-    .filter((path) => !path.startsWith('pkg/src/cli') && !path.startsWith('pkg/src/generated'))
+    .filter(
+      (path) =>
+        !path.startsWith('pkg/src/cli') &&
+        !path.startsWith('pkg/src/generated') &&
+        path !== 'pkg/src/error-codes.ts',
+    )
     .flatMap((path) => codesIn(read(path))),
 )
 
@@ -63,14 +68,22 @@ A \`TurnlockError\` has a stable \`code\`, a \`message\` for developers and some
 
 ${Object.entries(AREAS).map(section).join('\n')}`
 
-const to = join(root, 'docs/errors.md')
+const FILES = {
+  'docs/errors.md': made,
+  'pkg/src/error-codes.ts': `/** Written by scripts/errors.mjs from scripts/error-rows.mjs. */
+
+/** A code of this package; [errors.md](../docs/errors.md) has cause and cure of each. */
+export type ErrorCode =
+${rows.map((code) => `  | '${code}'`).join('\n')}
+`,
+}
 if (!process.argv.includes('--check')) {
-  writeFileSync(to, made)
+  for (const [path, text] of Object.entries(FILES)) writeFileSync(join(root, path), text)
 } else {
   const wrong = [
-    ...(existsSync(to) && readFileSync(to, 'utf8') === made
-      ? []
-      : ['docs/errors.md is stale: node scripts/errors.mjs writes it']),
+    ...Object.entries(FILES)
+      .filter(([path, text]) => !existsSync(join(root, path)) || read(path) !== text)
+      .map(([path]) => `${path} is stale: node scripts/errors.mjs writes it`),
     ...[...used]
       .filter((code) => !rows.includes(code) && !OTHERS.includes(code))
       .map((code) => `${code} has no row in scripts/error-rows.mjs`),

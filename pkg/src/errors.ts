@@ -1,3 +1,5 @@
+import type { ErrorCode } from './error-codes.js'
+
 /**
  * The error type of this package. `code` is stable (`area.reason`), `message` is for developers.
  *
@@ -7,8 +9,11 @@
  * }
  */
 export class TurnlockError extends Error {
-  /** Stable, machine-readable name, such as `json.syntax`. */
-  readonly code: string
+  /**
+   * Stable, machine-readable name, such as `json.syntax`: one of this package, or of a host's own
+   * callbacks.
+   */
+  readonly code: ErrorCode | (string & {})
   /** Further details, such as `{ status }` or `{ offset }`. */
   readonly details?: Record<string, unknown>
 

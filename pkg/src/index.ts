@@ -22,6 +22,7 @@ export { classifyQuery, parsePlan } from './chain/pure.js'
 export type * from './chain/types.js'
 export { init, type ModuleSource } from './core/instance.js'
 export { isTurnlockError, TurnlockError } from './errors.js'
+export type { ErrorCode } from './error-codes.js'
 export { fit, type FitOptions, type Fitted } from './fit.js'
 export {
   diagnose,

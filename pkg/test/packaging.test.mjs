@@ -55,11 +55,15 @@ test('it ships what it should, and runs nothing at installation', () => {
     'docs/start.md',
     'README.md',
     'LICENSE',
+    'THIRD_PARTY_NOTICES',
+    'dist/turnlock.browser.js',
   ]) {
     assert.ok(files.includes(wanted), wanted)
   }
   assert.ok(
-    files.every((file) => /^(dist\/|docs\/[\w-]+\.md$|README|LICENSE|package\.json)/.test(file)),
+    files.every((file) =>
+      /^(dist\/|docs\/[\w-]+\.md$|README|LICENSE|THIRD_PARTY_NOTICES|package\.json)/.test(file),
+    ),
     `${files}`,
   )
 })
