@@ -16,7 +16,15 @@ import { root } from './setup.mjs'
 /** A folder per process, by its id: two runs in one clone do not share a copy. */
 const COPIES = join(root, '.cache', 'alone')
 /** What the build makes. */
-const MADE = ['pkg/dist', 'pkg/LICENSE', 'pkg/README.md', 'pkg/docs', '.cache/trap', '.cache/page']
+const MADE = [
+  'pkg/dist',
+  'pkg/LICENSE',
+  'pkg/README.md',
+  'pkg/THIRD_PARTY_NOTICES',
+  'pkg/docs',
+  '.cache/trap',
+  '.cache/page',
+]
 
 /** The files at and below a path, but for what `ignored` matches. */
 function filesIn(path, ignored) {

@@ -72,7 +72,7 @@ const FILES = {
   'docs/errors.md': made,
   'pkg/src/error-codes.ts': `/** Written by scripts/errors.mjs from scripts/error-rows.mjs. */
 
-/** A code of this package; [errors.md](../docs/errors.md) has cause and cure of each. */
+/** A code of this package; docs/errors.md has cause and cure of each. */
 export type ErrorCode =
 ${rows.map((code) => `  | '${code}'`).join('\n')}
 `,

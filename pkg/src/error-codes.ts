@@ -1,6 +1,6 @@
 /** Written by scripts/errors.mjs from scripts/error-rows.mjs. */
 
-/** A code of this package; [errors.md](../docs/errors.md) has cause and cure of each. */
+/** A code of this package; docs/errors.md has cause and cure of each. */
 export type ErrorCode =
   | 'options.invalid'
   | 'json.syntax'

@@ -28,7 +28,11 @@ export class TurnlockError extends Error {
 /** Whether `error` is a {@link TurnlockError}; also across two copies of the package. */
 export function isTurnlockError(error: unknown): error is TurnlockError {
   try {
-    return error instanceof Error && error.name === 'TurnlockError' && 'code' in error
+    return (
+      error instanceof Error &&
+      error.name === 'TurnlockError' &&
+      typeof (error as TurnlockError).code === 'string'
+    )
   } catch {
     return false
   }

@@ -61,11 +61,16 @@ export async function outcomeOf(
 /** The outcome of a tool that threw. */
 export function threw(error: unknown): SettledInput {
   const message = describe(error)
+  const code = isTurnlockError(error) ? error.code : undefined
   // What a tool cannot know of its own call, such as behind a connection that broke.
-  if (isTurnlockError(error) && error.code === 'tool.outcome_unknown') {
-    return { status: 'unknown', message }
-  }
-  return { status: 'error', code: 'tool.threw', message }
+  if (code === 'tool.outcome_unknown') return { status: 'unknown', message }
+  return failed(code, message)
+}
+
+/** A failure by its own code, unless that is one of those which the core gives to calls. */
+function failed(code: unknown, message: string): SettledInput {
+  const own = typeof code === 'string' && /^(?!tool\.)[\w.-]{1,64}$/.test(code)
+  return { status: 'error', code: own ? code : 'tool.threw', message }
 }
 
 /** What a tool says of a call that may have run. */
@@ -74,10 +79,7 @@ export function reconciled(answer: unknown, limit: number): SettledInput {
   const { result, error } = answer as { result?: unknown; error?: unknown }
   if (error !== undefined && error !== null) {
     const { code, message } = error as { code?: unknown; message?: unknown }
-    const why = typeof message === 'string' ? message : describe(error)
-    // Codes of ours keep their meaning.
-    const own = typeof code === 'string' && /^(?!tool\.)[\w.-]{1,64}$/.test(code)
-    return { status: 'error', code: own ? code : 'tool.threw', message: why }
+    return failed(code, typeof message === 'string' ? message : describe(error))
   }
   if (result !== undefined) return serialize(result, limit)
   return { status: 'unknown', message: '`reconcile` returned neither `result` nor `error`' }
@@ -86,8 +88,7 @@ export function reconciled(answer: unknown, limit: number): SettledInput {
 /** Returns the message of an error. Works for any thrown value. */
 export function describe(error: unknown): string {
   try {
-    if (error instanceof Error && error.message) return String(error.message)
-    return typeof error === 'string' ? error : String(error)
+    return String((error instanceof Error && error.message) || error)
   } catch {
     return 'an error that cannot be shown'
   }
@@ -115,7 +116,7 @@ export function utf8Length(text: string): number {
 export function abortReason(signal: AbortSignal | undefined): string {
   const reason: unknown = signal?.reason
   if (typeof reason === 'string') return reason
-  return reason instanceof Error && reason.message ? reason.message : 'aborted'
+  return (reason instanceof Error && reason.message) || 'aborted'
 }
 
 /**

@@ -1,7 +1,7 @@
 // Error codes that no other test provokes: `scripts/errors.mjs --check` wants a test for each.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { defineTool, followTurn, memoryStore, runChain, runTurn } from 'turnlock'
+import { defineTool, followTurn, memoryStore, runChain, runTurn, TurnlockError } from 'turnlock'
 import { createProxy } from 'turnlock/proxy'
 import { createHandler } from 'turnlock/server'
 import { scriptedModel, tapeFetch } from 'turnlock/testing'
@@ -27,6 +27,33 @@ test('model.script_ended: a script or a tape that is over', async () => {
   assert.match(scripted.error.message, /model\.script_ended|script/)
   const fetch = tapeFetch([])
   await assert.rejects(fetch('https://api.example/v1', {}), { code: 'model.script_ended' })
+})
+
+test('tool.threw: an error of a tool has this code, and a TurnlockError its own', async () => {
+  const hostile = Object.defineProperty(new TurnlockError('a.b', 'x'), 'code', {
+    get: () => assert.fail('a code that throws'),
+  })
+  const thrown = {
+    plain: [Object.assign(new Error('x'), { code: 'ENOENT' }), 'tool.threw'],
+    own: [new TurnlockError('host.full', 'x'), 'host.full'],
+    ours: [new TurnlockError('tool.duplicate', 'x'), 'tool.threw'],
+    words: [new TurnlockError('two words', 'x'), 'tool.threw'],
+    none: [new TurnlockError(undefined, 'x'), 'tool.threw'],
+    hostile: [hostile, 'tool.threw'],
+  }
+  const tools = Object.fromEntries(
+    Object.entries(thrown).map(([name, [error]]) => [
+      name,
+      defineTool({ description: 'x', inputSchema: {}, execute: () => Promise.reject(error) }),
+    ]),
+  )
+  const model = scriptedModel([...Object.keys(tools).map((call) => ({ call })), { text: 'so' }])
+  const policy = { maxTools: 9 }
+  const { toolResults } = await runTurn({ model, messages, tools, policy }).result
+  assert.deepEqual(
+    toolResults.map(({ name, error }) => [name, error.code]),
+    Object.entries(thrown).map(([name, [, code]]) => [name, code]),
+  )
 })
 
 test('turn.events_gone: a reader of events that are not kept any longer', async () => {
