@@ -202,3 +202,27 @@ write('chain', [
   ),
   join_(piece('hi'), returned('"hello"')),
 ])
+const conditions = [
+  ['count($a) > 0 and $b contains "recall"', '[{"title":"x"}]', '"a Recall"'],
+  ['!(failed(a) || empty($b)) && $a[0].n >= 1.5', '[{"n":2}]', '{}'],
+  ['not ok(b) or $a.x == null', '{"x":null}', '0'],
+]
+write(
+  'condition',
+  conditions.map(([when, one, other]) =>
+    join_(piece(when), 1, piece(one), piece(other), bytes('[]')),
+  ),
+)
+/** The numbers of a header's name and value, as `frames` reads them. */
+const event = (value, payload) => join_(3, 0, 0, 1, value, piece(payload))
+write('frames', [
+  join_(
+    6,
+    1,
+    event(3, '{"role":"assistant"}'),
+    event(5, '{"contentBlockIndex":0,"delta":{"text":"Hello"}}'),
+    event(6, '{"stopReason":"end_turn"}'),
+  ),
+  join_(2, 0, event(3, '{"role":"assistant"}'), join_(3, 0, 1, 2, 4, piece('{"message":"no"}'))),
+  join_(9, 3, event(7, '{"bytes":"e30="}'), join_(0, piece('\u0001x'), piece('{}'))),
+])

@@ -337,3 +337,61 @@ pub(super) fn chain(data: &[u8]) {
         });
     }
 }
+
+/// A plan with a condition of any text over results of any JSON: its step runs or is skipped, and the
+/// chain ends.
+pub(super) fn condition(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let when = Json::from(bytes.text()).to_canonical();
+    let fails = bytes.below(4) == 0;
+    let results = [bytes.piece(), bytes.piece(), bytes.0];
+    let plan = format!(
+        r#"{{"reasoning":"r","pattern":"conditional","steps":[
+            {{"id":"a","type":"search","query":"x"}},
+            {{"id":"b","type":"search","query":"y"}},
+            {{"id":"c","type":"search","query":"z $a","dependencies":["a","b"],"when":{when}}}]}}"#
+    );
+    let options = br#"{"query":"Compare Ohio and Texas.","hooks":{"classify":true}}"#;
+    let Ok(mut chain) = ChainOptions::parse(options).and_then(Chain::new) else { return };
+    let mut inputs = VecDeque::from([chain::Input::Start]);
+    let (mut searches, mut over, mut now) = (0, false, 0);
+    for _ in 0..STEPS {
+        let waits = inputs.is_empty();
+        now += if waits { 60_000 } else { 0 };
+        chain.handle(now, inputs.pop_front().unwrap_or(chain::Input::Timer));
+        while let Next::Effect(effect) = chain.poll() {
+            assert!(!over, "an effect behind the end: {effect:?}");
+            match effect {
+                chain::Effect::Call { call, body } => {
+                    let text = match body.kind() {
+                        chain::CallKind::Classify => br#""complex""#.as_slice(),
+                        chain::CallKind::Plan => plan.as_bytes(),
+                        chain::CallKind::Search if fails && searches == 0 => {
+                            searches += 1;
+                            let (code, message) = ("own.failure".to_owned(), String::new());
+                            let (retryable, cost) = (false, None);
+                            inputs.push_back(chain::Input::Failed {
+                                call,
+                                code,
+                                message,
+                                retryable,
+                                cost,
+                            });
+                            continue;
+                        }
+                        chain::CallKind::Search => {
+                            searches += 1;
+                            results[(searches - 1) % results.len()]
+                        }
+                        _ => br#""text""#,
+                    };
+                    let text = String::from_utf8_lossy(text);
+                    inputs.push_back(chain::Input::returned(call, &text, None));
+                }
+                chain::Effect::Done(_) => over = true,
+                _ => {}
+            }
+        }
+    }
+    assert!(over, "the chain does not end");
+}

@@ -23,6 +23,7 @@ pub(crate) const TARGETS: &[Target] = &[
     ("wire_anthropic", |data| wires::wire(Dialect::Anthropic, data)),
     ("wire_gemini", |data| wires::wire(Dialect::Gemini, data)),
     ("wire_bedrock", |data| wires::wire(Dialect::Bedrock, data)),
+    ("frames", wires::frames),
     ("wire_cohere", |data| wires::wire(Dialect::Cohere, data)),
     ("wire_ollama", |data| wires::wire(Dialect::Ollama, data)),
     ("history", histories::history),
@@ -36,6 +37,7 @@ pub(crate) const TARGETS: &[Target] = &[
     ("restore", machines::restore),
     ("bundle", machines::bundle),
     ("chain", machines::chain),
+    ("condition", machines::condition),
 ];
 
 /// An input, taken apart from its front. Missing bytes are zeros.
