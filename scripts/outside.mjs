@@ -24,6 +24,8 @@ export const ALLOWED = [
   ...['/usr/bin/chromedriver', '/usr/lib/chromium-browser/chromedriver', '/usr/lib/postgresql'],
   // What the scripted provider and the handler refuse.
   ...['../../../etc/passwd', '/etc/passwd', '../elsewhere/x.txt', '../a'],
+  // The guides, beside the reference.
+  '../index.html',
   // What the lint of prompts tells from words.
   ...['../rules/x', '~/', '~/notes', '/etc/app/rules', 'C:\\\\', 'file:///rules'],
 ]

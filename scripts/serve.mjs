@@ -2,9 +2,11 @@
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { readFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import { extname, join, normalize } from 'node:path'
 import { BEHAVIOURS } from '../tests/provider/behaviours.mjs'
 import { createSessions, listener } from '../tests/provider/server.mjs'
+import { DOCS } from './docs.mjs'
 import { root } from './setup.mjs'
 
 const TYPES = {
@@ -14,6 +16,9 @@ const TYPES = {
   '.mjs': 'text/javascript; charset=utf-8',
   '.wasm': 'application/wasm',
   '.json': 'application/json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
 }
 
 /** Import maps must stand in the page, so the one line of inline script is named by its hash. */
@@ -26,10 +31,10 @@ const imports = JSON.stringify({
     'scripted-model': './provider/sessions.mjs',
   },
 })
-const hash = createHash('sha256').update(imports).digest('base64')
+const hashOf = (script) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`
 const POLICY = [
   "default-src 'self'",
-  `script-src 'self' 'wasm-unsafe-eval' 'sha256-${hash}'`,
+  `script-src 'self' 'wasm-unsafe-eval' ${hashOf(imports)}`,
   "img-src 'self' data:",
   // A real endpoint may be anywhere.
   "connect-src 'self' https: http://localhost:* http://127.0.0.1:*",
@@ -38,8 +43,23 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** What stands where: the longer paths first. The page in Rust is there once it has been built. */
+/** The documentation: its generators write scripts and styles into the pages. */
+function policyOfDocs(html) {
+  const inline = [...html.matchAll(/<script>([^]*?)<\/script>/g)].map(([, script]) =>
+    hashOf(script),
+  )
+  return POLICY.replace(hashOf(imports), [...new Set(inline)].join(' ')).replace(
+    "default-src 'self'",
+    "default-src 'self'; style-src 'self' 'unsafe-inline'",
+  )
+}
+
+/**
+ * What stands where: the longer paths first. The page in Rust and the documentation are there once
+ * they have been built.
+ */
 const FOLDERS = {
+  '/docs/': DOCS,
   '/turnlock/': 'pkg/dist',
   '/rust/': 'examples/rust-page/dist',
   // The scripted model, for what the page plays without a server.
@@ -50,25 +70,32 @@ const FOLDERS = {
 const about = Object.entries(BEHAVIOURS).map(([name, one]) => [name, one.about])
 const behaviours = JSON.stringify(Object.fromEntries(about))
 
-/** A page with its import map, its policy, and what the scripted model can do. */
-export const page = (text) => ({
-  html: text.replace(
-    /<script type="importmap".*?<\/script>/,
-    () => `<script type="importmap">${imports}</script>`,
-  ),
+/**
+ * A page with its import map, its policy, and what the scripted model can do; `docs`: whether the
+ * documentation stands beside it.
+ */
+export const page = (text, docs = existsSync(join(root, DOCS, 'index.html'))) => ({
+  html: text
+    .replace(
+      /<script type="importmap".*?<\/script>/,
+      () => `<script type="importmap">${imports}</script>`,
+    )
+    .replace(/ *<a href="\.\/docs\/.*\n/, (link) => (docs ? link : '')),
   policy: POLICY,
   behaviours,
 })
 
 async function file(path) {
-  if (path === '/behaviours.json') return behaviours
+  if (path === '/behaviours.json') return { body: behaviours, policy: POLICY }
   const [prefix, from] = Object.entries(FOLDERS).find(([prefix]) => path.startsWith(prefix))
-  const [folder, rest] = [join(root, from), path.slice(prefix.length) || 'index.html']
-  const wanted = normalize(join(folder, rest))
+  const [folder, rest] = [join(root, from), path.slice(prefix.length)]
+  const isFolder = rest === '' || /[^/]\/$/.test(rest)
+  const wanted = normalize(join(folder, isFolder ? `${rest}index.html` : rest))
   if (!wanted.startsWith(folder)) return undefined
   const body = await readFile(wanted).catch(() => undefined)
-  if (!body || !wanted.endsWith('.html')) return body
-  return page(String(body)).html
+  if (!body || !wanted.endsWith('.html')) return { body, policy: POLICY }
+  if (from === DOCS) return { body, policy: policyOfDocs(String(body)) }
+  return { body: page(String(body)).html, policy: POLICY }
 }
 
 /** Starts on `port`, or the next free one. */
@@ -83,11 +110,11 @@ export async function serve({ port = 0, tries = 20 } = {}) {
     const [pathname] = request.url.split('?')
     if (pathname.startsWith('/model/')) return model(request, response)
     if (/^\/edge(-owner|\/|$)/.test(pathname)) return edge(request, response)
-    const body = await file(pathname)
+    const { body, policy } = (await file(pathname)) ?? {}
     if (body === undefined) return response.writeHead(404).end('not found')
     const type = TYPES[extname(pathname) || '.html'] ?? 'application/octet-stream'
     response.writeHead(200, {
-      ...{ 'content-type': type, 'content-security-policy': POLICY, 'cache-control': 'no-cache' },
+      ...{ 'content-type': type, 'content-security-policy': policy, 'cache-control': 'no-cache' },
       'x-content-type-options': 'nosniff',
     })
     response.end(body)

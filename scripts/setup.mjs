@@ -130,7 +130,8 @@ async function tool(name, { package: from = name, version, asked, how = [] }) {
   const local = join(tools, `${name}-${version}`, 'bin')
   const places = [local, ...(process.env.PATH ?? '').split(windows ? ';' : ':')]
   const binaries = places.map((place) => join(place, executable(name))).filter(existsSync)
-  const there = binaries.find((binary) => output(binary, ...asked)?.endsWith(` ${version}`))
+  const said = (binary) => output(binary, ...asked)?.replace(/ v(?=\S+$)/, ' ')
+  const there = binaries.find((binary) => said(binary)?.endsWith(` ${version}`))
   if (there) return there
   await rust()
   const args = ['install', from, '--version', version, '--root', dirname(local), ...how]
@@ -157,6 +158,14 @@ export const testRunner = once(() =>
 export const cargoHack = once(() =>
   tool('cargo-hack', {
     ...{ version: '0.6.46', asked: ['hack', '--version'], how: ['--locked', '--debug'] },
+  }),
+)
+
+/** Makes a site of the guides. Not optimized: compiling it takes longer than all that it does. */
+export const mdbook = once(() =>
+  tool('mdbook', {
+    ...{ version: '0.5.4', asked: ['--version'] },
+    how: ['--locked', '--debug', '--no-default-features', '--features', 'search'],
   }),
 )
 
@@ -239,6 +248,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
         linters(),
         testRunner(),
         cargoHack(),
+        mdbook(),
       ])
     }
     await Promise.all([rust(), npm()])

@@ -1,9 +1,10 @@
-// npm run site [folder]: the page as static files, for any host and any path. The scripted model is in
-// the page itself.
+// npm run site [folder]: the page as static files, for any host and any path, and the documentation at
+// docs/. The scripted model is in the page itself.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
+import { writeDocs } from './docs.mjs'
 import { page } from './serve.mjs'
 import { root } from './setup.mjs'
 import { main } from './tasks.mjs'
@@ -11,8 +12,8 @@ import { main } from './tasks.mjs'
 /** Of the scripted provider, what runs in a page. */
 const MODEL = ['sessions.mjs', 'behaviours.mjs', 'wire']
 
-/** Writes the site into an empty folder. */
-export async function writeSite(folder) {
+/** Writes the site into an empty folder; with `crates`, also the reference of these. */
+export async function writeSite(folder, { crates = false } = {}) {
   await build()
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(join(folder, 'provider'), { recursive: true })
@@ -23,7 +24,10 @@ export async function writeSite(folder) {
     const to = join(folder, 'provider', name)
     cpSync(join(root, 'tests/provider', name), to, { recursive: true })
   }
-  const { html, policy, behaviours } = page(readFileSync(join(root, 'www/index.html'), 'utf8'))
+  const { html, policy, behaviours } = page(
+    readFileSync(join(root, 'www/index.html'), 'utf8'),
+    true,
+  )
   // A host of static files sends no header; `frame-ancestors` is for headers alone.
   const meta = policy.replace(/; frame-ancestors [^;]+/, '').replaceAll('"', '&quot;')
   const own = html
@@ -34,12 +38,13 @@ export async function writeSite(folder) {
     )
   writeFileSync(join(folder, 'index.html'), own)
   writeFileSync(join(folder, 'behaviours.json'), behaviours)
+  await writeDocs(join(folder, 'docs'), { crates })
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const folder = resolve(process.argv[2] ?? join(root, 'site'))
   await main(async () => {
-    await writeSite(folder)
-    console.log(`\nThe page is in ${folder}`)
+    await writeSite(folder, { crates: true })
+    console.log(`\nThe page is in ${folder}, the documentation in its folder docs`)
   })
 }

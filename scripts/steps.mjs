@@ -7,6 +7,7 @@ import {
   firefox,
   inBrowser,
   linters,
+  mdbook,
   npm,
   postgres,
   redis,
@@ -197,7 +198,7 @@ export const PARTS = {
   ],
   page: [
     tests('page (Chromium, Firefox)', testsIn('tests/e2e'), {
-      ...{ long: true, needs: [browser, firefox] },
+      ...{ long: true, needs: [browser, firefox, mdbook] },
     }),
   ],
   examples: [

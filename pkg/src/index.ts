@@ -101,3 +101,32 @@ export * from './request/index.js'
 export type * from './stores/store.js'
 export { runTurn, type RunTurnOptions, type Turn, type TurnEnd } from './turn.js'
 export type * from './types.js'
+
+// Parts of what is above, so that a host can name them.
+export type { ErrorEvent } from './events.js'
+export type {
+  AgreementLevel,
+  BundleCounts,
+  BundleEncoding,
+  BundleStop,
+  ConfidenceReason,
+  ConsensusSupport,
+  InvalidReplicate,
+  NumberDistribution,
+  PatchOperation,
+  ReplicateMeta,
+  SchemaName,
+  ValueDistribution,
+} from './generated/bundle.js'
+export type {
+  AcceptedRefinement,
+  PatternTable,
+  QueryLanguage,
+  RefusedRefinement,
+} from './generated/chain.js'
+export type { FailureDetails, Strategy, ToolError } from './generated/common.js'
+export type { ReasoningReplay, ThoughtSignatures, UnknownElements } from './generated/history.js'
+export type { CustomModelOptions } from './generated/models.js'
+export type { FellBack, InventoryTool, PromptLintCode } from './generated/request.js'
+export type { ClaimCallsOptions, Stagnation, TurnMessage, TurnStatus } from './generated/turn.js'
+export type { JsonSchema, StandardSchema } from './tools.js'

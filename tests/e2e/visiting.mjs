@@ -1,4 +1,6 @@
 // A visit to the page: served like `npm start` serves it, in Chromium.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { after, before, beforeEach } from 'node:test'
 import { serve } from '../../scripts/serve.mjs'
 import { launch } from '../browser.mjs'
@@ -40,4 +42,21 @@ export function visiting(view = '') {
     visit.page = await visit.open()
   })
   return visit
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Each violation of axe-core's rules within an element of a page, with the first places of it. */
+export async function violations(page, within = 'html') {
+  await page.evaluate(axe)
+  const found = await page.evaluate(async (within) => {
+    const { violations } = await globalThis.axe.run(within)
+    return violations.map(({ id, help, nodes }) => {
+      const places = nodes
+        .slice(0, 3)
+        .map(({ html, any }) => `${html.slice(0, 160)} ${any[0]?.message ?? ''}`)
+      return `${id} (${nodes.length}): ${help}\n    ${places.join('\n    ')}`
+    })
+  }, within)
+  return found
 }

@@ -1,0 +1,149 @@
+// The guides as a site with search and a dark form (mdBook), and below it the reference: of the npm
+// package by TypeDoc, of the crates by rustdoc. `node scripts/docs.mjs [folder]`; the default is where
+// `npm start` looks for it.
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from './build.mjs'
+import { cargoEnv, mdbook, needTests, npm, root, rust } from './setup.mjs'
+import { command, main, task } from './tasks.mjs'
+
+/** Where `npm start` looks for it. */
+export const DOCS = '.cache/docs/site'
+
+/** The guides in their order. Each file of `docs` is in here. */
+export const CHAPTERS = {
+  Begin: ['start', 'page', 'moving', 'frameworks'],
+  Turns: ['turns', 'tools', 'survive', 'stores', 'testing'],
+  Serve: ['serve', 'remote', 'proxy', 'providers'],
+  'Evidence and plans': ['bundles', 'statistics', 'requests', 'chains'],
+  'Histories and secrets': ['histories', 'redaction'],
+  'Where it runs': ['sizes', 'rust', 'command'],
+  Reference: ['options', 'events', 'errors', 'limits', 'api'],
+}
+
+const titleOf = (text) => /^# (.*)$/m.exec(text)[1]
+
+/** What mdBook reads: the guides, and their order. */
+function writeSource(folder) {
+  const listed = Object.values(CHAPTERS)
+    .flat()
+    .map((name) => `${name}.md`)
+  const all = readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md'))
+  const missing = all.filter((file) => !listed.includes(file))
+  if (missing.length) throw new Error(`scripts/docs.mjs does not list ${missing.join(', ')}`)
+  rmSync(folder, { recursive: true, force: true })
+  cpSync(join(root, 'docs'), join(folder, 'src'), { recursive: true })
+  const entries = Object.entries(CHAPTERS).map(([part, names]) => {
+    const lines = names.map((name) => {
+      const title = titleOf(readFileSync(join(root, 'docs', `${name}.md`), 'utf8'))
+      return `- [${title}](${name}.md)`
+    })
+    return `# ${part}\n\n${lines.join('\n')}`
+  })
+  writeFileSync(join(folder, 'src/SUMMARY.md'), `# Turnlock\n\n${entries.join('\n\n')}\n`)
+  writeFileSync(join(folder, 'scrolls.js'), SCROLLS)
+  writeFileSync(
+    join(folder, 'book.toml'),
+    `[book]
+title = "Turnlock"
+language = "en"
+[output.html]
+default-theme = "light"
+preferred-dark-theme = "navy"
+no-section-label = true
+additional-js = ["scrolls.js"]
+[output.html.print]
+enable = false
+[output.html.playground]
+runnable = false
+`,
+  )
+}
+
+/** What is wider than the page scrolls by keys, too. */
+const SCROLLS = `for (const one of document.querySelectorAll('pre > code, .table-wrapper')) {
+  if (one.scrollWidth > one.clientWidth) one.tabIndex = 0
+}
+`
+
+/** The declarations of each entry of the package, in files named as it is imported. */
+function writeDeclared(folder) {
+  const { exports } = JSON.parse(readFileSync(join(root, 'pkg/package.json'), 'utf8'))
+  const entries = new Map()
+  const slim = (name) => Number(name.startsWith('./slim'))
+  const all = Object.entries(exports).toSorted(([a], [b]) => slim(a) - slim(b))
+  for (const [name, { types }] of all) {
+    // The first name: others have the same declarations.
+    if (types && !entries.has(types)) entries.set(types, join('turnlock', name))
+  }
+  return [...entries].map(([types, name]) => {
+    const file = join(folder, `${name.replace(/\/$/, '')}.d.ts`)
+    mkdirSync(dirname(file), { recursive: true })
+    const from = relative(dirname(file), join(root, 'pkg', types)).replaceAll('\\', '/')
+    writeFileSync(file, `export * from '${from.replace(/\.d\.ts$/, '.js')}'\n`)
+    return file
+  })
+}
+
+/** The reference of the npm package. A warning is an error. */
+async function writeReference(work, folder) {
+  const to = join(folder, 'reference')
+  const favicon = readdirSync(folder).find((file) => /^favicon.*\.svg$/.test(file))
+  const own = join(work, 'typedoc.json')
+  const entryPoints = writeDeclared(join(work, 'types'))
+  const tsconfig = join(work, 'tsconfig.json')
+  const compilerOptions = {
+    ...{ module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'], strict: true, noEmit: true },
+    ...{ skipLibCheck: true, types: [], jsx: 'react-jsx' },
+  }
+  writeFileSync(tsconfig, JSON.stringify({ compilerOptions, files: entryPoints }))
+  writeFileSync(
+    own,
+    JSON.stringify({
+      ...{ entryPoints, tsconfig, out: to, name: 'turnlock', readme: 'none' },
+      ...{ plugin: ['typedoc-plugin-missing-exports'], disableSources: true },
+      ...{ treatWarningsAsErrors: true, hideGenerator: true, githubPages: false },
+      favicon: join(folder, favicon),
+      navigationLinks: { Guides: '../index.html' },
+    }),
+  )
+  const typedoc = join(root, 'tests/node_modules/typedoc/bin/typedoc')
+  await command(process.execPath, [typedoc, '--options', own], { cwd: join(root, 'tests') })
+}
+
+/** The reference of the crates. */
+async function writeCrates(to) {
+  await rust()
+  const packages = ['turnlock', 'turnlock-client'].flatMap((name) => ['--package', name])
+  const target = join(root, '.cache/docs/crates')
+  const args = ['doc', '--no-deps', '--locked', ...packages, '--target-dir', target]
+  await command('cargo', args, { cwd: root, env: { ...cargoEnv, RUSTDOCFLAGS: '-D warnings' } })
+  cpSync(join(target, 'doc'), to, { recursive: true })
+}
+
+/** Writes the site into an empty folder; with `crates`, also the reference of these. */
+export async function writeDocs(folder, { crates = false } = {}) {
+  needTests()
+  await Promise.all([npm(), build()])
+  const program = await mdbook()
+  await task('the documentation', async () => {
+    // By the process: two runs in one clone do not share a folder.
+    const work = join(root, '.cache/docs', `work-${process.pid}`)
+    writeSource(work)
+    rmSync(folder, { recursive: true, force: true })
+    await command(program, ['build', '--dest-dir', resolve(folder), work], { cwd: root })
+    await writeReference(work, folder)
+    rmSync(work, { recursive: true, force: true })
+    if (crates) await writeCrates(join(folder, 'crates'))
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const folder = resolve(process.argv[2] ?? join(root, DOCS))
+  mkdirSync(folder, { recursive: true })
+  await main(async () => {
+    await writeDocs(folder, { crates: true })
+    console.log(`\nThe documentation is in ${folder}`)
+  })
+}
