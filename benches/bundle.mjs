@@ -88,7 +88,8 @@ const rules = {
   'Adaptive-Consistency 0.95, cap 5': [5, adaptive(0.95, 5)],
 }
 const names = populations.map(({ population }) => population)
-console.log(`\n| rule | ${names.map((name) => `${name}: right, replicates`).join(' | ')} |`)
+console.log('\n**Right answers and replicates run, by rule.**\n')
+console.log(`| rule | ${names.map((name) => `${name}: right, replicates`).join(' | ')} |`)
 console.log(`|---|${'---|'.repeat(names.length)}`)
 for (const [name, [, rule]] of Object.entries(rules)) {
   const cells = populations.map(({ answer_probabilities: questions }) => {
@@ -116,9 +117,8 @@ function waiting(agreeing) {
   }
   return Object.values(sums).map((sum) => (sum / n).toFixed(2))
 }
-console.log(
-  '\n| two agree | two, then one (default) | three, wait for all | three, `parallel: 3` |',
-)
+console.log('\n**Mean wall-clock, in units of one replicate’s.**\n')
+console.log('| two agree | two, then one (default) | three, wait for all | three, `parallel: 3` |')
 console.log('|---|---|---|---|')
 for (const agreeing of [0.5, 0.8, 0.95]) {
   console.log(`| ${100 * agreeing}% | ${waiting(agreeing).join(' | ')} |`)

@@ -1,6 +1,6 @@
 // Time to make a request of a long history: 10 000 UIMessages, about 9 MB of JSON, for each
 // dialect, beside `convertToModelMessages` of the npm package `ai` on the same messages; the same of
-// 200; then the time to append one message to such a history. All in one process, interleaved; a
+// 200 and of 1 000; then the time to append one message to such a history. All in one process, interleaved; a
 // ratio is the median of those of the rounds, beside the least and the greatest. npm run bench
 //
 // The peer's job is smaller: its result is not yet a provider's request, and nothing is repaired.
@@ -88,6 +88,7 @@ async function compare(messages, calls) {
 }
 
 await compare(history(100), 20)
+await compare(history(500), 4)
 const peer = await compare(messages, 1)
 
 /** Where a history in one shape is appended to: its start, and the two kinds of elements. */

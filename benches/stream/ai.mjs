@@ -1,7 +1,7 @@
 // The same response, read by the npm package `ai`.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { streamText } from 'ai'
-import { fetchOf, messages } from './subjects.mjs'
+import { fetchOf, messages } from './response.mjs'
 
 export const SUBJECTS = {
   'ai streamText (text read)': async (chunks) => {

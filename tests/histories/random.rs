@@ -591,3 +591,62 @@ pub(crate) fn spoil(value: &mut Value, random: &mut Random, strange: &[Value]) {
         value => *value = strange[random.below(strange.len())].clone(),
     }
 }
+
+/// A message with more calls than its provider takes becomes several, at once or as it grows.
+#[test]
+fn calls_that_are_too_many_for_a_message_are_in_messages_behind_it() {
+    const COUNT: usize = 300;
+    let calls: Vec<Value> = (0..COUNT)
+        .map(|at| {
+            let function = json!({ "name": "f", "arguments": "{}" });
+            json!({ "id": format!("call_{at}"), "type": "function", "function": function })
+        })
+        .collect();
+    let events = (0..COUNT).map(
+        |at| json!({ "type": "tool_call_start", "toolCallId": format!("call_{at}"), "toolName": "f", "args": {} }),
+    );
+    let answers: Vec<Value> = (0..COUNT)
+        .map(|at| json!({ "role": "tool", "tool_call_id": format!("call_{at}"), "content": at.to_string() }))
+        .collect();
+    let asked = vec![json!({ "role": "user", "content": "Go on." })];
+    let one = json!({ "role": "assistant", "content": "I look.", "tool_calls": calls });
+    let inputs = [
+        [asked.clone(), vec![one], answers.clone()].concat(),
+        [asked, events.collect(), answers].concat(),
+    ];
+    for dialect in Dialect::ALL {
+        let limited =
+            !["anthropic", "bedrock", "gemini", "openai-responses"].contains(&dialect.name());
+        for input in &inputs {
+            let text = json!(input).to_string();
+            let whole = made(&text, &HistoryOptions::new(dialect));
+            assert_eq!(unsettled(&whole, dialect), None);
+            let codes: Vec<_> = whole.repairs.iter().map(|repair| repair.code.name()).collect();
+            assert_eq!(codes.contains(&"TOOL_CALLS_TOO_MANY"), limited, "{dialect:?}");
+            assert!(!codes.iter().any(|code| code.starts_with("TOOL_RESULT_ORPHAN")));
+            if limited {
+                let messages: Vec<_> = whole.messages.iter().map(value).collect();
+                let calls: Vec<_> = messages
+                    .iter()
+                    .filter_map(|one| Some(one["tool_calls"].as_array()?.len()))
+                    .collect();
+                assert_eq!(calls, [128, 128, 44], "{dialect:?}");
+                let results = messages
+                    .iter()
+                    .filter(|one| [&one["role"], &one["type"]].contains(&&json!("tool")));
+                let results: Vec<_> = results
+                    .map(|one| one["content"].as_str().unwrap().parse::<usize>().unwrap())
+                    .collect();
+                assert_eq!(results, (0..COUNT).collect::<Vec<_>>(), "{dialect:?}");
+            }
+            let mut growing = History::new(HistoryOptions::new(dialect));
+            let mut messages = Vec::new();
+            for element in input {
+                let text = json!([element]).to_string();
+                growing.append(elements(&text).into_iter().map(Json::into_owned)).unwrap();
+                apply(&mut messages, &growing.update());
+            }
+            assert_eq!(messages, whole.messages, "{dialect:?}, element by element");
+        }
+    }
+}

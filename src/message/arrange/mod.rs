@@ -172,7 +172,25 @@ impl<'a> Arranger<'a> {
         let found = self.findings.len();
         let before = (self.system.len(), found);
         let prepared = prepare::entry(entries, at, context, &mut self.findings);
-        let Prepared { parts, results, extra, listed, silent } = prepared;
+        let Prepared { mut parts, mut results, mut extra, listed, silent } = prepared;
+        // The calls that are too many for one message stand in messages behind it.
+        while results.len() > context.rules.most_calls {
+            let mut calls = 0;
+            let over = parts.iter().position(|part| {
+                calls += usize::from(matches!(part, Out::Call { .. }));
+                calls > context.rules.most_calls
+            });
+            let rest = (
+                parts.split_off(over.unwrap_or(parts.len())),
+                results.split_off(context.rules.most_calls),
+            );
+            let extra = std::mem::take(&mut extra);
+            let message =
+                Message { role: Role::Assistant, parts, extra, listed, beside: entry.beside };
+            self.push(message, entry.index, context, before);
+            self.results(results, entry.index, context, before);
+            (parts, results) = rest;
+        }
         match entry.speaker {
             _ if parts.is_empty()
                 && results.is_empty()

@@ -124,8 +124,9 @@ pub(super) fn entry<'a>(
     made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
     let most = context.rules.most_calls;
     if made.results.len() > most {
-        let finding = Finding::new(Code::ToolCallsTooMany, Action::Dropped, entry.index);
-        work.findings.push(finding.more(format!("at most {most} are taken")).spelling());
+        let finding = Finding::new(Code::ToolCallsTooMany, Action::Moved, entry.index);
+        let finding = finding.more(format!("at most {most} are taken"));
+        work.findings.push(finding.done("the others are in messages behind it"));
     }
     made.listed = entry.listed && context.own;
     let reasoned = entry.parts.iter().any(|part| matches!(part, Part::Reasoning(_)));
