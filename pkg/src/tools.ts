@@ -94,8 +94,8 @@ export type Checked =
   | { valid: true; args: unknown; action: string | null; approval?: boolean }
   | { valid: false; errors: string }
 
-/** A tool for `runTurn`. */
-export interface Tool {
+/** A tool for `runTurn`. `Result` is what its `execute` returns. */
+export interface Tool<Result = unknown> {
   readonly description: string
   /** JSON Schema for the model. */
   readonly inputSchema: JsonSchema
@@ -112,7 +112,7 @@ export interface Tool {
   /** Whether a page runs it: it has no `execute`. */
   readonly page?: boolean
   check(args: unknown): Checked | Promise<Checked>
-  execute(args: unknown, context: ToolContext): unknown
+  execute(args: unknown, context: ToolContext): Result
   reconcile?(call: PendingCall, context: ReconcileContext): Reconciled
 }
 
@@ -121,9 +121,9 @@ export interface Tool {
  *
  * @throws TurnlockError `options.invalid`; `tool.invalid_schema` for an invalid schema
  */
-export function defineTool<const S extends JsonSchema | StandardSchema>(
-  options: ToolOptions<S>,
-): Tool {
+export function defineTool<const S extends JsonSchema | StandardSchema, Result = unknown>(
+  options: ToolOptions<S, Result>,
+): Tool<Result> {
   options = readOptions(options, TOOL_OPTIONS)
   const { description, inputSchema, execute, action, needsApproval = false } = options
   const page = execute === undefined
@@ -166,7 +166,7 @@ export function defineTool<const S extends JsonSchema | StandardSchema>(
       const checked = validate(args)
       return checked instanceof Promise ? checked.then(finish) : finish(checked)
     },
-    execute: (args, context) => execute?.(args as Args<S>, context),
+    execute: (args, context) => execute?.(args as Args<S>, context) as Result,
     ...(reconcile && { reconcile: (call, context) => reconcile(call, context) }),
   }
 }

@@ -20,22 +20,26 @@ import { checkStore, type Store } from './stores/store.js'
 import { answerOf } from './tools.js'
 import type { AnswerSchema, Args, JsonSchema, StandardSchema, Tool } from './tools.js'
 import type { TurnStatus } from './generated/turn.js'
+import type { ToolSet, TurnResultOf } from './tool-results.js'
 import type { ToolResult, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
 export type { RunTurnOptions }
 
-/** The end of a turn: one that failed has its `error`. */
-export type TurnEnd = TurnResult &
+/** The end of a turn: one that failed has its `error`. With `T`, the tools, results have their types. */
+export type TurnEnd<T extends ToolSet = ToolSet> = TurnResultOf<T> &
   (
     | { status: 'failed'; error: NonNullable<TurnResult['error']> }
     | { status: Exclude<TurnStatus, 'failed'> }
   )
 
 /** A running turn. Iterate over its events, or await its result, or both. */
-export interface Turn<Answer = unknown> extends AsyncIterable<TurnEvent> {
+export interface Turn<
+  Answer = unknown,
+  T extends ToolSet = ToolSet,
+> extends AsyncIterable<TurnEvent> {
   readonly requestId: string
   /** Settles when the turn has ended. Never rejects. */
-  readonly result: Promise<TurnEnd & { object?: Answer }>
+  readonly result: Promise<TurnEnd<T> & { object?: Answer }>
   /**
    * The text alone, as it comes. Each reader has it from the first piece on, and its end is that of the
    * turn; what went wrong is in `result`. Leaving it is leaving the turn's iteration.
@@ -66,10 +70,12 @@ export interface Turn<Answer = unknown> extends AsyncIterable<TurnEvent> {
  * @throws TurnlockError for misuse: `options.invalid`, `tool.invalid_name`, `tool.invalid_schema`,
  * `store.unsupported`
  */
-export function runTurn<const S extends JsonSchema | StandardSchema>(
-  options: RunTurnOptions & { answerSchema: S },
-): Turn<Args<S>>
-export function runTurn(options: RunTurnOptions): Turn
+export function runTurn<const S extends JsonSchema | StandardSchema, T extends ToolSet = ToolSet>(
+  options: RunTurnOptions & { answerSchema: S; tools?: T | undefined },
+): Turn<Args<S>, T>
+export function runTurn<T extends ToolSet = ToolSet>(
+  options: RunTurnOptions & { tools?: T | undefined },
+): Turn<unknown, T>
 export function runTurn(options: RunTurnOptions): Turn {
   options = readOptions(options, RUN_TURN_OPTIONS)
   const { model, tools, policy, mode, messages, store, tenant = '', keep } = options

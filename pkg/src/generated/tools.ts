@@ -58,7 +58,7 @@ export type ToolCode =
   | 'TOOL_STRICT_REQUIRED'
 
 /** The options of `defineTool`. */
-export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema> {
+export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema, Result = unknown> {
   /** The description for the model. */
   description: string
   /** JSON Schema (2020-12 or older), or any Standard Schema (zod, valibot, arktype). */
@@ -71,7 +71,7 @@ export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema>
    * runs the tool: the turn pauses with its calls, which the page claims (`claimCalls`) and answers
    * (`resumeTurn({ outcomes })`). Requires a store.
    */
-  execute?: Method<[args: Args<S>, context: ToolContext], unknown> | undefined
+  execute?: Method<[args: Args<S>, context: ToolContext], Result> | undefined
   /**
    * Finds out what became of a call that may have run, whose owner is gone, and that may not run
    * again: its result or its error becomes the recorded outcome. Without an answer (`undefined`, an

@@ -15,7 +15,9 @@ import {
   runWithToolRequests,
   type PlanContext,
   type RunTurnOptions,
+  type Tool,
   type TraceEvent,
+  type Turn,
 } from 'turnlock'
 import { createChat, type Chat, type ChatOptions } from 'turnlock/chat'
 import { useTurn } from 'turnlock/react'
@@ -209,3 +211,54 @@ const chunks = async () => {
   for await (const chunk of inJson.textStream) chunk.trim()
 }
 void chunks
+
+// What a tool returns is known where its call went well; what another status has is anything.
+const day = defineTool({
+  description: 'The day.',
+  inputSchema: { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] },
+  execute: async ({ of }) => ({
+    of,
+    at: new Date(),
+    note: undefined,
+    count: 3 as number | undefined,
+  }),
+})
+const told = defineTool({
+  description: 'Progress, then a number.',
+  inputSchema: { type: 'object' },
+  async *execute() {
+    yield 'half'
+    return 7
+  },
+})
+const shown = defineTool({ description: 'Nothing.', inputSchema: {}, execute: () => {} })
+void runTurn({ model, messages, tools: { day, told, shown } }).result.then(({ toolResults }) => {
+  for (const result of toolResults) {
+    if (result.status !== 'ok' || result.truncated) {
+      const any: unknown = result.result
+      return any
+    }
+    if (result.name === 'day') {
+      const at: string = result.result.at
+      // @ts-expect-error: JSON has no dates
+      const date: Date = result.result.at
+      // @ts-expect-error: JSON has no `undefined`
+      const { note } = result.result
+      // @ts-expect-error: it may be missing
+      result.result.count.toFixed()
+      return [at, date, note]
+    }
+    if (result.name === 'told') return result.result.toFixed()
+    const none: null = result.result
+    return none
+  }
+  // @ts-expect-error: there is no such tool, but a model may ask for one
+  return toolResults.map((one) => (one.name === 'other' ? one.result.x : one.status))
+})
+const some: Record<string, Tool> = { day }
+void runTurn({ model, messages, tools: some }).result.then(({ toolResults }) => {
+  const any: unknown = toolResults[0]?.result
+  return any
+})
+const anyTurn: Turn = runTurn({ model, messages, tools: { day } })
+void anyTurn

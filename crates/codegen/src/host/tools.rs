@@ -6,7 +6,7 @@ pub(super) fn tables() -> Vec<Table> {
     vec![
         table! {
         /// The options of `defineTool`.
-        "ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema>" for "defineTool" {
+        "ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema, Result = unknown>" for "defineTool" {
             description: "string" from "ToolSpec" | required;
             /// JSON Schema (2020-12 or older), or any Standard Schema (zod, valibot, arktype).
             inputSchema: "S" | required;
@@ -16,7 +16,7 @@ pub(super) fn tables() -> Vec<Table> {
             /// `null`. Arguments are values of `JSON.parse`, so ids beyond 2^53 must be strings.
             /// Without it, a page runs the tool: the turn pauses with its calls, which the page claims
             /// (`claimCalls`) and answers (`resumeTurn({ outcomes })`). Requires a store.
-            execute: "(args: Args<S>, context: ToolContext): unknown";
+            execute: "(args: Args<S>, context: ToolContext): Result";
             /// Finds out what became of a call that may have run, whose owner is gone, and that may
             /// not run again: its result or its error becomes the recorded outcome. Without an
             /// answer (`undefined`, an exception, none within `timeoutMs`) the outcome is `unknown`.
