@@ -2,61 +2,14 @@
 // and names stay, and what the next turn is made of is whole.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { customModel, defineTool, memoryStore, resumeTurn, runTurn } from 'turnlock'
-import { createRedactor } from 'turnlock/redact'
-
-const MAIL = 'ada@example.com'
-const VALUE = 'registered "value"'
-const redact = createRedactor({ values: [VALUE] })
-const messages = [{ role: 'user', content: 'go' }]
-const ANSWER = `Mail ${MAIL} and ${VALUE} 😀, or call +1 415 555 2671`
-const SHOWN = 'Mail [redacted:email] and [redacted:value] 😀, or call [redacted:phone]'
+import { customModel, memoryStore, resumeTurn, runTurn } from 'turnlock'
+import { ANSWER, MAIL, messages, model, redact, SECRETS, SHOWN, texts, tools } from './secrets.mjs'
 
 const collect = async (events) => {
   const all = []
   for await (const event of events) all.push(event)
   return all
 }
-const texts = (events) =>
-  events
-    .filter(({ type }) => type === 'text')
-    .map(({ chunk }) => chunk)
-    .join('')
-
-/** Calls the tool once, then answers in parts of so many characters. */
-const model = (size = 1) => {
-  let asked = 0
-  return customModel(async function* () {
-    if (asked++ === 0) {
-      yield { type: 'text', text: `Looking for ${MAIL.slice(0, 5)}` }
-      yield { type: 'text', text: `${MAIL.slice(5)}. ` }
-      yield { type: 'tool_call_start', index: 0, id: 'c1', name: 'find' }
-      yield { type: 'tool_call_arguments', index: 0, text: JSON.stringify({ who: MAIL }) }
-      yield { type: 'tool_call_end', index: 0 }
-      yield { type: 'finish', reason: 'tool_calls', raw: 'tool_calls' }
-      return
-    }
-    for (const reason of ANSWER.slice(0, 20).match(/.{1,3}/gs))
-      yield { type: 'reasoning', text: reason }
-    const points = [...ANSWER]
-    for (let at = 0; at < points.length; at += size) {
-      yield { type: 'text', text: points.slice(at, at + size).join('') }
-    }
-    yield { type: 'finish', reason: 'stop', raw: 'stop' }
-  })
-}
-const tools = (seen = []) => ({
-  find: defineTool({
-    description: 'finds',
-    inputSchema: { type: 'object' },
-    execute: (args, { report }) => {
-      seen.push(args)
-      report({ at: MAIL })
-      return { mail: MAIL, value: VALUE, password: 'abc', n: 1 }
-    },
-  }),
-})
-
 for (const size of [1, 2, 7, 1000]) {
   test(`events are redacted, in parts of ${size}`, async () => {
     const seen = []
@@ -64,9 +17,7 @@ for (const size of [1, 2, 7, 1000]) {
     const [events, again] = await Promise.all([collect(turn), collect(turn)])
     assert.deepEqual(again, events)
     const all = JSON.stringify(events)
-    for (const secret of [MAIL, VALUE, JSON.stringify(VALUE).slice(1, -1), '555 2671', 'abc']) {
-      assert.ok(!all.includes(secret), secret)
-    }
+    for (const secret of SECRETS) assert.ok(!all.includes(secret), secret)
     assert.deepEqual(
       events.map(({ seq }) => seq),
       events.map((_, index) => index + 1),

@@ -419,6 +419,7 @@ export const HANDLER_OPTIONS: Rows = {
   passEvents: 0,
   basePath: 0,
   clientGone: 0,
+  redact: 0,
   format: 0,
   onTrace: 0,
   onEvent: 0,

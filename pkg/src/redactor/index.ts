@@ -28,11 +28,11 @@ export interface Redactor {
    */
   value<T>(value: T): T
   /**
-   * A turn's events as they may be shown, each with its own number; `redact` of `runTurn` calls it for
-   * each reader. A text waits for the event behind it.
+   * A turn's events as they may be shown, each with its own number; `redact` of `runTurn` and of
+   * `createHandler` calls it for each reader. A text waits for the event behind it.
    */
   events(
-    events: AsyncIterator<TurnEvent, void, undefined>,
+    events: AsyncIterable<TurnEvent> | AsyncIterator<TurnEvent, void, undefined>,
   ): AsyncGenerator<TurnEvent, void, undefined>
 }
 
@@ -89,7 +89,10 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
       return rest
     },
     value,
-    events: (events) => shownEvents(events, () => new Scanner(plan), { redact, value }),
+    events: (given) => {
+      const events = Symbol.asyncIterator in given ? given[Symbol.asyncIterator]() : given
+      return shownEvents(events, () => new Scanner(plan), { redact, value })
+    },
   }
 }
 

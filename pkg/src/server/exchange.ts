@@ -2,6 +2,7 @@
 import { isTurnlockError } from '../errors.js'
 import { followTurn } from '../follow.js'
 import { quietly } from '../quietly.js'
+import type { Redactor } from '../redactor/index.js'
 import type { Store } from '../stores/store.js'
 import type { Turn } from '../turn.js'
 import type { TurnEvent } from '../types.js'
@@ -106,6 +107,12 @@ export class Exchange<S extends Session> {
   /** Reads a turn's events after a `seq`, until the signal is aborted. */
   reader({ tenant }: S, store: Store, requestId: string, signal: AbortSignal) {
     return (after: number) => followTurn({ requestId, store, tenant, after, signal })
+  }
+
+  /** What redacts events for the client, if the host has it. */
+  async redactor(session: S): Promise<Redactor | undefined> {
+    const { redact } = this.settings
+    return redact && this.given(redact, session)
   }
 
   /** The events of a turn as a response. */

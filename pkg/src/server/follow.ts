@@ -43,7 +43,7 @@ export async function replay<S extends Session>(
 }
 
 /** The events of a turn after a `seq`. */
-function read<S extends Session>(
+async function read<S extends Session>(
   at: Exchange<S>,
   session: S,
   store: Store,
@@ -53,13 +53,34 @@ function read<S extends Session>(
 ): Promise<Response> {
   const { readers } = at.shared
   const key = turnKey(session.tenant, requestId)
+  const redactor = await at.redactor(session)
+  const from = redactor ? await beforeText(store, key, after) : after
   const left = new AbortController()
   const leave = () => left.abort()
   whenGone(at.request, leave)
-  const events = at.reader(session, store, requestId, left.signal)(after)
+  const events = at.reader(session, store, requestId, left.signal)(from)
   readers.enter(key)
   const counted = watched(at, events, () => readers.leave(key))
-  return at.stream(requestId, counted, leave, writer)
+  const shown = redactor ? behind(redactor.events(counted), after) : counted
+  return at.stream(requestId, shown, leave, writer)
+}
+
+/**
+ * The `seq` behind which a redactor has to read, so that it sees what a client has seen a part of: that
+ * of the last event up to `after` which is not of a running text.
+ */
+async function beforeText(store: Store, key: string, after: number): Promise<number> {
+  const seen = (await storedEvents(store, key)).filter(({ seq }) => seq <= after)
+  const last = seen.findLast(({ type }) => type !== 'text' && type !== 'reasoning')
+  return last?.seq ?? (seen[0] ? seen[0].seq - 1 : after)
+}
+
+/** The events after a `seq`. */
+async function* behind(
+  events: AsyncIterable<TurnEvent>,
+  after: number,
+): AsyncGenerator<TurnEvent, void, undefined> {
+  for await (const event of events) if (event.seq > after) yield event
 }
 
 /** Reports failures of the store. They are not stored, so each reader reports its own. */

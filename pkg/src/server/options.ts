@@ -95,6 +95,14 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   if (format !== undefined && format !== 'ai-sdk' && format !== 'ag-ui') {
     throw invalid('`format`: expected ai-sdk or ag-ui')
   }
+  const { redact } = options
+  if (
+    redact !== undefined &&
+    typeof redact !== 'function' &&
+    typeof redact?.events !== 'function'
+  ) {
+    throw invalid('`redact`: expected a redactor, or a function that gives one')
+  }
   for (const kind of RUN_KINDS) checkRuns(kind, options[kind])
   checkPassEvents(passEvents)
   return {

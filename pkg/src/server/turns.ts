@@ -141,7 +141,7 @@ async function goOn<S extends Session>(
 }
 
 /** Runs a turn. It continues when its client disconnects, unless `clientGone` is `stop`. */
-function run<S extends Session>(
+async function run<S extends Session>(
   at: Exchange<S>,
   session: S,
   store: Store,
@@ -150,6 +150,7 @@ function run<S extends Session>(
   writer?: Writer,
 ): Promise<Response> {
   const { running, turns } = at.shared
+  const redactor = await at.redactor(session)
   running.enter(session.tenant)
   let turn: Turn
   try {
@@ -182,5 +183,6 @@ function run<S extends Session>(
   // Some hosts cancel the body only at their next write, or not at all while they cannot write,
   // but abort the request's signal at once.
   whenGone(at.request, leave)
-  return at.stream(turn.requestId, asKept(stream, follow), leave, writer)
+  const events = asKept(stream, follow)
+  return at.stream(turn.requestId, redactor?.events(events) ?? events, leave, writer)
 }

@@ -761,6 +761,7 @@ export const HANDLER_OPTIONS: Partial<HandlerOptions> = {
   passEvents: undefined,
   basePath: undefined,
   clientGone: undefined,
+  redact: undefined,
   format: undefined,
   onTrace: undefined,
   onEvent: undefined,

@@ -1,0 +1,52 @@
+// A turn in which a model, a tool and an answer say what nobody may see.
+import { customModel, defineTool } from 'turnlock'
+import { createRedactor } from 'turnlock/redact'
+
+export const MAIL = 'ada@example.com'
+export const VALUE = 'registered "value"'
+/** Texts of which no reader may have any. */
+export const SECRETS = [MAIL, VALUE, JSON.stringify(VALUE).slice(1, -1), '555 2671', 'abc']
+export const redact = createRedactor({ values: [VALUE] })
+export const messages = [{ role: 'user', content: 'go' }]
+export const ANSWER = `Mail ${MAIL} and ${VALUE} 😀, or call +1 415 555 2671`
+export const SHOWN = 'Mail [redacted:email] and [redacted:value] 😀, or call [redacted:phone]'
+
+export const texts = (events) =>
+  events
+    .filter(({ type }) => type === 'text')
+    .map(({ chunk }) => chunk)
+    .join('')
+
+/** Calls the tool once, then answers in parts of so many characters. */
+export const model = (size = 1) => {
+  let asked = 0
+  return customModel(async function* () {
+    if (asked++ === 0) {
+      yield { type: 'text', text: `Looking for ${MAIL.slice(0, 5)}` }
+      yield { type: 'text', text: `${MAIL.slice(5)}. ` }
+      yield { type: 'tool_call_start', index: 0, id: 'c1', name: 'find' }
+      yield { type: 'tool_call_arguments', index: 0, text: JSON.stringify({ who: MAIL }) }
+      yield { type: 'tool_call_end', index: 0 }
+      yield { type: 'finish', reason: 'tool_calls', raw: 'tool_calls' }
+      return
+    }
+    for (const reason of ANSWER.slice(0, 20).match(/.{1,3}/gs))
+      yield { type: 'reasoning', text: reason }
+    const points = [...ANSWER]
+    for (let at = 0; at < points.length; at += size) {
+      yield { type: 'text', text: points.slice(at, at + size).join('') }
+    }
+    yield { type: 'finish', reason: 'stop', raw: 'stop' }
+  })
+}
+export const tools = (seen = []) => ({
+  find: defineTool({
+    description: 'finds',
+    inputSchema: { type: 'object' },
+    execute: (args, { report }) => {
+      seen.push(args)
+      report({ at: MAIL })
+      return { mail: MAIL, value: VALUE, password: 'abc', n: 1 }
+    },
+  }),
+})
