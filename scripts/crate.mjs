@@ -20,7 +20,7 @@ const MADE = /^(\.cargo_vcs_info\.json|Cargo\.(lock|toml(\.orig)?))$/
 const CRATES = {
   turnlock: {
     own: /^(src\/.*\.(rs|bin)|examples\/blocking\.rs)$/,
-    papers: ['README.md', 'DESIGN.md', 'BENCHMARKS.md', 'CHANGELOG.md', 'LICENSE'],
+    papers: ['src/README.md', 'DESIGN.md', 'BENCHMARKS.md', 'CHANGELOG.md', 'LICENSE'],
     holds: ['src/lib.rs', 'examples/blocking.rs'],
   },
   'turnlock-client': {

@@ -83,24 +83,15 @@
 //!
 //! # Features
 //!
-//! None is enabled by default: a native host needs only the core described above.
+//! None is on by default. `serde`: the core's JSON and names as values of serde, and conversions to
+//! `serde_json`.
 //!
-//! | | |
-//! |---|---|
-//! | `client` | the driver for Rust hosts in pages and workers, on wasm32 |
-//! | `jsonschema` | JSON Schema validation of tool arguments, for Rust hosts |
-//! | `wasm` | the wasm bindings of the npm package; Rust hosts do not need it |
-//! | `trap-test` | a deliberate trap, for this crate's own tests |
-//!
-//! Rust 1.91 or later.
-//!
-//! # Rust in pages and workers
-//!
-//! With the feature `client`, the module `client` drives the same machines on
-//! `wasm32-unknown-unknown` with `fetch`. Turns, bundles, tool-request passes and chains are
-//! streams of typed events. Tools are async closures or JavaScript functions. Turns are stored in
-//! memory or in IndexedDB. `examples/rust-page` and `examples/rust-worker` of the repository are a
-//! page and a worker that use it.
+//! The crate `turnlock-client` drives these machines: on `wasm32-unknown-unknown` over `fetch`, natively
+//! on tokio. Rust 1.91 or later.
+
+#[cfg(doctest)]
+#[doc = include_str!("README.md")]
+struct Readme;
 
 #[cfg(test)]
 mod auto_traits;
