@@ -2,10 +2,17 @@
 // and in each format.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { memoryStore } from 'turnlock'
+import {
+  customModel,
+  defineTool,
+  memoryStore,
+  runBundle,
+  runChain,
+  runWithToolRequests,
+} from 'turnlock'
 import { createRedactor } from 'turnlock/redact'
 import { createHandler } from 'turnlock/server'
-import { ANSWER, MAIL, model, redact, SECRETS, SHOWN, texts, tools } from './secrets.mjs'
+import { ANSWER, MAIL, model, redact, SECRETS, SHOWN, texts, tools, VALUE } from './secrets.mjs'
 
 const authorize = (request) => ({ tenant: request.headers.get('x-tenant') ?? 'ann' })
 const handlerOf = (options) =>
@@ -97,4 +104,57 @@ test('what is no redactor is refused', () => {
   for (const wrong of [{}, 7, 'mail', null]) {
     assert.throws(() => handlerOf({ redact: wrong }), { code: 'options.invalid' })
   }
+})
+
+test('so are passes with their trace, bundles and chains', async () => {
+  const asks = customModel(async function* ({ messages }) {
+    const isPlan = JSON.stringify(messages).includes('TOOL RESULT')
+    const call = { tool_name: 'find', params: { who: MAIL, password: 'abc' }, reason: `of ${MAIL}` }
+    const text = JSON.stringify(isPlan ? { mail: MAIL } : { tool_calls: [call] })
+    yield { type: 'text', text }
+    yield { type: 'finish', reason: 'stop', raw: 'stop' }
+  })
+  const find = defineTool({
+    ...{ description: 'finds', inputSchema: { type: 'object' }, readOnly: true },
+    execute: () => ({ mail: MAIL, value: VALUE, password: 'abc' }),
+  })
+  const steps = [{ id: '1', type: 'search', query: MAIL, focus: MAIL, depends_on: [] }]
+  const plan = { reasoning: VALUE, pattern: 'sequential', steps, stopping_criteria: MAIL }
+  const handler = handlerOf({
+    redact,
+    passes: {
+      plan: () =>
+        runWithToolRequests({ model: asks, input: { q: 1 }, tools: { find }, planId: 'p' }),
+    },
+    bundles: {
+      three: () =>
+        runBundle({
+          task: MAIL,
+          replicate: ({ id }) => ({
+            data: { mail: MAIL, password: 'abc', id: id === 'r2' ? VALUE : 1 },
+          }),
+        }),
+    },
+    chains: {
+      search: () =>
+        runChain({
+          ...{ query: 'compare a and b', classify: () => ({ complexity: 'complex' }) },
+          answer: () => MAIL,
+          plan: () => JSON.stringify(plan),
+          search: () => ({ title: VALUE, mail: MAIL }),
+          async *synthesize() {
+            for (const one of ANSWER.match(/.{1,3}/gsu)) yield one
+          },
+        }),
+    },
+  })
+  const run = async (path) => eventsOf(await handler(request(path, {})))
+  const pass = await run('/passes/plan')
+  assert.deepEqual(pass.at(-1).plan, { mail: '[redacted:email]' })
+  const trace = await (await handler(request('/agents/events?plan_id=p'))).text()
+  for (const secret of SECRETS) assert.ok(!trace.includes(secret), `${secret} in ${trace}`)
+  assert.match(trace, /\[redacted:email\]/)
+  const bundle = await run('/bundles/three')
+  assert.match(JSON.stringify(bundle.at(-1)), /\[redacted:email\]/)
+  assert.equal(texts(await run('/chains/search')), SHOWN)
 })

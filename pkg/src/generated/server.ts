@@ -81,9 +81,8 @@ export interface HandlerOptions<S extends Session = Session> {
    */
   clientGone?: 'continue' | 'stop' | undefined
   /**
-   * Redacts the events of turns on their way to clients, in every format, and where a client
-   * attaches again. `onEvent`, `onEnd`, the trace and the store have all. Passes and bundles have a
-   * `redact` of their own.
+   * Redacts what clients get of turns, passes, bundles and chains, in every format, and where a
+   * client attaches again. `onEvent`, `onEnd`, the trace and the store have all.
    */
   redact?: PerRequest<Redactor, S> | undefined
   /**

@@ -1,6 +1,10 @@
-/** Redaction of a turn's events on their way to a reader. */
-import type { TurnEvent } from '../types.js'
+/** Redaction of events on their way to a reader. */
 import type { Redactor } from './index.js'
+
+/** An event of a turn, a pass, a bundle or a chain. */
+export interface AnyEvent {
+  type: string
+}
 
 /** Members whose texts are ids and codes. Names of tools are a model's where a tool is unknown. */
 const OWN = new Set(
@@ -10,36 +14,41 @@ const OWN = new Set(
   ).split(' '),
 )
 /** Members that hold what a model or a tool gave: everything in them is a text of theirs. */
-const THEIRS = new Set('args result error data object'.split(' '))
+const THEIRS = new Set(
+  'args params result results error data object plan consensus values inputs'.split(' '),
+)
 
-type Texts = Extract<TurnEvent, { type: 'text' | 'reasoning' }>
-const isText = (event: TurnEvent): event is Texts =>
+type Texts = AnyEvent & { chunk: string; phase?: unknown }
+const isText = (event: AnyEvent): event is Texts =>
   event.type === 'text' || event.type === 'reasoning'
 
 /**
  * Each event as it may be shown, with the number that it has. A text waits for the event behind it:
  * what a text that ends had held back belongs to its last one.
  */
-export function shownEvents(
-  events: AsyncIterator<TurnEvent, void, undefined>,
+export function shownEvents<Event extends AnyEvent>(
+  events: AsyncIterator<Event, void, undefined>,
   fresh: () => Pick<Redactor, 'feed' | 'end'>,
   redactor: Pick<Redactor, 'redact' | 'value'>,
-): AsyncGenerator<TurnEvent, void, undefined> {
+): AsyncGenerator<Event, void, undefined> {
   let waiting: Texts | undefined
   let stream = fresh()
-  const ready: TurnEvent[] = []
+  const ready: AnyEvent[] = []
   let isOver = false
   const flush = () => {
-    if (waiting) ready.push({ ...waiting, chunk: waiting.chunk + stream.end() })
+    if (waiting) {
+      const last: Texts = { ...waiting, chunk: waiting.chunk + stream.end() }
+      ready.push(last)
+    }
     waiting = undefined
   }
-  const take = (event: TurnEvent) => {
-    const follows = waiting?.type === event.type && waiting.phase === event.phase
+  const take = (event: AnyEvent) => {
     if (!isText(event)) {
       flush()
-      ready.push(shown(event, redactor) as TurnEvent)
+      ready.push(shown(event, redactor) as AnyEvent)
       return
     }
+    const follows = waiting?.type === event.type && waiting.phase === event.phase
     if (waiting && follows) ready.push(waiting)
     else {
       flush()
@@ -49,7 +58,7 @@ export function shownEvents(
   }
   /** Calls are answered in order; leaving does not wait for them. */
   let last: Promise<unknown> = Promise.resolve()
-  const next = async (): Promise<IteratorResult<TurnEvent, void>> => {
+  const next = async (): Promise<IteratorResult<AnyEvent, void>> => {
     for (;;) {
       const event = ready.shift()
       if (event) return { done: false, value: event }
@@ -61,7 +70,7 @@ export function shownEvents(
       } else take(read.value)
     }
   }
-  const left = async (): Promise<IteratorResult<TurnEvent, void>> => {
+  const left = async (): Promise<IteratorResult<AnyEvent, void>> => {
     isOver = true
     waiting = undefined
     ready.length = 0
@@ -81,7 +90,7 @@ export function shownEvents(
     },
     [Symbol.asyncIterator]: () => iterator,
   }
-  return iterator as unknown as AsyncGenerator<TurnEvent, void, undefined>
+  return iterator as unknown as AsyncGenerator<Event, void, undefined>
 }
 
 function shown(value: unknown, redactor: Pick<Redactor, 'redact' | 'value'>): unknown {

@@ -3,8 +3,7 @@ import { REDACT_OPTIONS } from '../generated/rows.js'
 import type { RedactOptions } from '../generated/redactor.js'
 import { TurnlockError } from '../errors.js'
 import { reading, readOptions } from '../options.js'
-import type { TurnEvent } from '../types.js'
-import { shownEvents } from './events.js'
+import { shownEvents, type AnyEvent } from './events.js'
 import { hidden, pathOf } from './json.js'
 import { KINDS, Scanner, type Plan, type RedactKind } from './scanner.js'
 import { encodings, SHORTEST, valuesOf } from './values.js'
@@ -28,12 +27,13 @@ export interface Redactor {
    */
   value<T>(value: T): T
   /**
-   * A turn's events as they may be shown, each with its own number; `redact` of `runTurn` and of
-   * `createHandler` calls it for each reader. A text waits for the event behind it.
+   * The events of a turn, or of a pass, bundle or chain, as they may be shown, each with its own
+   * number; `redact` of `runTurn` and of `createHandler` calls it for each reader. A text waits for the
+   * event behind it.
    */
-  events(
-    events: AsyncIterable<TurnEvent> | AsyncIterator<TurnEvent, void, undefined>,
-  ): AsyncGenerator<TurnEvent, void, undefined>
+  events<Event extends AnyEvent>(
+    events: AsyncIterable<Event> | AsyncIterator<Event, void, undefined>,
+  ): AsyncGenerator<Event, void, undefined>
 }
 
 /**

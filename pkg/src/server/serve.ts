@@ -5,7 +5,7 @@ import { given, type Fields } from './body.js'
 import { refusalFor } from './failures.js'
 import type { Running } from './limits.js'
 import { perRequest, type RequestContext, type Session, type Settings } from './options.js'
-import { queryOf } from './pass-events.js'
+import { queryOf, type KeptPassEvent } from './pass-events.js'
 import { json, Refusal } from './refusal.js'
 import type { Route } from './routes.js'
 import {
@@ -40,6 +40,7 @@ export async function serveRun<S extends Session>(
   const { tenant } = session
   const conversationId = body.text('conversationId', 256)
   const log = kind === 'passes' ? await passEventsOf(asked) : undefined
+  const redactor = await redactorOf(asked)
   running.enter(tenant)
   const left = new AbortController()
   const leave = () => left.abort()
@@ -81,7 +82,8 @@ export async function serveRun<S extends Session>(
   else signal.addEventListener('abort', cancel, { once: true })
   const watched = watch(run, keep, report, over)
   context.waitUntil?.(watched)
-  return streamed(closed(pulled(run)), {
+  const events = closed(pulled(run))
+  return streamed(redactor?.events(events) ?? events, {
     text: runEventText,
     // Whoever watches the run has reported it.
     refuse: (event) => (isError(event) ? refusalFor(event) : undefined),
@@ -102,11 +104,23 @@ const aborted = (signal: AbortSignal) =>
 export async function listPassEvents<S extends Session>(asked: Asked<S>): Promise<Response> {
   const query = queryOf(new URL(asked.request.url))
   const log = await passEventsOf(asked)
-  return json({ events: await log.list(asked.session.tenant, query) })
+  const events = await log.list(asked.session.tenant, query)
+  const redactor = await redactorOf(asked)
+  if (!redactor) return json({ events })
+  const shown: KeptPassEvent[] = []
+  for await (const event of redactor.events(oneByOne(events))) shown.push(event)
+  return json({ events: shown })
+}
+
+async function* oneByOne<T>(items: readonly T[]): AsyncGenerator<T, void, undefined> {
+  yield* items
 }
 
 const passEventsOf = <S extends Session>({ settings, request, session, context }: Asked<S>) =>
   perRequest(settings.passEvents, request, session, context.env)
+/** What redacts events for the client, if the host has it. */
+const redactorOf = async <S extends Session>({ settings, request, session, context }: Asked<S>) =>
+  settings.redact && perRequest(settings.redact, request, session, context.env)
 
 const isError = (event: RunEvent): event is RunEvent & { code: string; message: string } =>
   event.type === 'error'

@@ -60,9 +60,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// What happens to a turn whose client disconnects: it continues and can be
                 /// followed again, or it is cancelled.
                 clientGone: "'continue' | 'stop'" = "\"continue\"";
-                /// Redacts the events of turns on their way to clients, in every format, and where a
-                /// client attaches again. `onEvent`, `onEnd`, the trace and the store have all. Passes
-                /// and bundles have a `redact` of their own.
+                /// Redacts what clients get of turns, passes, bundles and chains, in every format, and
+                /// where a client attaches again. `onEvent`, `onEnd`, the trace and the store have all.
                 redact: "PerRequest<Redactor, S>";
                 /// The stream of turns, and the bodies that start them: those of `useChat` of the AI
                 /// SDK (`turnlock/ai-sdk`), or those of AG-UI (`turnlock/ag-ui`).
