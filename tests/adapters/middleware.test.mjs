@@ -8,6 +8,7 @@ import * as ai6 from 'ai6'
 import { createOpenAICompatible as compatible6 } from 'ai6-compatible'
 import { diagnose } from 'turnlock'
 import { turnlockMiddleware } from 'turnlock/ai-sdk'
+import { z } from 'zod'
 import { createProvider } from '../provider/server.mjs'
 import { whole } from './whole.mjs'
 
@@ -17,7 +18,13 @@ before(async () => (provider = await createProvider()))
 after(() => provider?.close())
 
 /** What one call of `how` comes to, and what the provider was sent. */
-async function play([ai, compatible], how, behaviour, { messages, ...options } = {}) {
+async function play(
+  [ai, compatible],
+  how,
+  behaviour,
+  { messages, ...options } = {},
+  inputSchema = ai.jsonSchema({ type: 'object' }),
+) {
   const session = crypto.randomUUID()
   const reports = []
   const own = compatible({
@@ -30,7 +37,6 @@ async function play([ai, compatible], how, behaviour, { messages, ...options } =
     middleware: turnlockMiddleware({ ...options, onReport: (report) => reports.push(report) }),
   })
   const runs = []
-  const inputSchema = ai.jsonSchema({ type: 'object' })
   const tool = (name) => ({
     inputSchema,
     execute: (args) => (runs.push(`${name} ${JSON.stringify(args)}`), ['notes.txt']),
@@ -62,6 +68,19 @@ for (const [version, sdk] of Object.entries(VERSIONS)) {
       )
       for (const { messages } of requests) {
         assert.deepEqual(diagnose(messages, { dialect: 'openai-chat' }), [])
+      }
+    })
+
+    test(`${version}, ${how}: a repeat is one, whatever the tool's schema makes of it`, async () => {
+      const schemas = [
+        z.object({ path: z.string(), depth: z.number().default(3) }),
+        z.object({ path: z.string() }), // takes a member out
+        z.looseObject({ path: z.string().transform((path) => `${path}/`) }),
+      ]
+      for (const inputSchema of schemas) {
+        const played = await play(sdk, how, 'loop-then-answer', { maxTools: 5 }, inputSchema)
+        assert.equal(played.runs.length, 1, played.runs.join('\n'))
+        assert.match(played.text, /That answers it\.$/)
       }
     })
 

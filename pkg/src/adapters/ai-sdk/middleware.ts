@@ -5,10 +5,10 @@ import type { AiSdkMiddlewareOptions } from '../../generated/adapters.js'
 import { readOptions } from '../../options.js'
 import { quietly } from '../../quietly.js'
 import {
-  callsOfTurn,
   repairPrompt,
   resultPart,
   signatureOf,
+  turnOf,
   type Message,
   type Part,
   type PromptRepair,
@@ -61,12 +61,18 @@ interface Judging extends MiddlewareReport {
   /** Signatures of the calls that ran or may run in this turn. */
   seen: Set<string>
   left: number
+  /** Keeps the signature of a call that may run. */
+  keep(call: Part, signed: string): void
 }
+
+/** How many calls' signatures a middleware keeps. */
+const KEPT = 1000
 
 /**
  * A middleware for `wrapLanguageModel`: repairs histories, lets a call through once in a user's turn
  * (by its signature) and `maxTools` calls in all, and then asks for the answer, with the tools kept
- * and `toolChoice` none. It looks at the history that the AI SDK sends, and keeps nothing.
+ * and `toolChoice` none. It looks at the history that the AI SDK sends. That has what a tool's schema
+ * made of the arguments, so the signatures of the last 1 000 calls as the model wrote them are kept.
  *
  * A call that may not run is left out of the response. If no other call is left, the model is asked
  * again, with a notice as the result of that call, for its answer.
@@ -83,11 +89,24 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
     throw new TurnlockError('options.invalid', '`maxTools`: expected a whole number from 0')
   }
   const repairs = new WeakMap<object, PromptRepair[]>()
+  /** By the user's message, and the id and name of the call. */
+  const said = new Map<string, string>()
+  const nameOf = (asked: string, { toolCallId, toolName }: Part) =>
+    `${toolCallId} ${toolName} ${asked}`
   const judging = (params: Params): Judging => {
-    const ran = callsOfTurn(params.prompt)
-    const left = Math.max(0, maxTools - ran.length)
+    const { calls, asked } = turnOf(params.prompt)
+    const left = Math.max(0, maxTools - calls.length)
     const made = { repairs: repairs.get(params) ?? [], refused: [], answerPhase: left === 0 }
-    return { ...made, seen: new Set(ran), left }
+    const signed = calls.flatMap((call) => [signatureOf(call), said.get(nameOf(asked, call))])
+    const keep = (call: Part, signature: string) => {
+      said.set(nameOf(asked, call), signature)
+      for (const oldest of said.keys()) {
+        if (said.size <= KEPT) break
+        said.delete(oldest)
+      }
+    }
+    const seen = new Set(signed.filter((one) => one !== undefined))
+    return { ...made, seen, left, keep }
   }
   const report = ({ repairs, refused, answerPhase }: Judging) =>
     quietly(() => options.onReport?.({ repairs, refused, answerPhase }))
@@ -95,7 +114,7 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
     specificationVersion: 'v4',
     async transformParams({ params }: { params: Params }) {
       const fixed = repair ? repairPrompt(params.prompt) : { prompt: params.prompt, repairs: [] }
-      const spent = callsOfTurn(fixed.prompt).length >= maxTools
+      const spent = turnOf(fixed.prompt).calls.length >= maxTools
       const made = { ...params, prompt: fixed.prompt, ...(spent && ANSWER) }
       repairs.set(made, fixed.repairs)
       return made
@@ -149,6 +168,7 @@ function refusalOf(call: Part, judge: Judging, allow: readonly string[]) {
   const reason = repeated ? 'duplicate' : judge.left === 0 ? 'budget' : undefined
   if (!reason) {
     judge.seen.add(signed)
+    judge.keep(call, signed)
     judge.left -= 1
     return undefined
   }

@@ -100,13 +100,16 @@ function resultsByCall(prompt: readonly Message[]) {
   return results
 }
 
-/** The signatures of the calls behind the user's last message, in order. */
-export function callsOfTurn(prompt: readonly Message[]): string[] {
+/** The calls behind the user's last message, in order, and what names that message. */
+export function turnOf(prompt: readonly Message[]): { calls: Part[]; asked: string } {
   const last = prompt.findLastIndex(({ role }) => role === 'user')
-  return prompt
-    .slice(last + 1)
-    .flatMap(callsOf)
-    .flatMap((call) => signatureOf(call) ?? [])
+  const content = prompt[last]?.content
+  const texts = (Array.isArray(content) ? content : [{ text: content }]) as { text?: unknown }[]
+  const text = texts.map((part) => String(part?.text ?? '')).join('\n')
+  return {
+    calls: prompt.slice(last + 1).flatMap(callsOf),
+    asked: `${last} ${text.length} ${text.slice(0, 256)}`,
+  }
 }
 
 /** The signature of a call; `undefined` if its arguments are no JSON. */
