@@ -99,7 +99,7 @@ export {
 } from './resume.js'
 export * from './request/index.js'
 export type * from './stores/store.js'
-export { type Json, type ToolResultOf, type ToolSet, type TurnResultOf } from './tool-results.js'
+export { type Json, type ToolResultOf, type ToolSet } from './tool-results.js'
 export { runTurn, type RunTurnOptions, type Turn, type TurnEnd } from './turn.js'
 export type * from './types.js'
 

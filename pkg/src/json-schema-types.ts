@@ -62,4 +62,4 @@ type FromMembers<Members, Needed> = Flat<
 >
 
 /** Shown as one object in an editor. */
-type Flat<T> = { [Name in keyof T]: T[Name] }
+type Flat<T> = T extends infer Whole ? { [Name in keyof Whole]: Whole[Name] } : never

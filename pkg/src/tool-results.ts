@@ -1,6 +1,6 @@
 /** The types of what tools return, as a turn's result has it. */
 import type { Tool } from './tools.js'
-import type { ToolResult, ToolStatus, TurnResult } from './types.js'
+import type { ToolResult, ToolStatus } from './types.js'
 
 /** Tools by name, as `tools` of a turn has them. */
 export type ToolSet = Readonly<Record<string, Tool>>
@@ -63,8 +63,3 @@ type Kept<Name, T> = Name extends symbol
     : [T] extends [((...args: never) => unknown) | symbol | undefined]
       ? never
       : Name
-
-/** The result of a turn with these tools. */
-export type TurnResultOf<T extends ToolSet> = string extends keyof T
-  ? TurnResult
-  : Omit<TurnResult, 'toolResults'> & { toolResults: ToolResultOf<T>[] }

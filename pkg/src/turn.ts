@@ -20,26 +20,32 @@ import { checkStore, type Store } from './stores/store.js'
 import { answerOf } from './tools.js'
 import type { AnswerSchema, Args, JsonSchema, StandardSchema, Tool } from './tools.js'
 import type { TurnStatus } from './generated/turn.js'
-import type { ToolSet, TurnResultOf } from './tool-results.js'
+import type { ToolResultOf, ToolSet } from './tool-results.js'
 import type { ToolResult, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
 export type { RunTurnOptions }
 
-/** The end of a turn: one that failed has its `error`. With `T`, the tools, results have their types. */
-export type TurnEnd<T extends ToolSet = ToolSet> = TurnResultOf<T> &
-  (
-    | { status: 'failed'; error: NonNullable<TurnResult['error']> }
-    | { status: Exclude<TurnStatus, 'failed'> }
+/** The end of a turn: one that failed has its `error`, one that is complete the `object` of its schema. */
+export type TurnEnd<Answer = unknown, Result extends ToolResult = ToolResult> = Omit<
+  TurnResult,
+  'toolResults' | 'object'
+> & { toolResults: Result[] } & (
+    | { status: 'complete'; object: Answer }
+    | { status: 'failed'; error: NonNullable<TurnResult['error']>; object?: undefined }
+    | { status: Exclude<TurnStatus, 'complete' | 'failed'>; object?: undefined }
   )
 
-/** A running turn. Iterate over its events, or await its result, or both. */
+/**
+ * A running turn. Iterate over its events, or await its result, or both. `Answer` is what
+ * `answerSchema` accepts, `Result` a result of its tools.
+ */
 export interface Turn<
   Answer = unknown,
-  T extends ToolSet = ToolSet,
+  Result extends ToolResult = ToolResult,
 > extends AsyncIterable<TurnEvent> {
   readonly requestId: string
   /** Settles when the turn has ended. Never rejects. */
-  readonly result: Promise<TurnEnd<T> & { object?: Answer }>
+  readonly result: Promise<TurnEnd<Answer, Result>>
   /**
    * The text alone, as it comes. Each reader has it from the first piece on, and its end is that of the
    * turn; what went wrong is in `result`. Leaving it is leaving the turn's iteration.
@@ -72,10 +78,10 @@ export interface Turn<
  */
 export function runTurn<const S extends JsonSchema | StandardSchema, T extends ToolSet = ToolSet>(
   options: RunTurnOptions & { answerSchema: S; tools?: T | undefined },
-): Turn<Args<S>, T>
+): Turn<Args<S>, ToolResultOf<T>>
 export function runTurn<T extends ToolSet = ToolSet>(
   options: RunTurnOptions & { tools?: T | undefined },
-): Turn<unknown, T>
+): Turn<unknown, ToolResultOf<T>>
 export function runTurn(options: RunTurnOptions): Turn {
   options = readOptions(options, RUN_TURN_OPTIONS)
   const { model, tools, policy, mode, messages, store, tenant = '', keep } = options

@@ -90,6 +90,8 @@ record! {
         total_usage "totalUsage": TokenUsage;
         /// Requests to the model, not counting retries.
         inferences "inferences": u32;
+        /// Whether the answer was composed from the tool results, because the model gave none.
+        composed "composed?": bool;
         /// Why the model stopped its last response, if it said so and the response was read to its
         /// end: with `length` or `content_filter` the answer is not whole.
         finish_reason "finishReason?": Option<FinishReason>;
@@ -126,6 +128,7 @@ impl TurnResult {
             usage: TokenUsage::default(),
             total_usage: TokenUsage::default(),
             inferences: 0,
+            composed: false,
             finish_reason: None,
             raw_finish_reason: None,
             model: None,

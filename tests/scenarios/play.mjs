@@ -6,6 +6,11 @@ import { byDialect, modelOf, offered, playInLanes } from '../lanes.mjs'
 import { fetchUpToTheCut } from '../provider/cut.mjs'
 
 const TERMINAL = ['complete', 'paused', 'cancelled', 'error']
+/** What `complete` and the result both say. */
+const SHARED = [
+  ...['text', 'object', 'fullContent', 'blockedSignatures', 'repeats', 'usage', 'composed'],
+  ...['finishReason', 'rawFinishReason', 'model'],
+]
 const ORDER = { tool_phase: 0, unified: 0, action_phase: 1, complete: 2 }
 /** Settles too late: when it is told that nobody waits any longer. */
 const late = (signal) =>
@@ -527,6 +532,13 @@ async function playLegs({ turnlock, model, fallbacks, asked }, scenario) {
       if (!leg.requestId && ['complete', 'paused'].includes(result?.status)) {
         const said = stands.map(({ chunk }) => chunk).join('')
         assert(said === result.fullContent, `fullContent: ${result.fullContent}, not ${said}`)
+      }
+      if (result?.status === 'complete') {
+        const last = events.at(-1)
+        for (const name of SHARED) {
+          const [told, got] = [last[name], result[name]].map((one) => JSON.stringify(one))
+          assert(told === got, `${name} of complete and of the result: ${told}, ${got}`)
+        }
       }
       const requests = (await asked()).slice(before)
       const ran = executed.slice(started)

@@ -17,6 +17,20 @@ use crate::store::Store;
 /// What a turn that is over returns.
 const END: Next<Effect> = Next::Wait { until: None };
 
+/// What `complete` and the result both say.
+const SHARED: [&str; 10] = [
+    "text",
+    "object",
+    "fullContent",
+    "blockedSignatures",
+    "repeats",
+    "usage",
+    "composed",
+    "finishReason",
+    "rawFinishReason",
+    "model",
+];
+
 /// The host: plays the scenario's model and tools.
 pub struct Sim<'a> {
     pub scenario: &'a Value,
@@ -287,7 +301,16 @@ impl<'a> Sim<'a> {
                 self.traces.push(serde_json::from_str(&event.to_json().to_text()).unwrap());
             }
             Effect::Done { result } => {
-                self.result = Some(serde_json::from_str(&result.to_json().to_text()).unwrap());
+                let result: Value = serde_json::from_str(&result.to_json().to_text()).unwrap();
+                if let Some(last) = self.events.last().filter(|_| result["status"] == "complete") {
+                    for name in SHARED {
+                        assert_eq!(
+                            last[name], result[name],
+                            "{name} of complete and of the result"
+                        );
+                    }
+                }
+                self.result = Some(result);
             }
             _ => panic!("an unknown effect: {effect:?}"),
         }

@@ -592,6 +592,8 @@ export interface TurnResult {
   totalUsage: Usage
   /** Requests to the model, not counting retries. */
   inferences: number
+  /** Whether the answer was composed from the tool results, because the model gave none. */
+  composed?: true
   /**
    * Why the model stopped its last response, if it said so and the response was read to its end:
    * with `length` or `content_filter` the answer is not whole.

@@ -3,6 +3,12 @@ import type { TurnMessage } from '../generated/turn.js'
 import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
 import type { Terminal } from './turn.js'
 
+/** What `complete` says of the result. */
+const TOLD = [
+  ...(['text', 'object', 'fullContent', 'blockedSignatures', 'repeats', 'usage'] as const),
+  ...(['composed', 'finishReason', 'rawFinishReason', 'model'] as const),
+]
+
 /** What the events of a turn add to `bare`, which is the result of a turn that did nothing. */
 export function resultOf(
   bare: TurnResult,
@@ -27,9 +33,8 @@ export function resultOf(
   }
   if (last.conversationId !== undefined) made.conversationId ??= last.conversationId
   if (last.type === 'complete') {
-    const { text, fullContent, blockedSignatures, repeats, usage } = last
-    Object.assign(made, { text, fullContent, blockedSignatures, repeats, usage, totalUsage: usage })
-    if ('object' in last) made.object = last.object
+    const told = TOLD.filter((name) => name in last).map((name) => [name, last[name]])
+    Object.assign(made, Object.fromEntries(told), { totalUsage: last.usage })
   }
   if (last.type === 'error') {
     const { code, message, details } = last

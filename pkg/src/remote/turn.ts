@@ -206,7 +206,7 @@ export function remoteTurn(wire: Wire, about: Opening): Turn {
       return (await import('./result.js')).resultOf(bare, events, last) as TurnEnd
     } catch (error) {
       const failure = { code: 'core.unavailable', message: describe(error) }
-      return { ...bare, status: 'failed', error: failure }
+      return { ...bare, status: 'failed', error: failure } as TurnEnd
     }
   }
 

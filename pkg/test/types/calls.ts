@@ -18,6 +18,7 @@ import {
   type Tool,
   type TraceEvent,
   type Turn,
+  type TurnResult,
 } from 'turnlock'
 import { createChat, type Chat, type ChatOptions } from 'turnlock/chat'
 import { useTurn } from 'turnlock/react'
@@ -192,6 +193,11 @@ void inJson.result.then(({ object }) => {
   // @ts-expect-error: it has no such member
   return [city, days, object?.town]
 })
+void inJson.result.then((result) => {
+  const city: string | undefined = result.status === 'complete' ? result.object.city : undefined
+  // @ts-expect-error: a turn that is not complete has none
+  return [city, result.status === 'failed' ? result.object.city : result.error]
+})
 void runTurn({ model, messages }).result.then(({ object }) => {
   const any: unknown = object
   return any
@@ -261,4 +267,6 @@ void runTurn({ model, messages, tools: some }).result.then(({ toolResults }) => 
   return any
 })
 const anyTurn: Turn = runTurn({ model, messages, tools: { day } })
-void anyTurn
+const anyJson: Turn = inJson
+const anyResult = async (): Promise<TurnResult> => (await anyTurn.result) ?? inJson.result
+void [anyTurn, anyJson, anyResult]

@@ -170,6 +170,7 @@ impl Record {
     }
 
     pub(crate) fn emit_complete(&mut self, composed: bool) {
+        self.composed = composed;
         self.emit(EventKind::Complete {
             text: self.progress.phase.text().to_owned(),
             object: self.object.clone(),
@@ -214,6 +215,7 @@ impl Record {
             usage: self.progress.usage(),
             total_usage: total.into(),
             inferences: self.progress.inferences,
+            composed: self.composed,
             finish_reason: self.progress.finish.as_ref().map(|(reason, _)| *reason),
             raw_finish_reason: self.progress.finish.as_ref().map(|(_, raw)| raw.clone()),
             model: self.model(),

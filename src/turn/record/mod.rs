@@ -58,6 +58,8 @@ pub(super) struct Record {
     ended: Option<ToolLimit>,
     /// The answer of a turn with a schema.
     object: Option<Json<'static>>,
+    /// Whether the answer was composed of results.
+    composed: bool,
     /// The host wants a pause.
     pause: bool,
     /// The turn began with fallbacks, so it says which model answers.
@@ -98,6 +100,7 @@ impl Record {
             in_phase: false,
             ended: None,
             object: None,
+            composed: false,
             pause: false,
             effects: VecDeque::new(),
             has_fallbacks: !options.fallbacks.is_empty(),
