@@ -1,5 +1,6 @@
 /** Serializes a tool's value as bounded JSON text. It always terminates and never throws. */
 
+import { isObject } from './checks.js'
 import { isTurnlockError } from './errors.js'
 
 /** The outcome of a tool, as sent to the core. */
@@ -25,16 +26,17 @@ export function serialize(value: unknown, limit: number): SettledInput {
   return { status: 'ok', text: text.slice(0, limit + SLACK), bytes: utf8Length(text) }
 }
 
-/** Throws for what would become `{}` although it holds something: a `Map`, a `Response`, a stream. */
+/**
+ * Throws for bytes, and for what would become `{}` although it holds something: a `Map`, a `Response`,
+ * a stream, an object of a class whose members JSON does not see.
+ */
 function refuseEmptied(_: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const kind = Object.prototype.toString.call(value).slice(8, -1)
-  const written = kind === 'Object' || BOXED.includes(kind) || Object.keys(value).length > 0
-  if (!written) throw new TypeError(`a ${kind} has no JSON`)
+  if (!isObject(value)) return value
+  const kind = value.constructor?.name || Object.prototype.toString.call(value).slice(8, -1)
+  const written = /^(Object|String|Number|Boolean)$/.test(kind) || Object.keys(value).length > 0
+  if (!written || ArrayBuffer.isView(value)) throw new TypeError(`a ${kind} has no JSON`)
   return value
 }
-
-const BOXED = ['String', 'Number', 'Boolean']
 
 /**
  * What a tool returned; of an async generator, what it returned at last, and each value that it
@@ -46,10 +48,10 @@ export async function outcomeOf(
   signal: AbortSignal,
 ): Promise<unknown> {
   const value = await returned
-  if (typeof value !== 'object' || value === null) return value
+  if (!isObject(value)) return value
   const { next, [Symbol.asyncIterator]: iterates } = value as Partial<AsyncGenerator>
   if (typeof next !== 'function' || typeof iterates !== 'function') return value
-  const generator = value as AsyncGenerator
+  const generator = value as unknown as AsyncGenerator
   for (;;) {
     const step = await generator.next()
     if (step.done) return step.value
@@ -82,7 +84,7 @@ export function reconciled(answer: unknown, limit: number): SettledInput {
     return failed(code, typeof message === 'string' ? message : describe(error))
   }
   if (result !== undefined) return serialize(result, limit)
-  return { status: 'unknown', message: '`reconcile` returned neither `result` nor `error`' }
+  return { status: 'unknown', message: '`reconcile` returned no `result` or `error`' }
 }
 
 /** Returns the message of an error. Works for any thrown value. */

@@ -1,5 +1,5 @@
 /** Tools: their arguments, the check of these, and their execution. */
-import { wrong } from './checks.js'
+import { checkFunctions, wrong } from './checks.js'
 import { TurnlockError } from './errors.js'
 import type { Dedupe } from './generated/common.js'
 import { TOOL_OPTIONS } from './generated/rows.js'
@@ -125,18 +125,13 @@ export function defineTool<const S extends JsonSchema | StandardSchema, Result =
   options: ToolOptions<S, Result>,
 ): Tool<Result> {
   options = readOptions(options, TOOL_OPTIONS)
-  const { description, inputSchema, execute, action, needsApproval = false } = options
+  const { description, inputSchema, execute, action, reconcile, needsApproval = false } = options
+  checkFunctions({ execute, action, reconcile })
   const page = execute === undefined
-  if (!page && typeof execute !== 'function') {
-    throw wrong('execute', 'a function, or none')
-  }
   if (page && needsApproval) {
     throw wrong('needsApproval', 'an `execute` with it')
   }
-  const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, reconcile } = options
-  if (reconcile !== undefined && typeof reconcile !== 'function') {
-    throw wrong('reconcile', 'a function')
-  }
+  const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls } = options
   const validate = checkOf(inputSchema, 'inputSchema')
   // Both say at once what they say; a promise says yes, and what it rejects with ends nothing.
   const said = (made: unknown) => {

@@ -1,7 +1,7 @@
 /** Runs a turn in a page or a worker. */
 import type { DurableGlue, TurnGlue } from './core/glue.js'
 import { LazyPart } from './core/instance.js'
-import { checkValues, isObject, wrong } from './checks.js'
+import { checkFunctions, checkValues, isObject, wrong } from './checks.js'
 import { Driver, type Kind } from './driver.js'
 import { TurnlockError } from './errors.js'
 import { eventResponse, readable, textOf } from './events.js'
@@ -222,9 +222,7 @@ export class RunningTurn implements Turn {
     if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
       throw wrong('signal', 'an AbortSignal')
     }
-    if (onTrace !== undefined && typeof onTrace !== 'function') {
-      throw wrong('onTrace', 'a function')
-    }
+    checkFunctions({ onTrace })
     if (redact && typeof redact.events !== 'function') throw wrong('redact', 'a redactor')
     this.#host = host
     this.requestId = host.requestId
@@ -359,12 +357,12 @@ export function checkFallbacks(models: unknown = []): void {
 
 /** Tools in the core's format. */
 export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
-  if (typeof tools !== 'object' || tools === null) {
-    throw wrong('tools', 'an object of tools by name')
+  if (!isObject(tools)) {
+    throw wrong('tools', 'tools by name')
   }
   const names = new Set<string>()
-  if (Object.keys(tools).length > 1024) throw wrong('tools', 'at most 1024 tools')
-  return Object.entries(tools).map(([name, tool], index) => {
+  if (Object.keys(tools).length > 1024) throw wrong('tools', 'at most 1024')
+  return Object.entries(tools).map(([name, tool]) => {
     checkName(name, names)
     if (typeof tool?.check !== 'function') {
       throw wrong(`tools.${name}`, 'a tool from defineTool')
@@ -372,7 +370,7 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
     const { description, inputSchema, readOnly, idempotent, dedupe, reuseMs } = tool
     const { timeoutMs, maxResultBytes, maxCalls, reconcile, page } = tool
     if (reuseMs !== undefined && !readOnly) {
-      throw wrong(`tools[${index}].reuseMs`, 'a tool that is readOnly')
+      throw wrong(`tools.${name}.reuseMs`, 'a tool that is readOnly')
     }
     return {
       ...{ name, description, inputSchema, readOnly, idempotent, dedupe, reuseMs },
@@ -390,6 +388,6 @@ function checkName(name: string, names: Set<string>): void {
     new TurnlockError('tool.invalid_name', `tool \`${name}\`: ${reason}`)
   if (!/^[\w-]{1,64}$/.test(name)) throw no('expected 1 to 64 of A-Z, a-z, 0-9, _ and -')
   const plain = name.toLowerCase()
-  if (names.has(plain)) throw no('another tool has this name, but for upper and lower case')
+  if (names.has(plain)) throw no('another tool has this name')
   names.add(plain)
 }

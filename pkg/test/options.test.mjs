@@ -265,6 +265,17 @@ test('a name that is close is suggested', () => {
   assert.throws(() => runTurn(wrong), { name: 'TurnlockError', message })
 })
 
+test('lists in place of what has names are refused', () => {
+  const tool = defineTool({ description: 'd', inputSchema: {}, execute: () => 1 })
+  assert.throws(() => runTurn({ model, messages, tools: [tool] }), {
+    message: '`tools`: expected tools by name',
+  })
+  const given = { model, store: memoryStore(), authorize: () => null }
+  for (const own of [{ tools: [tool] }, { tools: { x: 1 } }, { cors: '*' }, { cors: ['*'] }]) {
+    assert.throws(() => createHandler({ ...given, ...own }), { code: 'options.invalid' })
+  }
+})
+
 test('options that are no object are refused', async () => {
   for (const call of [
     runTurn,

@@ -73,6 +73,10 @@ test('what JSON would empty is a typed error', async () => {
     })(),
     Error: { why: new Error('x') },
     Headers: [{ deep: new Headers() }],
+    Private: new (class Private {
+      #x = 1
+    })(),
+    Uint8Array: { bytes: new Uint8Array(3) },
   }
   for (const [kind, value] of Object.entries(results)) {
     const own = tool({ type: 'object' }, { execute: () => value })
@@ -84,7 +88,16 @@ test('what JSON would empty is a typed error', async () => {
   class Point {
     x = 1
   }
-  const kept = { point: new Point(), none: {}, at: new Date(0), list: [], text: new String('a') }
+  const bare = Object.create(null)
+  const kept = {
+    point: new Point(),
+    none: {},
+    bare,
+    own: { constructor: 1 },
+    at: new Date(0),
+    list: [],
+    text: new String('a'),
+  }
   const { settled } = await called(tool({ type: 'object' }, { execute: () => kept }), {})
   assert.deepEqual(settled.result, JSON.parse(JSON.stringify(kept)))
 })

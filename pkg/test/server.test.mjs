@@ -373,3 +373,26 @@ test('what a function of the host returns wrongly is its failure, and ends nothi
   assert.deepEqual(unhandled, [])
   assert.equal(told.length, 3)
 })
+
+test('a session without a tenant is told to the operator; no session is nobody’s error', async () => {
+  for (const [session, isTold] of [
+    [true, 1],
+    [{ tenant: 5 }, 1],
+    ['u', 1],
+    [{}, 1],
+    [null, 0],
+    [undefined, 0],
+  ]) {
+    const told = []
+    const handler = createHandler({
+      ...{ model: hello, store: memoryStore(), authorize: () => session },
+      onError: (error) => told.push(error.message),
+    })
+    const response = await ask(handler, '/messages', {
+      messages: [{ role: 'user', content: 'hi' }],
+    })
+    assert.equal(response.status, 401)
+    assert.equal(told.length, isTold, JSON.stringify(session))
+    if (isTold) assert.match(told[0], /`authorize`: expected \{ tenant/)
+  }
+})

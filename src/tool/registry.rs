@@ -121,7 +121,7 @@ impl Registry {
             }
             let mut before = tools.iter().take(i);
             if before.any(|other| other.name.eq_ignore_ascii_case(&tool.name)) {
-                return wrong("another tool has this name, but for upper and lower case");
+                return wrong("another tool has this name");
             }
         }
         Ok(Self { tools })

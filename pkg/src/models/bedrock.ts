@@ -1,5 +1,5 @@
 /** Bedrock Converse. */
-import { wrong } from '../checks.js'
+import { checkFunctions, wrong } from '../checks.js'
 import type { BedrockOptions } from '../generated/models.js'
 import { BEDROCK_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
@@ -30,7 +30,7 @@ export type { BedrockOptions }
 export function bedrock(options: BedrockOptions): Model {
   options = readOptions(options, BEDROCK_OPTIONS)
   const { apiKey, region, sign } = options
-  if (sign !== undefined && typeof sign !== 'function') throw wrong('sign', 'a function')
+  checkFunctions({ sign })
   if (!sign && !apiKey && !options.headers && options.baseURL === undefined) {
     throw wrong('sign', 'a function that signs requests, or an `apiKey`')
   }

@@ -19,6 +19,9 @@ export class Cors {
 
   /** @throws TurnlockError `options.invalid` */
   constructor(options: CorsOptions = {}, hosts?: readonly string[]) {
+    if (typeof options !== 'object' || Array.isArray(options)) {
+      throw new TurnlockError('options.invalid', '`cors`: expected { origins }')
+    }
     const { origins = [], credentials = false, maxAge = 600, headers = [] } = options
     const isHost = (host: unknown) => typeof host === 'string' && HOST.test(host)
     if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every(isHost))) {

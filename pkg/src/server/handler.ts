@@ -1,4 +1,5 @@
 /** Handles a request: authorization, routing, and the response as JSON or a stream. */
+import { TurnlockError } from '../errors.js'
 import { checkContentType } from './body.js'
 import { Exchange, Shared } from './exchange.js'
 import { follow, replay } from './follow.js'
@@ -134,8 +135,15 @@ async function authorize<S extends Session>(at: Exchange<S>): Promise<S | Respon
   if (session instanceof Response) return session
   // An empty tenant usually means a missing one, and would be shared by all clients.
   if (typeof session?.tenant === 'string' && session.tenant !== '') return session
+  if (session !== null && session !== undefined) at.report(NO_TENANT())
   throw new Refusal(401, 'auth.required', 'this needs an authorized request')
 }
+
+const NO_TENANT = () =>
+  new TurnlockError(
+    'options.invalid',
+    '`authorize`: expected { tenant: a text }, null or undefined',
+  )
 
 async function describe<S extends Session>(at: Exchange<S>): Promise<Response> {
   const twoStage = await at.twoStage()

@@ -4,6 +4,7 @@ import { HANDLER_OPTIONS } from '../generated/rows.js'
 import type { HandlerOptions, ServerLimits } from '../generated/server.js'
 import { readOptions, type Filled, type Method } from '../options.js'
 import type { Tool } from '../tools.js'
+import { wireTools } from '../turn.js'
 import { Cors } from './cors.js'
 import { loadFormat, type Format } from './format.js'
 import { limitsOf } from './limits.js'
@@ -103,6 +104,7 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   ) {
     throw invalid('`redact`: expected a redactor, or a function that gives one')
   }
+  if (typeof tools !== 'function') wireTools(tools)
   for (const kind of RUN_KINDS) checkRuns(kind, options[kind])
   checkPassEvents(passEvents)
   return {
