@@ -23,6 +23,15 @@ const DESCRIPTION = 'Lists the files of a folder.'
 const MESSAGES = [{ role: 'user', content: 'What is in my folder?' }]
 const FILES = ['notes.txt', 'report.md']
 
+const turn = (policy) => async (baseURL, ran) => {
+  const list_files = defineTool({
+    ...{ description: DESCRIPTION, inputSchema: PARAMETERS, readOnly: true },
+    execute: () => ran(FILES),
+  })
+  const model = openaiChat({ baseURL, model: 'm' })
+  return (await runTurn({ model, messages: MESSAGES, tools: { list_files }, policy }).result).text
+}
+
 /** Each runs the question to its end, and says the text that a user would see. */
 const WAYS = {
   async 'a plain loop'(baseURL, ran) {
@@ -46,14 +55,8 @@ const WAYS = {
     const { text } = streamText({ model, messages: MESSAGES, tools: { list_files }, stopWhen })
     return text
   },
-  async turnlock(baseURL, ran) {
-    const list_files = defineTool({
-      ...{ description: DESCRIPTION, inputSchema: PARAMETERS, readOnly: true },
-      execute: () => ran(FILES),
-    })
-    const model = openaiChat({ baseURL, model: 'm' })
-    return (await runTurn({ model, messages: MESSAGES, tools: { list_files } }).result).text
-  },
+  'turnlock (`maxTools: 1`, its default)': turn({}),
+  'turnlock (`maxTools: 25`, `stagnation: "stop"`)': turn({ maxTools: CAP, stagnation: 'stop' }),
 }
 
 /** What one way makes of a behaviour of the scripted model. */
@@ -127,6 +130,7 @@ const table = [
   row('broken histories that become a valid request', [
     await valid({ plain }),
     await valid({ ...ai.modelMessages, ...ai.uiMessages }),
+    await valid({ normalized }),
     await valid({ normalized }),
   ]),
 ].join('\n')

@@ -110,7 +110,7 @@ const OPTIONS = {
   'Policy maxTools': ['calls', 'refused (`budget`)'],
   'Policy actionMaxTools': ['calls', 'refused (`budget`)'],
   'Policy maxCycles': ['cycles', 'the answer is asked for'],
-  'Policy maxSteps': ['inferences', 'the last one answers'],
+  'Policy maxSteps': ['inferences', 'no call of the last one runs'],
   'Policy maxTokens': ['tokens', 'the answer is asked for'],
   'Policy maxCost': ['micro-dollars', 'the answer is asked for'],
   'Policy toolTimeoutMs': ['ms', 'the call: `timeout`, or `unknown`'],

@@ -776,3 +776,11 @@ test('seeds within another member keep what the host has there', async () => {
     assert.ok(meta.per_replicate.every((one) => !('seed_unsent' in one)))
   }
 })
+
+test('a replicate that returns no data says what is expected', async () => {
+  for (const wrong of [{ label: 'a' }, undefined, null, 7, { data: undefined }]) {
+    const { replicates } = await runBundle({ task: 't', replicate: async () => wrong }).result
+    const expected = 'json.not_serializable: expected `replicate` to return { data }'
+    assert.deepEqual(replicates[0].quality.errors, [expected])
+  }
+})

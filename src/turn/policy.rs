@@ -50,7 +50,7 @@ names! {
         MaxTokens "max_tokens",
         /// `maxCost`.
         MaxCost "max_cost",
-        /// The same result again, with `stagnation: "stop"`.
+        /// The same result again, or only repeated calls, with `stagnation: "stop"`.
         Stagnation "stagnation",
         /// `maxSteps` of the unified mode.
         MaxSteps "max_steps",
@@ -90,7 +90,8 @@ options! {
         /// Calls left in the tool phase from which on a system notice tells the model how many there
         /// are. Default: never.
         warn_at "warnAt": Option<u32>, whole 1..=1000;
-        /// What follows when a tool returns the same result again behind other arguments.
+        /// What follows when a tool returns the same result again behind other arguments. With `stop`,
+        /// a response whose every call was made before ends the tool phase, too.
         stagnation "stagnation": Stagnation = Stagnation::Report;
         /// Tokens of the turn, as the provider reports them, after which the tool phase makes no
         /// further inference: the answer is asked for. Default: no limit.

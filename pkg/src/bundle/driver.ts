@@ -8,7 +8,7 @@ import type { EvidenceGlue } from '../core/glue.js'
 import { answer, encode, LazyPart } from '../core/instance.js'
 import type { BundleStrategy } from '../generated/bundle.js'
 import { Loop } from '../loop.js'
-import type { TurnlockError } from '../errors.js'
+import { TurnlockError } from '../errors.js'
 import { member } from '../quietly.js'
 import { deep, type Redact } from '../redact.js'
 import { describe } from '../serialize.js'
@@ -165,6 +165,7 @@ export class BundleDriver {
       const result = await this.#host.replicate(context)
       const { data } = result ?? {}
       told = used(result)
+      if (data === undefined) throw new TurnlockError('json.not_serializable', NO_DATA)
       // Serialize before validation, because a validator may not terminate on a cycle.
       strictJson(data)
       const verdict = await this.#host.schema.check(data)
@@ -186,6 +187,8 @@ export class BundleDriver {
     this.#running.clear()
   }
 }
+
+const NO_DATA = 'expected `replicate` to return { data }'
 
 /** What a replicate used, of its result or of the details of its error, as the core is told it. */
 function used(by: unknown): Record<string, unknown> {

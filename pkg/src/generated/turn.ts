@@ -160,7 +160,8 @@ export interface Policy {
    */
   warnAt?: number | undefined
   /**
-   * What follows when a tool returns the same result again behind other arguments.
+   * What follows when a tool returns the same result again behind other arguments. With `stop`, a
+   * response whose every call was made before ends the tool phase, too.
    * @defaultValue "report"
    */
   stagnation?: Stagnation | undefined
@@ -469,7 +470,7 @@ export type TurnEventKind =
  * - `max_tools`: `maxTools`: of calls that run, and of inferences that ask for them.
  * - `max_tokens`: `maxTokens`.
  * - `max_cost`: `maxCost`.
- * - `stagnation`: The same result again, with `stagnation: "stop"`.
+ * - `stagnation`: The same result again, or only repeated calls, with `stagnation: "stop"`.
  * - `max_steps`: `maxSteps` of the unified mode.
  */
 export type ToolLimit = 'max_tools' | 'max_tokens' | 'max_cost' | 'stagnation' | 'max_steps'

@@ -12,7 +12,7 @@ use super::{Calling, Place, has_run, is_accepted, own, tenant, terms, view};
 use crate::json::Json;
 use crate::signature::hex;
 use crate::stream::Usage;
-use crate::tool::{Call, CallBatch, CallView, Fate, Outcome, Settled, Status};
+use crate::tool::{Call, CallBatch, CallView, Fate, Outcome, Refusal, Settled, Status};
 
 impl Calling {
     /// Takes over a batch whose owner is gone.
@@ -108,9 +108,12 @@ impl Calling {
         u32::try_from(same.count()).unwrap_or(u32::MAX)
     }
 
-    /// Whether a tool has returned the same result again.
+    /// Whether a tool has returned the same result again, or every call was made before.
     pub(crate) fn is_stagnant(&self, record: &Record) -> bool {
-        self.batch.calls().iter().any(|call| self.same_results(call, record) > 1)
+        let calls = self.batch.calls();
+        let repeated =
+            |call: &Call| matches!(call.fate(), Fate::Replay | Fate::Refused(Refusal::Duplicate));
+        calls.iter().all(repeated) || calls.iter().any(|call| self.same_results(call, record) > 1)
     }
 
     /// Adds the results of a batch that is over to the conversation.
