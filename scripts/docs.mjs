@@ -15,7 +15,7 @@ export const DOCS = '.cache/docs/site'
 export const CHAPTERS = {
   Begin: ['start', 'page', 'moving', 'frameworks'],
   Turns: ['turns', 'tools', 'survive', 'stores', 'testing'],
-  Serve: ['serve', 'remote', 'proxy', 'providers'],
+  Serve: ['serve', 'deploy', 'remote', 'proxy', 'providers'],
   'Evidence and plans': ['bundles', 'statistics', 'requests', 'chains'],
   'Histories and secrets': ['histories', 'redaction'],
   'Where it runs': ['sizes', 'rust', 'command'],
