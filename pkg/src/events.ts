@@ -26,6 +26,20 @@ export function readable<T>(events: AsyncIterator<T>, left: () => void): Readabl
   })
 }
 
+/** Reads a stream; leaving the iteration cancels it. Not all runtimes iterate streams. */
+export async function* pulled<T>(stream: ReadableStream<T>): AsyncGenerator<T, void, undefined> {
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}
+
 /** The texts of events. Each reader reads them from the first one on. */
 export const textOf = (events: AsyncIterable<TurnEvent>): AsyncIterable<string> => ({
   async *[Symbol.asyncIterator]() {

@@ -123,20 +123,6 @@ export async function watch(
   return kept
 }
 
-/** The events of a run through its stream, so that a slow client holds an answer back. */
-export async function* pulled(run: Run): AsyncGenerator<RunEvent, void, undefined> {
-  const reader = run.toReadableStream().getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      yield value
-    }
-  } finally {
-    reader.cancel().catch(() => {})
-  }
-}
-
 const isTrace = (event: RunEvent): event is RunEvent & PassTraceEvent => 'plan_id' in event
 
 interface Failure {
