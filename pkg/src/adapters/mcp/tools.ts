@@ -118,7 +118,7 @@ async function definitions(client: McpClient, timeout: number) {
 }
 
 /** A hash of all that a model or a host is told of a tool. */
-export function fingerprintOf(definition: McpDefinition): string {
+function fingerprintOf(definition: McpDefinition): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = definition
   const args = { title, description, inputSchema, outputSchema, annotations }
   return signature({ tool: name, args })
