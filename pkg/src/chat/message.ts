@@ -1,6 +1,6 @@
 /** A message of a chat, from the events of a turn or from a history. */
 import type { TurnMessage } from '../generated/turn.js'
-import { resultMessage } from '../result-message.js'
+import { resultMessage } from '../turn/result-message.js'
 import type { ToolResult, TurnEvent } from '../types.js'
 
 /** Text or reasoning, in one piece as long as nothing else comes between. */

@@ -1,7 +1,7 @@
 /** Handles a request: whose it is, where it goes, and what comes back. */
 import { isTurnlockError } from '../errors.js'
 import type { ProxyOptions, Upstream } from '../generated/proxy.js'
-import { quietly } from '../quietly.js'
+import { quietly } from '../shared/quietly.js'
 import type { Handler } from '../server/handler.js'
 import type { RequestContext } from '../server/options.js'
 import { readBody } from '../server/bytes.js'

@@ -1,6 +1,6 @@
 /** The result of a turn, from its events. Loaded when a page asks for one. */
 import type { TurnMessage } from '../generated/turn.js'
-import { resultMessage } from '../result-message.js'
+import { resultMessage } from '../turn/result-message.js'
 import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
 import type { Terminal } from './turn.js'
 

@@ -1,5 +1,5 @@
 /** Reads bytes of a bounded size. */
-import { joined } from '../at-hand.js'
+import { joined } from '../driver/at-hand.js'
 import { Refusal } from './refusal.js'
 
 export const tooLarge = (most: number) =>

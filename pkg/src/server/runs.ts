@@ -2,11 +2,11 @@
 import type { RunningBundle } from '../bundle/bundle.js'
 import type { Chain } from '../chain/chain.js'
 import { TurnlockError } from '../errors.js'
-import { closed } from '../events.js'
+import { closed } from '../shared/events.js'
 import type { Method } from '../options.js'
 import type { RunningPass } from '../request/running.js'
 import type { PassTraceEvent } from '../request/types.js'
-import { formatEvent, type Numbered } from '../sse.js'
+import { formatEvent, type Numbered } from '../shared/sse.js'
 import { failureOf, isOurs, wordsOf } from './failures.js'
 import type { Environment } from './two-stage.js'
 

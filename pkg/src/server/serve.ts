@@ -1,5 +1,5 @@
 /** Requests for passes, bundles and chains, and for the events of passes. */
-import { closed, pulled } from '../events.js'
+import { closed, pulled } from '../shared/events.js'
 import type { PassTraceEvent } from '../request/types.js'
 import { given, type Fields } from './body.js'
 import { refusalFor } from './failures.js'

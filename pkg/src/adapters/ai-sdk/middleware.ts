@@ -1,10 +1,10 @@
 /** Repair, the ledger of calls and the two stages, for those who stay with the AI SDK's own loop. */
 import { TurnlockError } from '../../errors.js'
-import { pulled } from '../../events.js'
+import { pulled } from '../../shared/events.js'
 import { AI_SDK_MIDDLEWARE_OPTIONS } from '../../generated/rows.js'
 import type { AiSdkMiddlewareOptions } from '../../generated/adapters.js'
 import { readOptions } from '../../options.js'
-import { quietly } from '../../quietly.js'
+import { quietly } from '../../shared/quietly.js'
 import {
   callsOfTurn,
   repairPrompt,

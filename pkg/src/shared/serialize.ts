@@ -1,6 +1,6 @@
 /** Serializes a tool's value as bounded JSON text. It always terminates and never throws. */
 
-import { isTurnlockError } from './errors.js'
+import { isTurnlockError } from '../errors.js'
 
 /** The outcome of a tool, as sent to the core. */
 export type SettledInput =

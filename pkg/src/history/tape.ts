@@ -7,8 +7,8 @@
  *
  * @module
  */
-import { TurnlockError } from './errors.js'
-import { isWellFormed } from './text.js'
+import { TurnlockError } from '../errors.js'
+import { isWellFormed } from '../shared/text.js'
 
 const TAG_BITS = 4
 const TAG = 1 << TAG_BITS

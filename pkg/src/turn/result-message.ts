@@ -1,6 +1,6 @@
 /** A result of a tool as a message of a history, as in the results of a turn. */
-import type { TurnMessage } from './generated/turn.js'
-import type { ToolResult } from './types.js'
+import type { TurnMessage } from '../generated/turn.js'
+import type { ToolResult } from '../types.js'
 
 export function resultMessage(result: ToolResult): TurnMessage {
   const { toolCallId, name, status, error } = result

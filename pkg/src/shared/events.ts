@@ -1,8 +1,8 @@
 /** Events as streams: of turns, bundles, chains and passes. */
-import { isTurnlockError, TurnlockError } from './errors.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
 import { describe } from './serialize.js'
 import { eventStream, type Numbered } from './sse.js'
-import type { TurnEvent } from './types.js'
+import type { TurnEvent } from '../types.js'
 
 /** What a stream of events says last if there is nothing else to say. */
 export interface ErrorEvent extends Numbered {
