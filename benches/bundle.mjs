@@ -1,5 +1,5 @@
 // Evidence bundles: time of a summary beside a plain JavaScript version of the same definitions,
-// what the stop rule saves, and what it costs in time. Read the ratios. npm run bench
+// what the stop rule saves, and what it costs in time. Read the ratios. npm run bench -- bundles
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { runBundle, summarizeReplicates } from 'turnlock'

@@ -2,7 +2,7 @@
 // of the npm package `ai`, both bundled by esbuild, the model's response at hand. In Node and
 // Chromium a process or tab of its own each time; in workerd the first request of an isolate. In
 // Chromium also the longest time for which the page's thread was not free, and the same with a
-// CPU that is four times slower. Medians, interleaved. npm run bench:cold
+// CPU that is four times slower. Medians, interleaved. npm run bench -- cold
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'

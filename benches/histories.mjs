@@ -1,7 +1,8 @@
 // Time to make a request of a long history: 10 000 UIMessages, about 9 MB of JSON, for each
 // dialect, beside `convertToModelMessages` of the npm package `ai` on the same messages; the same of
 // 200 and of 1 000; then the time to append one message to such a history. All in one process, interleaved; a
-// ratio is the median of those of the rounds, beside the least and the greatest. npm run bench
+// ratio is the median of those of the rounds, beside the least and the greatest.
+// npm run bench -- histories
 //
 // The peer's job is smaller: its result is not yet a provider's request, and nothing is repaired.
 // The floor, JSON.stringify and JSON.parse of the history, is what one crossing of a boundary

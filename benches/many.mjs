@@ -1,6 +1,6 @@
 // Many turns at once: all are held open in the middle of their answer, then all finish. CPU time of
 // a turn, as a multiple of its time among 1 000, and the memory of one that is held open. Each line
-// is a process of its own. npm run bench:many
+// is a process of its own. npm run bench -- turns
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { defineTool, openaiChat, runTurn } from 'turnlock'

@@ -1,6 +1,6 @@
 // The page while it works: ten thousand streamed tokens, and a list of twenty thousand events that is
 // scrolled from its beginning to its end. Says which tasks took more than 50 ms of its thread, in
-// Chromium. npm run bench:page
+// Chromium. npm run bench -- page
 import { createServer } from 'node:http'
 import { serve } from '../scripts/serve.mjs'
 import { launch } from '../tests/browser.mjs'

@@ -1,5 +1,6 @@
 // Malformed histories through turnlock and through its peers: is what they would send to OpenAI's
-// chat API a valid request? Prints a table for the README. npm run peers
+// chat API a valid request? Prints a table. npm run bench -- peers;
+// node benches/peers.mjs --why also says what is wrong with each.
 //
 // peers/histories.json has the histories, each as it was kept, and the request that turnlock's
 // rules ask for. peers/read.mjs reads them without repairing anything, a file for each peer puts

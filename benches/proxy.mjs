@@ -1,6 +1,6 @@
 // What the proxy costs: time per byte beside a proxy that reads each event with eventsource-parser
 // and `JSON.parse`, in Node and workerd; time to the first byte; many streams at once through one
-// workerd isolate. Interleaved, best of the rounds. npm run bench:proxy
+// workerd isolate. Interleaved, best of the rounds. npm run bench -- proxy
 import { execFileSync } from 'node:child_process'
 import { Agent, createServer, request as ask } from 'node:http'
 import { readFileSync } from 'node:fs'

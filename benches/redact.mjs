@@ -1,6 +1,6 @@
 // Characters a second that a redactor reads: conversations with tools (tau-bench), whole and in parts
 // as a model streams them, with and without registered values; and the worst that an attacker can
-// repeat. Medians of the rounds. npm run bench:redact
+// repeat. Medians of the rounds. npm run bench -- redactor
 import { readFileSync } from 'node:fs'
 import { createRedactor } from 'turnlock/redact'
 

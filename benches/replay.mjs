@@ -1,5 +1,5 @@
 // How often a client's tool is executed when its turn's stream is read again: `ai` beside
-// turnlock, one tool call, N reconnects or N page reloads. npm run replay
+// turnlock, one tool call, N reconnects or N page reloads. npm run bench -- replay
 //
 // Both ask the same scripted provider. `ai` is set up as its documentation says
 // (docs/04-ai-sdk-ui: 03-chatbot-resume-streams, 03-chatbot-tool-usage, 21-transport): a route

@@ -1,5 +1,5 @@
 // Time per streamed text event of a whole turn: the Rust driver beside the TypeScript one, in one
-// page of one Chromium, interleaved, best of the rounds; read the ratio. npm run bench:rust
+// page of one Chromium, interleaved, best of the rounds; read the ratio. npm run bench -- rust
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'

@@ -1,5 +1,5 @@
 // What a store costs a turn: extra milliseconds and CPU against the same turn without one, in the
-// same run, turns one after the other; commits and bytes per turn. npm run bench:stores
+// same run, turns one after the other; commits and bytes per turn. npm run bench -- stores
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 // Bytes per second of `decodeStream`, wire by wire, beside `JSON.parse` of the same data lines: the
 // recorded streams of tests/data, each wire's together, in chunks of 16 KiB. One process, best of the
 // rounds; read the ratios. Then 100 MB of text events of each wire: memory before, and at most.
-// node --expose-gc benches/wires.mjs
+// npm run bench -- wires
 import { readFileSync, readdirSync } from 'node:fs'
 import { decodeStream } from 'turnlock'
 

@@ -64,7 +64,7 @@ export function crates(name, ...options) {
 }
 
 /** The packages of npm whose code is in files of the package. */
-export async function bundled() {
+async function bundled() {
   const entries = ['pkg/src/cli/main.ts', '@cfworker/json-schema', 'fflate']
   const names = new Set()
   for (const entry of entries) {

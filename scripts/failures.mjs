@@ -55,10 +55,10 @@ export function report(output) {
 const NOT_RUN = /^ *(?:not )?ok\b.*# (?:SKIP|TODO)\b.*|^test .* \.\.\. ignored\b.*/gim
 
 /** The tests that were skipped, each as the runner's line. */
-export const skippedIn = (output) => (output.match(NOT_RUN) ?? []).map((line) => line.trim())
+const skippedIn = (output) => (output.match(NOT_RUN) ?? []).map((line) => line.trim())
 
 /** What a runner says of itself: cargo's, node's and our own closing lines. */
-export function countsIn(output) {
+function countsIn(output) {
   const sum = (pattern) => [...output.matchAll(pattern)].reduce((all, [, n]) => all + Number(n), 0)
   const own = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)].at(-1)
   if (own) return { passed: Number(own[1]), failed: Number(own[2]), skipped: 0 }

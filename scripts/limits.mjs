@@ -61,19 +61,35 @@ const CORE = {
 
 /** Constants of the package: `file NAME`. */
 const PACKAGE = {
-  'loop.ts APART': ['options beyond which a turn has an instance alone', 'bytes', 'apart'],
-  'loop.ts LONGEST_TIMER': ['a timer', 'ms', 'it is set again'],
+  'driver/loop.ts APART': ['options beyond which a turn has an instance alone', 'bytes', 'apart'],
+  'driver/loop.ts LONGEST_TIMER': ['a timer', 'ms', 'it is set again'],
   'core/instance.ts FULL': ['memory of an instance that takes more turns', 'bytes', 'a new one'],
   'core/instance.ts LARGE': ['memory of an idle instance', 'bytes', 'it is dropped'],
-  'model-requests.ts SLICE': ['a response that the core reads at once', 'bytes', 'sliced'],
-  'model-requests.ts FAILURE_BODY': ['the body of a failure', 'bytes', 'the rest is not read'],
-  'driver.ts PROGRESS': ['a progress report of a tool', 'bytes of JSON', 'it is dropped'],
-  'feed.ts MOST_BEHIND': ['events that a slow reader is behind', 'events', 'the model waits'],
-  'validate.ts MOST_REFERENCES': ['references of one check', 'references', 'the call is refused'],
-  'validate.ts MOST_COMPARED': ['characters of `uniqueItems`', 'characters', 'the call is refused'],
-  'validate.ts MOST_MATCHED': ['a text for a `pattern`', 'characters', 'the call is refused'],
-  'resume.ts MOST_LISTED': ['turns of `listTurns`', 'turns', 'the newest'],
-  'kept.ts MOST_GROUPS': ['groups of events read at once', 'groups', 'read on'],
+  'driver/model-requests.ts SLICE': ['a response that the core reads at once', 'bytes', 'sliced'],
+  'driver/model-requests.ts FAILURE_BODY': [
+    'the body of a failure',
+    'bytes',
+    'the rest is not read',
+  ],
+  'driver/driver.ts PROGRESS': ['a progress report of a tool', 'bytes of JSON', 'it is dropped'],
+  'driver/feed.ts MOST_BEHIND': [
+    'events that a slow reader is behind',
+    'events',
+    'the model waits',
+  ],
+  'tools/validate.ts MOST_REFERENCES': [
+    'references of one check',
+    'references',
+    'the call is refused',
+  ],
+  'tools/validate.ts MOST_COMPARED': [
+    'characters of `uniqueItems`',
+    'characters',
+    'the call is refused',
+  ],
+  'tools/validate.ts MOST_MATCHED': ['a text for a `pattern`', 'characters', 'the call is refused'],
+  'turn/resume.ts MOST_LISTED': ['turns of `listTurns`', 'turns', 'the newest'],
+  'turn/kept.ts MOST_GROUPS': ['groups of events read at once', 'groups', 'read on'],
   'remote/wire.ts MOST_CHARACTERS': ['an event of a handler', 'characters', 'the reader fails'],
   'bundle/pure.ts MOST': ['the input of `summarizeReplicates`', 'characters', '`json.too_large`'],
   'bundle/json.ts REPLICATE_CHARS': [

@@ -1,5 +1,5 @@
 // npm run screenshots [-- --readme]: every view of the page, in both themes and three widths, into
-// .cache/screenshots. With --readme, the three of the README too (docs/images).
+// .cache/screenshots. With --readme, that of the README too (docs/images).
 import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { launch } from '../tests/browser.mjs'
@@ -7,7 +7,7 @@ import { serve } from './serve.mjs'
 import { root } from './setup.mjs'
 
 const WIDTHS = [320, 768, 1280]
-const README = ['race-1280-light', 'doctor-1280-dark', 'proxy-1280-light']
+const README = 'race-1280-light.png'
 
 /** What is done in a view before its picture is taken. */
 const FIRST = {
@@ -53,6 +53,6 @@ await site.close()
 if (process.argv.includes('--readme')) {
   const images = join(root, 'docs/images')
   mkdirSync(images, { recursive: true })
-  for (const name of README) cpSync(join(folder, `${name}.png`), join(images, `${name}.png`))
+  cpSync(join(folder, README), join(images, README))
 }
 console.log(`The screenshots are in ${folder}`)

@@ -9,7 +9,7 @@ const THREATS = Array.from({ length: 23 }, (_, at) => `T${at + 1}`)
 const FILE = /^[\w.-]+(\/[\w.-]+)+\.(mjs|rs)$/
 
 /** The tests that a text names, as pairs of a file and a name. */
-export function namedIn(text) {
+function namedIn(text) {
   const named = []
   let file
   for (const [, word] of text.matchAll(/`([^`\n]+)`/g)) {

@@ -96,7 +96,7 @@ function moduleOf(name, depth) {
 }
 
 /** Sections and functions of a wasm file, each with its name, bytes and deflated share. */
-export function weigh(wasm) {
+function weigh(wasm) {
   const found = sections(wasm)
   const names = namesOf(found)
   const share = (start, length) => {

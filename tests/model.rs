@@ -1,7 +1,7 @@
 //! Every state of a small world: owners that run, resume and stop one turn, two tools, a network
 //! that loses, repeats and delays, owners that crash or sleep at any moment. The rule of the
-//! store is the real one; claims, epochs, outcomes and stops are those of `turn/journal.rs` and
-//! `turn/resume.rs`, without what they carry.
+//! store is the real one; claims, epochs, outcomes and stops are those of `turn/durable/journal.rs`
+//! and `turn/durable/resume.rs`, without what they carry.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing)]
 

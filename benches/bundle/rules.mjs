@@ -23,7 +23,7 @@ function tally(answers) {
 }
 
 /** The most frequent answer; of equals the one seen first. */
-export const plurality = (answers) =>
+const plurality = (answers) =>
   [...tally(answers)].reduce((best, one) => (one[1] > best[1] ? one : best))[0]
 
 /** Rules: answers that would come → how many are asked for. */

@@ -7,8 +7,8 @@ import { wrong } from './checks.js'
 import { answer, encode } from './core/instance.js'
 import { tools as part } from './core/parts/tools.js'
 import type { ToolCode, ToolFinding } from './generated/tools.js'
-import { stringify } from './text.js'
-import type { Tool } from './tools.js'
+import { stringify } from './shared/text.js'
+import type { Tool } from './tools/tools.js'
 import type { Dialect } from './types.js'
 
 export type { ToolCode, ToolFinding }

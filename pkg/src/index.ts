@@ -23,7 +23,7 @@ export type * from './chain/types.js'
 export { init, type ModuleSource } from './core/instance.js'
 export { isTurnlockError, TurnlockError } from './errors.js'
 export type { ErrorCode } from './error-codes.js'
-export { fit, type FitOptions, type Fitted } from './fit.js'
+export { fit, type FitOptions, type Fitted } from './history/fit.js'
 export {
   diagnose,
   explainRefusal,
@@ -33,7 +33,7 @@ export {
   type GrowingHistory,
   type HistoryOptions,
   type NormalizedHistory,
-} from './history.js'
+} from './history/history.js'
 export {
   openLedger,
   type CallLedger,
@@ -41,7 +41,7 @@ export {
   type LedgerOptions,
   type LedgerTool,
   type Ruling,
-} from './ledger.js'
+} from './tools/ledger.js'
 export { anthropic, type AnthropicOptions } from './models/anthropic.js'
 export { bedrock, type BedrockOptions } from './models/bedrock.js'
 export { cohere, type CohereOptions } from './models/cohere.js'
@@ -51,7 +51,7 @@ export type { Model, ModelRequest, SignableRequest, SignedHeaders } from './mode
 export { ollama, type OllamaOptions } from './models/ollama.js'
 export { openaiChat, type OpenAIChatOptions } from './models/openai-chat.js'
 export { openaiResponses, type OpenAIResponsesOptions } from './models/openai-responses.js'
-export { partialObject, type PartialObject } from './partial.js'
+export { partialObject, type PartialObject } from './tools/partial.js'
 export {
   createRedactor,
   type Redactor,
@@ -79,10 +79,10 @@ export {
   type Tool,
   type ToolContext,
   type ToolOptions,
-} from './tools.js'
-export { followTurn, type FollowedTurn, type FollowTurnOptions } from './follow.js'
-export type { Keep } from './kept.js'
-export type { Claimed, ListedTurn } from './beside.js'
+} from './tools/tools.js'
+export { followTurn, type FollowedTurn, type FollowTurnOptions } from './turn/follow.js'
+export type { Keep } from './turn/kept.js'
+export type { Claimed, ListedTurn } from './turn/beside.js'
 export {
   cancelTurn,
   claimCalls,
@@ -96,15 +96,15 @@ export {
   type ListTurnsOptions,
   type PauseTurnOptions,
   type ResumeTurnOptions,
-} from './resume.js'
+} from './turn/resume.js'
 export * from './request/index.js'
 export type * from './stores/store.js'
-export { type Json, type ToolResultOf, type ToolSet } from './tool-results.js'
-export { runTurn, type RunTurnOptions, type Turn, type TurnEnd } from './turn.js'
+export { type Json, type ToolResultOf, type ToolSet } from './tools/results.js'
+export { runTurn, type RunTurnOptions, type Turn, type TurnEnd } from './turn/turn.js'
 export type * from './types.js'
 
 // Parts of what is above, so that a host can name them.
-export type { ErrorEvent } from './events.js'
+export type { ErrorEvent } from './shared/events.js'
 export type {
   AgreementLevel,
   BundleCounts,
@@ -130,4 +130,4 @@ export type { ReasoningReplay, ThoughtSignatures, UnknownElements } from './gene
 export type { CustomModelOptions } from './generated/models.js'
 export type { FellBack, InventoryTool, PromptLintCode } from './generated/request.js'
 export type { ClaimCallsOptions, Stagnation, TurnMessage, TurnStatus } from './generated/turn.js'
-export type { JsonSchema, StandardSchema } from './tools.js'
+export type { JsonSchema, StandardSchema } from './tools/tools.js'

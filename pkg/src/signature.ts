@@ -3,7 +3,7 @@ import { wrong } from './checks.js'
 import { answer, encode } from './core/instance.js'
 import { signature as part } from './core/parts/signature.js'
 import { TurnlockError } from './errors.js'
-import { requireWellFormed, stringify } from './text.js'
+import { requireWellFormed, stringify } from './shared/text.js'
 
 /**
  * Converts a JSON text to its RFC 8785 form. One deviation: a plain integer literal that is not

@@ -1,7 +1,7 @@
 /** Decoders of provider streams. */
 import { answer } from './core/instance.js'
 import { stream as part } from './core/parts/stream.js'
-import { onceFreed } from './finalize.js'
+import { onceFreed } from './shared/finalize.js'
 import type { Delta, Dialect } from './types.js'
 
 /** Decodes one response. */

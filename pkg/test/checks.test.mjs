@@ -7,7 +7,7 @@ import { checkChain } from '../dist/chain/chain.js'
 import { answer, encode } from '../dist/core/instance.js'
 import * as tables from '../dist/generated/checks.js'
 import { checkPass } from '../dist/request/run.js'
-import { checkTurn } from '../dist/turn.js'
+import { checkTurn } from '../dist/turn/turn.js'
 import { partsOf } from './parts.mjs'
 
 const { parts } = await partsOf('../dist')

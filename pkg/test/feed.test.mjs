@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { setImmediate as settled } from 'node:timers/promises'
 import { test } from 'node:test'
-import { Feed } from '../dist/feed.js'
-import { Packed } from '../dist/packed.js'
+import { Feed } from '../dist/driver/feed.js'
+import { Packed } from '../dist/driver/packed.js'
 import { collectGarbage } from '../../tests/garbage.mjs'
 
 const done = { done: true, value: undefined }

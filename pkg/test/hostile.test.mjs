@@ -24,7 +24,7 @@ import { redisStore } from 'turnlock/stores/redis'
 import { collectGarbage } from '../../tests/garbage.mjs'
 import { partsOf } from './parts.mjs'
 import { encode } from '../dist/core/instance.js'
-import { writeTape } from '../dist/tape.js'
+import { writeTape } from '../dist/history/tape.js'
 import { until } from '../../tests/patience.mjs'
 
 const unhandled = []

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { connect, createServer as createProxy } from 'node:net'
 import test from 'node:test'
 import { customModel, defineTool, memoryStore, normalize } from 'turnlock'
 import { remoteTurns } from 'turnlock/remote'
 import { createHandler, toNodeListener } from 'turnlock/server'
+import { breaking } from '../../tests/breaking.mjs'
 
 const messages = [{ role: 'user', content: 'go' }]
 const say = (text) => ({ type: 'text', text })
@@ -50,28 +50,9 @@ async function edge(own = {}) {
     }),
   ).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address()
   // Each connection may carry so many bytes back, then it is broken.
-  const budgets = own.budgets ?? []
-  const proxy = createProxy((client) => {
-    const budget = budgets.shift() ?? Infinity
-    const upstream = connect(port, '127.0.0.1')
-    let sent = 0
-    client.pipe(upstream)
-    upstream.on('data', (data) => {
-      const rest = budget - sent
-      sent += data.length
-      if (data.length < rest) return void client.write(data)
-      client.write(data.subarray(0, Math.max(rest, 0)), () => client.resetAndDestroy())
-      upstream.destroy()
-    })
-    for (const socket of [client, upstream]) {
-      socket.on('error', () => {})
-      socket.on('close', () => [client, upstream].forEach((one) => one.destroy()))
-    }
-  }).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  const url = `http://127.0.0.1:${proxy.address().port}/api/chat`
+  const proxy = await breaking(server.address().port, own.budgets ?? [])
+  const url = `${proxy.url}/api/chat`
   const close = () => {
     server.closeAllConnections()
     server.close()

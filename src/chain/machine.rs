@@ -293,7 +293,7 @@ impl Chain {
         matches!(self.state, State::Classifying | State::Planning | State::Running)
     }
 
-    pub(super) fn total_deadline(&self) -> u64 {
+    fn total_deadline(&self) -> u64 {
         self.started.saturating_add(self.options.limits.total_ms)
     }
 

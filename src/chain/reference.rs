@@ -105,7 +105,7 @@ pub(super) fn resolve(name: &str, steps: &[PlanStep]) -> Option<usize> {
 }
 
 /// The part of `value` that a JSON Pointer names.
-pub(super) fn pointed<'v>(value: &'v Json<'static>, pointer: &str) -> Option<&'v Json<'static>> {
+fn pointed<'v>(value: &'v Json<'static>, pointer: &str) -> Option<&'v Json<'static>> {
     let mut value = value;
     for part in pointer.split('/').skip(1) {
         let part = unescaped(part);

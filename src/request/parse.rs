@@ -184,7 +184,7 @@ pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Read {
 
 impl Reading {
     /// Whether the text is a request and nothing else: a plan may have a list of the same name.
-    pub(super) fn is_only_a_request(&self) -> bool {
+    fn is_only_a_request(&self) -> bool {
         self.calls.iter().all(Result::is_ok)
             && self.notes.iter().all(|note| note.reason == Reason::MissingField)
     }

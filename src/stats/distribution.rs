@@ -63,7 +63,7 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The two numbers in the middle; the same one twice for an odd count.
-pub(crate) fn middle_two(values: &[f64]) -> Option<(f64, f64)> {
+fn middle_two(values: &[f64]) -> Option<(f64, f64)> {
     let mut sorted = values.to_vec();
     sort_by(&mut sorted, f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;

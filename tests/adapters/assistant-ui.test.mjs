@@ -1,29 +1,19 @@
 // assistant-ui, unmodified, in Chromium, before a handler that speaks AG-UI and the scripted provider.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import test, { after, before } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { defineTool, memoryStore, openaiChat } from 'turnlock'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { launch } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 import { createProvider } from '../provider/server.mjs'
+import { scriptOf, serve } from './page-site.mjs'
 
-const here = dirname(fileURLToPath(import.meta.url))
-
-async function pageScript() {
+function pageScript() {
   const own = createRequire(createRequire(import.meta.url).resolve('@assistant-ui/react-ag-ui'))
-  const { outputFiles } = await build({
-    ...{ entryPoints: [join(here, 'assistant-ui.page.mjs')], bundle: true, write: false },
-    ...{ format: 'esm', platform: 'browser', target: 'es2022', logLevel: 'error' },
-    define: { 'process.env.NODE_ENV': '"development"' },
-    alias: { '@ag-ui/client': dirname(own.resolve('@ag-ui/client/package.json')) },
-  })
-  return outputFiles[0].text
+  const client = dirname(own.resolve('@ag-ui/client/package.json'))
+  return scriptOf('assistant-ui.page.mjs', { '@ag-ui/client': client })
 }
 
 let [provider, browser, script] = []
@@ -60,22 +50,15 @@ async function site(behaviour, handler) {
       ...handler,
     }),
   )
-  const server = createServer((request, response) => {
-    if (request.url.startsWith('/api/')) return listener(request, response)
-    const isScript = request.url === '/page.js'
-    response.writeHead(200, { 'content-type': isScript ? 'text/javascript' : 'text/html' })
-    response.end(isScript ? script : '<body><script type="module" src="/page.js"></script>')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const served = await serve(script, listener)
   const context = await browser.newContext()
   closing.push(async () => {
     await context.close()
-    server.closeAllConnections()
-    server.close()
+    served.close()
   })
   context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()
-  await page.goto(`http://127.0.0.1:${server.address().port}/`)
+  await page.goto(served.url)
   await page.waitForFunction(() => window.runtime)
   return { page, runs, sent: () => provider.requests(session) }
 }

@@ -2,32 +2,24 @@
 // scripted provider.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import test, { after, before } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { defineTool, memoryStore, openaiChat } from 'turnlock'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { launch } from '../browser.mjs'
 import { PATIENCE_MS, until } from '../patience.mjs'
 import { createProvider } from '../provider/server.mjs'
+import { scriptOf, serve } from './page-site.mjs'
 
-const here = dirname(fileURLToPath(import.meta.url))
 const VERSIONS = { 'AI SDK 6': 'ai-react6', 'AI SDK 7': '@ai-sdk/react' }
 
 /** The page, with one version of the packages. */
-async function pageWith(react) {
+function pageWith(react) {
   // `ai` is the one that this `@ai-sdk/react` uses.
   const own = createRequire(createRequire(import.meta.url).resolve(react))
-  const { outputFiles } = await build({
-    ...{ entryPoints: [join(here, 'use-chat.page.mjs')], bundle: true, write: false },
-    ...{ format: 'esm', platform: 'browser', target: 'es2022', logLevel: 'error' },
-    define: { 'process.env.NODE_ENV': '"development"' },
-    alias: { '@ai-sdk/react': react, ai: dirname(own.resolve('ai/package.json')) },
-  })
-  return outputFiles[0].text
+  const ai = dirname(own.resolve('ai/package.json'))
+  return scriptOf('use-chat.page.mjs', { '@ai-sdk/react': react, ai })
 }
 
 let [provider, browser] = []
@@ -76,20 +68,13 @@ async function site(react, { behaviour, tools, ...own }) {
     requests.push(`${request.method} ${new URL(request.url).pathname}`)
     return handler(request)
   })
-  const server = createServer((request, response) => {
-    if (request.url.startsWith('/api/')) return listener(request, response)
-    const isScript = request.url === '/page.js'
-    response.writeHead(200, { 'content-type': isScript ? 'text/javascript' : 'text/html' })
-    response.end(isScript ? script : '<body><script type="module" src="/page.js"></script>')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${server.address().port}`
+  const served = await serve(script, listener)
   const context = await browser.newContext()
   context.setDefaultTimeout(PATIENCE_MS)
   const open = async (more = own.query ?? '') => {
     const page = await context.newPage()
     page.on('pageerror', (error) => console.error(error))
-    await page.goto(`${url}/?chat=chat%201${more}`)
+    await page.goto(`${served.url}/?chat=chat%201${more}`)
     await page.waitForFunction(() => window.chat)
     return page
   }
@@ -97,8 +82,7 @@ async function site(react, { behaviour, tools, ...own }) {
     closing.delete(close)
     release()
     await context.close()
-    server.closeAllConnections()
-    server.close()
+    served.close()
   }
   closing.add(close)
   return { page: await open(), open, close, runs, requests, release: () => release() }

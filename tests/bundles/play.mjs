@@ -19,7 +19,7 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)
 const short = (number) => (number === null ? null : Math.round(number * 1e4) / 1e4)
 
 /** An event as a line. */
-export function line(event) {
+function line(event) {
   const { id = 'bundle', attempt } = event
   switch (event.type) {
     case 'replicate_started':
@@ -59,7 +59,7 @@ class Order {
 }
 
 /** Plays one scenario; throws what is wrong. */
-export async function playBundle({ turnlock, url, session }, scenario) {
+async function playBundle({ turnlock, url, session }, scenario) {
   const { replicates, expect, options = {} } = scenario
   const order = new Order()
   const model = (id) =>

@@ -32,7 +32,7 @@ async function whole(pieces) {
 }
 
 /** What a synthesis is told: the query, and each document that was found, once. */
-export function report(query, results) {
+function report(query, results) {
   const found = results.flatMap(({ result }) => (Array.isArray(result) ? result : []))
   const lines = new Map(found.map(({ id, text }) => [id, `[${id}] ${text}`]))
   return `${query}\n\n${[...lines.values()].join('\n')}`

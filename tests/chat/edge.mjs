@@ -1,11 +1,11 @@
 // A handler behind HTTP that also serves files, and before it a proxy that breaks connections.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { connect, createServer as createProxy } from 'node:net'
 import { existsSync, readFileSync } from 'node:fs'
 import { extname, join, normalize } from 'node:path'
 import { customModel, defineTool, memoryStore } from 'turnlock'
 import { createHandler, toNodeListener } from 'turnlock/server'
+import { breaking } from '../breaking.mjs'
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
 const WORDS = 40
@@ -62,33 +62,16 @@ export async function edge(folder) {
   await once(server, 'listening')
   /** How many bytes each of the next connections carries back. */
   const budgets = []
-  let broken = 0
-  const proxy = createProxy((client) => {
-    const upstream = connect(server.address().port, '127.0.0.1')
-    let left = budgets.shift() ?? Infinity
-    client.pipe(upstream)
-    upstream.on('data', (data) => {
-      left -= data.length
-      if (left >= 0) return void client.write(data)
-      broken++
-      client.write(data.subarray(0, data.length + left), () => client.resetAndDestroy())
-      upstream.destroy()
-    })
-    for (const socket of [client, upstream]) {
-      socket.on('error', () => {})
-      socket.on('close', () => [client, upstream].forEach((one) => one.destroy()))
-    }
-  }).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
+  const proxy = await breaking(server.address().port, budgets)
   return {
     ...{ runs, seen, text: Array.from({ length: WORDS }, (_, n) => `word ${n} `).join('') },
-    url: `http://127.0.0.1:${proxy.address().port}/`,
+    url: `${proxy.url}/`,
     /** New connections only: those that the browser keeps open are closed. */
     cut(...bytes) {
       budgets.push(...bytes)
       server.closeIdleConnections()
     },
-    broken: () => broken,
+    broken: proxy.broken,
     /** Lets time pass for the store. */
     wait: (ms) => (later += ms),
     close() {

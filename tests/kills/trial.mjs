@@ -15,7 +15,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const keyOf = (trial) => JSON.stringify(['', trial])
 
 /** mulberry32: one seed, one trial. */
-export function randomOf(seed) {
+function randomOf(seed) {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) | 0

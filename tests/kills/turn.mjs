@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { customModel, defineTool } from 'turnlock'
 
 export const LEASE_MS = 100
-export const ANSWER = ['The ', 'lamp ', 'was ', 'switched ', 'on.']
+const ANSWER = ['The ', 'lamp ', 'was ', 'switched ', 'on.']
 /** What a tool may declare about being run again. */
 export const KINDS = {
   plain: {},

@@ -200,8 +200,8 @@ fn answer(op: &str, input: &Value, expected: &Value) -> Option<Value> {
             }
             got
         }
-        // Peers that are measured beside our rule (`benches/rules.mjs`), and patches of RFC 7396,
-        // which cannot write every value and are not offered.
+        // Peers that are measured beside our rule (`benches/bundle/rules.mjs`), and patches of RFC
+        // 7396, which cannot write every value and are not offered.
         "beta_posterior" | "esc_window" | "merge_patch" | "merge_patch_encodable" => return None,
         other => panic!("no such operation: {other}"),
     })

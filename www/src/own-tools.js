@@ -17,7 +17,7 @@ const text = () => byId('own-tools').value.trim()
  *   needsApproval?: boolean, results: unknown[] }> | undefined} by name; undefined for an empty text
  * @throws Error in words for the field
  */
-export function toolsOf(given) {
+function toolsOf(given) {
   if (!given) return undefined
   let list
   try {

@@ -99,6 +99,8 @@ pub use turnlock;
 pub struct Readme;
 
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
+mod beside;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub mod bundle;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub mod chain;
@@ -142,6 +144,8 @@ mod tool;
 mod turn;
 
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
+pub use beside::{ListedTurn, list_turns, pause_turn};
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use bundle::{BundleOptions, Replicates, RunningBundle, bundle_tool, run_bundle};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use chain::{Callbacks, ChainEvent, ChainOptions, ChainResult, RunningChain, run_chain};
@@ -154,7 +158,7 @@ pub use platform::{BoxFuture, MaybeSend, MaybeSync};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use request::{PassError, PassOptions, Planned, RunningPass, run_with_tool_requests};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use resume::{ListedTurn, ResumeOptions, cancel_turn, list_turns, pause_turn, resume_turn};
+pub use resume::{ResumeOptions, cancel_turn, resume_turn};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use tool::{Reconciled, Tool, ToolContext};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]

@@ -3,7 +3,7 @@
 //! Bytes go in and texts come out: strings as parameters cost wasm-bindgen a loop per
 //! character, and building JavaScript objects costs more than one `JSON.parse`. An error is
 //! a text that starts with `!`: `!{"code","message"}`. Objects are numbers, so that an
-//! instance that trapped can be thrown away whole. `pkg/src/core.ts` is the typed side.
+//! instance that trapped can be thrown away whole. `pkg/src/core/` is the typed side.
 
 #![cfg_attr(
     not(feature = "default"),

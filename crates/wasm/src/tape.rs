@@ -1,5 +1,6 @@
 //! Values across the boundary without JSON text: a tape of numbers, one text that holds all short
-//! strings, and numbers in place of what stays with the host. `pkg/src/tape.ts` is the other side.
+//! strings, and numbers in place of what stays with the host. `pkg/src/history/tape.ts` is
+//! the other side.
 //!
 //! A value is one number, tag and length, and what follows:
 //!

@@ -1,6 +1,6 @@
 /** Maps bundle events to the normalized names of an event manager. */
 import type { Method } from '../options.js'
-import { quietly } from '../quietly.js'
+import { quietly } from '../shared/quietly.js'
 import type { BundleEvent, BundleUsage } from './types.js'
 
 interface Source {

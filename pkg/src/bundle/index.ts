@@ -27,7 +27,7 @@ export {
   type DistanceOptions,
   type Replicate,
 } from './pure.js'
-export type { Redact } from '../redact.js'
+export type { Redact } from '../shared/redact.js'
 export {
   replicateByModel,
   replicateByTurn,

@@ -2,7 +2,7 @@
 import { isTurnlockError, TurnlockError } from '../errors.js'
 
 /** Maximum characters of one replicate's JSON. The core's limit is the same number of bytes. */
-export const REPLICATE_CHARS = 4 * 1024 * 1024
+const REPLICATE_CHARS = 4 * 1024 * 1024
 
 /**
  * Returns the JSON of a value. Members that are `undefined` are omitted, as usual in JavaScript.

@@ -1,10 +1,10 @@
 /** The lint lane: quick checks in parallel to the work, with a small budget. They block nothing. */
 import { TurnlockError } from '../errors.js'
-import { Feed } from '../feed.js'
+import { Feed } from '../driver/feed.js'
 import type { RunLintsOptions } from '../generated/bundle.js'
 import { RUN_LINTS_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { describe } from '../serialize.js'
+import { describe } from '../shared/serialize.js'
 
 export type { RunLintsOptions }
 

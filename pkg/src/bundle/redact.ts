@@ -1,5 +1,5 @@
 /** Applies a host's redaction to every text of an event or bundle before it is delivered. */
-import { deep, guarded, type Redact } from '../redact.js'
+import { deep, guarded, type Redact } from '../shared/redact.js'
 import type { RunBundleOptions } from '../generated/bundle.js'
 import type { BundleEvent } from './types.js'
 

@@ -4,7 +4,7 @@ import type { ModelReplicateOptions, TurnReplicateOptions } from '../generated/b
 import { MODEL_REPLICATE_OPTIONS, TURN_REPLICATE_OPTIONS } from '../generated/rows.js'
 import { modelOptions, type Model } from '../models/model.js'
 import { readOptions } from '../options.js'
-import { runTurn } from '../turn.js'
+import { runTurn } from '../turn/turn.js'
 import type { Dialect } from '../types.js'
 import {
   checkStrict,

@@ -1,7 +1,7 @@
 /** Schemas of data that a model or the host returned: of replicates, and of plans. */
 import { isObject } from '../checks.js'
-import { isStandard, type JsonSchema, type StandardSchema } from '../tools.js'
-import { validatorOf } from '../validate.js'
+import { isStandard, type JsonSchema, type StandardSchema } from '../tools/tools.js'
+import { validatorOf } from '../tools/validate.js'
 
 /** The result of a validation: the data, as transformed by the schema, and the errors. */
 export type Verdict = { data: unknown; errors: string[] }

@@ -3,9 +3,9 @@ import { TurnlockError } from '../errors.js'
 import type { BundleToolOptions } from '../generated/bundle.js'
 import { BUNDLE_TOOL_OPTIONS } from '../generated/rows.js'
 import { readOptions, present } from '../options.js'
-import { defineTool, type Tool } from '../tools.js'
+import { defineTool, type Tool } from '../tools/tools.js'
 import { runBundle, type BundleRecording } from './bundle.js'
-import { quietly } from '../quietly.js'
+import { quietly } from '../shared/quietly.js'
 import type { BundleEvent, EvidenceBundle } from './types.js'
 
 export type { BundleToolOptions }

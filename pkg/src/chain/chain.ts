@@ -1,14 +1,14 @@
 /** Runs a chain of steps for a complex query, in a page or a worker. */
 import { checkValues, wrong } from '../checks.js'
 import { TurnlockError } from '../errors.js'
-import { eventResponse, readable } from '../events.js'
-import { Feed, packed } from '../feed.js'
+import { eventResponse, readable } from '../shared/events.js'
+import { Feed, packed } from '../driver/feed.js'
 import type { RunChainOptions } from '../generated/chain.js'
 import { CHAIN_OPTIONS } from '../generated/checks.js'
 import { RUN_CHAIN_OPTIONS } from '../generated/rows.js'
 import { reading, readOptions } from '../options.js'
-import { quietly } from '../quietly.js'
-import { abortReason } from '../serialize.js'
+import { quietly } from '../shared/quietly.js'
+import { abortReason } from '../shared/serialize.js'
 import { ChainDriver, type Callback } from './driver.js'
 import type { ChainEvent, ChainResult, StepResult } from './types.js'
 

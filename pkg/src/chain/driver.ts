@@ -7,10 +7,10 @@
 import type { ChainGlue } from '../core/glue.js'
 import { encode, LazyPart } from '../core/instance.js'
 import type { TurnlockError } from '../errors.js'
-import { Loop } from '../loop.js'
-import { member } from '../quietly.js'
-import { describe } from '../serialize.js'
-import { stringify } from '../text.js'
+import { Loop } from '../driver/loop.js'
+import { member } from '../shared/quietly.js'
+import { describe } from '../shared/serialize.js'
+import { stringify } from '../shared/text.js'
 import type { ChainCache, ChainEvent, ChainResult } from './types.js'
 
 /** A callback, by its name in the core. It returns a value, or text piece by piece. */

@@ -2,9 +2,9 @@
 import { takeOptions, wrong } from '../checks.js'
 import type { ChatOptions } from '../generated/chat.js'
 import { CHAT_OPTIONS } from '../generated/rows.js'
-import { randomId } from '../random.js'
+import { randomId } from '../shared/random.js'
 import type { PausedTurn } from '../remote/turns.js'
-import type { Turn } from '../turn.js'
+import type { Turn } from '../turn/turn.js'
 import type { PhaseName, ToolCall, TurnEvent, TurnFailure } from '../types.js'
 import { plain, shownOf, textOf, Transcript, type ChatMessage } from './message.js'
 

@@ -1,5 +1,6 @@
 /** A message of a chat, from the events of a turn or from a history. */
 import type { TurnMessage } from '../generated/turn.js'
+import { resultMessage } from '../turn/result-message.js'
 import type { ToolResult, TurnEvent } from '../types.js'
 
 /** Text or reasoning, in one piece as long as nothing else comes between. */
@@ -161,14 +162,4 @@ export function textOf(element: unknown): string {
   if (typeof within === 'string') return within
   if (!Array.isArray(within)) return ''
   return within.map((part: { text?: unknown }) => String(part?.text ?? '')).join('')
-}
-
-/** As in the results of a turn. */
-function resultMessage({ toolCallId, name, status, result, error }: ToolResult): TurnMessage {
-  const value = result === undefined ? (error?.message ?? '') : result
-  const content = typeof value === 'string' ? value : JSON.stringify(value)
-  return {
-    ...{ role: 'tool', content: content.trim() ? content : '(empty)', toolCallId, name },
-    ...(status !== 'ok' && { isError: true as const }),
-  }
 }

@@ -1,6 +1,6 @@
 /** What a chat needs of turns: those of `remoteTurns`, or functions around `runTurn`. */
 import type { PausedTurn } from '../remote/turns.js'
-import type { Turn } from '../turn.js'
+import type { Turn } from '../turn/turn.js'
 
 /** How a chat runs turns. What `remoteTurns` returns is one. */
 export interface ChatTurns {

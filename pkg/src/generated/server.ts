@@ -8,7 +8,7 @@ import type { PassEvents } from '../server/pass-events.js'
 import type { Bundles, Chains, Passes } from '../server/runs.js'
 import type { Environment, TwoStageCallback } from '../server/two-stage.js'
 import type { Store } from '../stores/store.js'
-import type { JsonSchema, StandardSchema, Tool } from '../tools.js'
+import type { JsonSchema, StandardSchema, Tool } from '../tools/tools.js'
 import type { Keep, Policy, TraceEvent, TurnEvent, TurnResult } from './turn.js'
 
 /** The options of `createHandler`. */

@@ -2,9 +2,9 @@
 import type { Model } from '../models/model.js'
 import type { Method } from '../options.js'
 import type { Redactor } from '../redactor/index.js'
-import type { Approval, CallOutcome, ResultRevision } from '../resume.js'
 import type { Store } from '../stores/store.js'
-import type { JsonSchema, StandardSchema, Tool } from '../tools.js'
+import type { JsonSchema, StandardSchema, Tool } from '../tools/tools.js'
+import type { Approval, CallOutcome, ResultRevision } from '../turn/resume.js'
 import type {
   Dialect,
   FailureDetails,

@@ -1,6 +1,6 @@
 /** The interface between a turn and a model. */
 import { wrong } from '../checks.js'
-import { member } from '../quietly.js'
+import { member } from '../shared/quietly.js'
 import type { HttpModelOptions } from '../generated/models.js'
 import type { Delta, Dialect } from '../types.js'
 

@@ -1,42 +1,9 @@
-/** Request bodies: of a bounded size, decoded where the runtime can. */
+/** Decodes request bodies where the runtime can. */
+import { readAll, tooLarge } from '../server/bytes.js'
 import { Refusal } from '../server/refusal.js'
 
 /** Decodes bytes of a `content-encoding`; may give at most `most` bytes. */
 export type DecodeBody = (bytes: Uint8Array, most: number) => Uint8Array | Promise<Uint8Array>
-
-const tooLarge = (most: number) =>
-  new Refusal(413, 'request.too_large', `the body is longer than ${most} bytes`)
-
-/** At most `most` bytes of a stream. @throws Refusal 413 */
-async function readAll(body: ReadableStream<Uint8Array>, most: number): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = []
-  let length = 0
-  const reader = body.getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) break
-    length += value.byteLength
-    if (length > most) {
-      reader.cancel().catch(() => {})
-      throw tooLarge(most)
-    }
-    pieces.push(value)
-  }
-  if (pieces.length === 1 && pieces[0]) return pieces[0]
-  const all = new Uint8Array(length)
-  let at = 0
-  for (const piece of pieces) {
-    all.set(piece, at)
-    at += piece.byteLength
-  }
-  return all
-}
-
-/** @throws Refusal 413 */
-export async function readBody(request: Request, most: number): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length')) > most) throw tooLarge(most)
-  return request.body ? readAll(request.body, most) : new Uint8Array()
-}
 
 /** The decoded bytes; `undefined` for an encoding that this runtime does not know. */
 export async function decoded(

@@ -1,7 +1,7 @@
 /** Mends the history of a request, and leaves every other byte of the request as it was. */
 import type { HistoryCode, Repair } from '../generated/common.js'
 import type { Violation } from '../generated/history.js'
-import { diagnose, normalize } from '../history.js'
+import { diagnose, normalize } from '../history/history.js'
 import { elementsOf, list, membersOf, object, type Members, type Range } from './json.js'
 import type { Wire } from './wire.js'
 

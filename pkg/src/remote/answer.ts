@@ -2,9 +2,9 @@
  * The calls that a page runs for a turn of a handler. Loaded when there is one, so it imports
  * nothing: what it shares would be loaded apart from the rest by every page.
  */
-import type { CallOutcome } from '../resume.js'
-import type { Tool } from '../tools.js'
-import type { Turn } from '../turn.js'
+import type { CallOutcome } from '../turn/resume.js'
+import type { Tool } from '../tools/tools.js'
+import type { Turn } from '../turn/turn.js'
 import type { ToolCall } from '../types.js'
 import type { PausedTurn, RemoteTurns } from './turns.js'
 import type { Wire } from './wire.js'

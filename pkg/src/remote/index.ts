@@ -12,6 +12,6 @@ export type {
   RemoteTurnsOptions,
 } from '../generated/remote.js'
 export { isTurnlockError, TurnlockError } from '../errors.js'
-export type { ListedTurn } from '../beside.js'
-export type { Turn } from '../turn.js'
+export type { ListedTurn } from '../turn/beside.js'
+export type { Turn } from '../turn/turn.js'
 export { remoteTurns, type PausedTurn, type RemoteState, type RemoteTurns } from './turns.js'

@@ -1,5 +1,6 @@
-/** The result of a turn, from its events. Loaded when a page asks for one, so it imports nothing. */
+/** The result of a turn, from its events. Loaded when a page asks for one. */
 import type { TurnMessage } from '../generated/turn.js'
+import { resultMessage } from '../turn/result-message.js'
 import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
 import type { Terminal } from './turn.js'
 
@@ -97,15 +98,6 @@ function messagesOf(events: readonly TurnEvent[]): TurnMessage[] {
   }
   if (said.trim()) messages.push({ role: 'assistant', content: said })
   return messages
-}
-
-function resultMessage({ toolCallId, name, status, result, error }: ToolResult): TurnMessage {
-  const value = result === undefined ? (error?.message ?? '') : result
-  const content = typeof value === 'string' ? value : JSON.stringify(value)
-  return {
-    ...{ role: 'tool', content: content.trim() ? content : '(empty)', toolCallId, name },
-    ...(status !== 'ok' && { isError: true as const }),
-  }
 }
 
 const joined = (texts: readonly { chunk: string }[]): string =>

@@ -1,9 +1,9 @@
 /** A turn that a handler runs. */
 import { TurnlockError } from '../errors.js'
-import { eventResponse, readable, textOf } from '../events.js'
-import { quietly } from '../quietly.js'
-import { abortReason, describe } from '../serialize.js'
-import type { Turn, TurnEnd } from '../turn.js'
+import { eventResponse, readable, textOf } from '../shared/events.js'
+import { quietly } from '../shared/quietly.js'
+import { abortReason, describe } from '../shared/serialize.js'
+import type { Turn, TurnEnd } from '../turn/turn.js'
 import type { TurnEvent, TurnResult } from '../types.js'
 import { Refused, type Wire } from './wire.js'
 

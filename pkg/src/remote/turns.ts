@@ -13,9 +13,9 @@ import {
   REMOTE_RUN_OPTIONS,
   REMOTE_TURNS_OPTIONS,
 } from '../generated/rows.js'
-import { randomId } from '../random.js'
-import type { ListedTurn } from '../beside.js'
-import type { Turn } from '../turn.js'
+import { randomId } from '../shared/random.js'
+import type { ListedTurn } from '../turn/beside.js'
+import type { Turn } from '../turn/turn.js'
 import type { TurnEvent } from '../types.js'
 import { remoteTurn } from './turn.js'
 import { wireTo } from './wire.js'

@@ -9,7 +9,7 @@ import type {
   ToolInventory,
   ToolRequestPolicy,
 } from '../generated/request.js'
-import { stringify } from '../text.js'
+import { stringify } from '../shared/text.js'
 import type { ParsedToolRequest } from './types.js'
 
 export type { PromptLint, PromptTemplate, ToolInventory }

@@ -1,7 +1,7 @@
 /** The only place where the events of a pass are redacted. */
-import { deep, guarded, type Redact } from '../redact.js'
-import { utf8Length } from '../serialize.js'
-import { stringify } from '../text.js'
+import { deep, guarded, type Redact } from '../shared/redact.js'
+import { utf8Length } from '../shared/serialize.js'
+import { stringify } from '../shared/text.js'
 import type { PassTraceEvent, Rejected } from './types.js'
 
 /**

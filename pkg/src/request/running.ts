@@ -1,8 +1,8 @@
 /** A tool-request pass while it runs: a promise of its plan, and its events. */
-import { errorEvent, eventResponse, readable, type ErrorEvent } from '../events.js'
-import { Feed, packed } from '../feed.js'
-import { guarded, type Redact } from '../redact.js'
-import { stringify } from '../text.js'
+import { errorEvent, eventResponse, readable, type ErrorEvent } from '../shared/events.js'
+import { Feed, packed } from '../driver/feed.js'
+import { guarded, type Redact } from '../shared/redact.js'
+import { stringify } from '../shared/text.js'
 import { cut, redactedPlan } from './redact.js'
 import type { ToolRequestResult } from './run.js'
 import type { PassTraceEvent } from './types.js'

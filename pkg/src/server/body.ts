@@ -1,4 +1,5 @@
 /** Reads request bodies: strict JSON of a bounded size, and only the expected members. */
+import { readBody } from './bytes.js'
 import { Refusal } from './refusal.js'
 
 /** Throws unless the media type is `application/json`, with any parameters. */
@@ -13,38 +14,10 @@ export function checkContentType(request: Request): void {
   throw new Refusal(415, 'request.content_type', 'expected content-type: application/json')
 }
 
-/** Reads at most `most` bytes, regardless of `content-length`. */
-async function readBytes(request: Request, most: number): Promise<Uint8Array> {
-  const tooLarge = () =>
-    new Refusal(413, 'request.too_large', `the body is longer than ${most} bytes`)
-  if (Number(request.headers.get('content-length')) > most) throw tooLarge()
-  if (!request.body) return new Uint8Array()
-  const pieces: Uint8Array[] = []
-  let length = 0
-  const reader = request.body.getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) break
-    length += value.byteLength
-    if (length > most) {
-      reader.cancel().catch(() => {})
-      throw tooLarge()
-    }
-    pieces.push(value)
-  }
-  const all = new Uint8Array(length)
-  let at = 0
-  for (const piece of pieces) {
-    all.set(piece, at)
-    at += piece.byteLength
-  }
-  return all
-}
-
 /** The JSON object of a body of at most `most` bytes. */
 export async function readObject(request: Request, most: number): Promise<Fields> {
   checkContentType(request)
-  const bytes = await readBytes(request, most)
+  const bytes = await readBody(request, most)
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

@@ -1,8 +1,8 @@
 /** Tells a host of its turns: `onEvent` and `onEnd`. */
-import { parsed, turnKey } from '../kept.js'
-import { quietly } from '../quietly.js'
+import { parsed, turnKey } from '../turn/kept.js'
+import { quietly } from '../shared/quietly.js'
 import type { Store } from '../stores/store.js'
-import type { Turn } from '../turn.js'
+import type { Turn } from '../turn/turn.js'
 import type { TurnResult } from '../types.js'
 import { given } from './body.js'
 import type { HandlerOptions, Session } from './options.js'

@@ -1,10 +1,10 @@
 /** A request that is answered, and what all requests of a handler share. */
 import { isTurnlockError } from '../errors.js'
-import { followTurn } from '../follow.js'
-import { quietly } from '../quietly.js'
+import { followTurn } from '../turn/follow.js'
 import type { Redactor } from '../redactor/index.js'
+import { quietly } from '../shared/quietly.js'
 import type { Store } from '../stores/store.js'
-import type { Turn } from '../turn.js'
+import type { Turn } from '../turn/turn.js'
 import type { TurnEvent } from '../types.js'
 import { readObject, type Fields } from './body.js'
 import { failed, historyRefusal, refusalFor } from './failures.js'

@@ -1,6 +1,6 @@
 /** Requests that read the events of a turn, past and new. */
 import { voidOf } from '../adapters/narrator.js'
-import { storedEvents, turnKey } from '../kept.js'
+import { storedEvents, turnKey } from '../turn/kept.js'
 import type { Store } from '../stores/store.js'
 import type { TurnEvent } from '../types.js'
 import { invalid } from './body.js'

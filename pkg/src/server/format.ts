@@ -1,5 +1,5 @@
 /** Formats of other clients: what their requests ask for, and how they read events. */
-import type { CallOutcome } from '../resume.js'
+import type { CallOutcome } from '../turn/resume.js'
 import type { Store } from '../stores/store.js'
 import type { TurnEvent } from '../types.js'
 import type { Fields } from './body.js'

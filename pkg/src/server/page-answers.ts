@@ -1,5 +1,5 @@
 /** What clients of other formats say of the calls that their page has run. */
-import type { CallOutcome, ResumeTurnOptions } from '../resume.js'
+import type { CallOutcome, ResumeTurnOptions } from '../turn/resume.js'
 import type { TurnEvent } from '../types.js'
 import { refusalOf } from './refusal.js'
 

@@ -2,11 +2,11 @@
 import type { RunningBundle } from '../bundle/bundle.js'
 import type { Chain } from '../chain/chain.js'
 import { TurnlockError } from '../errors.js'
-import { closed } from '../events.js'
+import { closed } from '../shared/events.js'
 import type { Method } from '../options.js'
 import type { RunningPass } from '../request/running.js'
 import type { PassTraceEvent } from '../request/types.js'
-import { formatEvent, type Numbered } from '../sse.js'
+import { formatEvent, type Numbered } from '../shared/sse.js'
 import { failureOf, isOurs, wordsOf } from './failures.js'
 import type { Environment } from './two-stage.js'
 
@@ -121,20 +121,6 @@ export async function watch(
   }
   over()
   return kept
-}
-
-/** The events of a run through its stream, so that a slow client holds an answer back. */
-export async function* pulled(run: Run): AsyncGenerator<RunEvent, void, undefined> {
-  const reader = run.toReadableStream().getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      yield value
-    }
-  } finally {
-    reader.cancel().catch(() => {})
-  }
 }
 
 const isTrace = (event: RunEvent): event is RunEvent & PassTraceEvent => 'plan_id' in event

@@ -1,5 +1,5 @@
 /** Requests for passes, bundles and chains, and for the events of passes. */
-import { closed } from '../events.js'
+import { closed, pulled } from '../shared/events.js'
 import type { PassTraceEvent } from '../request/types.js'
 import { given, type Fields } from './body.js'
 import { refusalFor } from './failures.js'
@@ -10,7 +10,6 @@ import { json, Refusal } from './refusal.js'
 import type { Route } from './routes.js'
 import {
   begin,
-  pulled,
   runEventText,
   watch,
   type Run,
@@ -82,7 +81,8 @@ export async function serveRun<S extends Session>(
   else signal.addEventListener('abort', cancel, { once: true })
   const watched = watch(run, keep, report, over)
   context.waitUntil?.(watched)
-  const events = closed(pulled(run))
+  // Through its stream, so that a slow client holds an answer back.
+  const events = closed(pulled<RunEvent>(run.toReadableStream()))
   return streamed(redactor?.events(events) ?? events, {
     text: runEventText,
     // Whoever watches the run has reported it.

@@ -1,6 +1,6 @@
 /** Requests about turns of the store, wherever they run: cancel, pause, claim, list. */
-import { turnKey } from '../kept.js'
-import { claimCalls, endTurn, listTurns, pauseTurn } from '../resume.js'
+import { turnKey } from '../turn/kept.js'
+import { claimCalls, endTurn, listTurns, pauseTurn } from '../turn/resume.js'
 import { callIdsOf, given, invalid, isId, needed } from './body.js'
 import { tellEvents } from './ends.js'
 import type { Exchange } from './exchange.js'

@@ -1,7 +1,7 @@
 /** Events as a pull-based response body. */
 import { encode } from '../core/instance.js'
-import { formatEvent } from '../sse.js'
-import type { Turn } from '../turn.js'
+import { formatEvent } from '../shared/sse.js'
+import type { Turn } from '../turn/turn.js'
 import type { TurnEvent } from '../types.js'
 import { shownError } from './failures.js'
 import type { Refusal } from './refusal.js'

@@ -1,8 +1,8 @@
 /** Turns that a request starts or resumes, and that run here. */
-import { storedEvents, turnKey } from '../kept.js'
-import { claimCalls, resumeTurn } from '../resume.js'
+import { storedEvents, turnKey } from '../turn/kept.js'
+import { claimCalls, resumeTurn } from '../turn/resume.js'
 import type { Store } from '../stores/store.js'
-import { runTurn, type Turn } from '../turn.js'
+import { runTurn, type Turn } from '../turn/turn.js'
 import type { Policy, TurnResult } from '../types.js'
 import { approvalsOf, droppedOf, given, invalid, needed, outcomesOf, startOf } from './body.js'
 import type { Fields } from './body.js'

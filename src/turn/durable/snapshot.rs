@@ -1,8 +1,9 @@
 //! The stored state of a turn: everything that its records do not contain.
 //!
-//! Hosts read its members `status`, `seq`, `leaseMs`, `ttlMs` and `keepsText` (`pkg/src/kept.ts`), and
-//! may list turns by its `conversationId`. Who asks for a pause from elsewhere writes the state again
-//! with the members `pause` and `pausedBy` (`pkg/src/beside.ts`).
+//! Hosts read its members `status`, `seq`, `leaseMs`, `ttlMs` and `keepsText`
+//! (`pkg/src/turn/kept.ts`), and may list turns by its `conversationId`. Who asks for a pause from
+//! elsewhere writes the state again with the members `pause` and `pausedBy`
+//! (`pkg/src/turn/beside.ts`).
 
 use super::super::event::PhaseName;
 use super::super::machine::Machine;

@@ -1,12 +1,12 @@
 //! Turns in memory: for one process, page or worker, and for tests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
 use futures::future::lazy;
 
+use super::shelf::{Entry, Shelf};
 use super::watchers::Watchers;
 use super::{
     Changed, EventGroup, Listed, Recalled, Store, StoreError, Watch, names_of, repeated_name,
@@ -16,9 +16,6 @@ use crate::lock::Lock;
 use crate::platform::{BoxFuture, Dyn, MaybeSend};
 use turnlock::json::Json;
 use turnlock::store::{Answer, Commit, Judgement, Kept as StoredTurn, Standing, judge};
-
-/// How many entries each new one looks at for expired ones: memory stays flat without a scan.
-const SWEPT: usize = 4;
 
 /// Bounds of a [`MemoryStore`], and its clock.
 #[derive(Clone)]
@@ -295,143 +292,6 @@ impl Turn {
 const OVER: u8 = 0;
 const RESTING: u8 = 1;
 
-/// A bounded number of values by name, each until it expires.
-struct Shelf<T> {
-    most: usize,
-    most_bytes: usize,
-    entries: BTreeMap<String, Entry<T>>,
-    tenants: BTreeMap<String, Tenant>,
-    size: usize,
-    /// Numbers the entries that may make room.
-    count: u64,
-    /// Where the last sweep ended.
-    swept: String,
-}
-
-/// What one tenant has.
-#[derive(Default)]
-struct Tenant {
-    entries: usize,
-    size: usize,
-    /// Names of entries that may make room, by their rank, the oldest first.
-    spare: BTreeMap<(u8, u64), String>,
-}
-
-struct Entry<T> {
-    value: T,
-    tenant: String,
-    size: usize,
-    at: f64,
-    expires: f64,
-    /// Its key in `spare`.
-    spare: Option<(u8, u64)>,
-}
-
-impl<T> Shelf<T> {
-    fn new(most: NonZeroUsize, most_bytes: NonZeroUsize) -> Self {
-        Self {
-            most: most.get(),
-            most_bytes: most_bytes.get(),
-            entries: BTreeMap::new(),
-            tenants: BTreeMap::new(),
-            size: 0,
-            count: 0,
-            swept: String::new(),
-        }
-    }
-
-    /// The entry, if it has not expired.
-    fn get(&mut self, name: &str, now: f64) -> Option<&Entry<T>> {
-        if self.entries.get(name)?.expires <= now {
-            self.remove(name);
-        }
-        self.entries.get(name)
-    }
-
-    /// Adds an entry that is not there. One with a `rank` may make room.
-    fn put(
-        &mut self,
-        name: &str,
-        (tenant, size): (&str, usize),
-        value: T,
-        now: f64,
-        ttl_ms: u64,
-        rank: Option<u8>,
-    ) {
-        self.count += 1;
-        let spare = rank.map(|rank| (rank, self.count));
-        let own = self.tenants.entry(tenant.to_owned()).or_default();
-        own.entries += 1;
-        own.size += size;
-        own.spare.extend(spare.map(|place| (place, name.to_owned())));
-        self.size += size;
-        let (tenant, expires) = (tenant.to_owned(), now + milliseconds(ttl_ms));
-        let entry = Entry { value, tenant, size, at: now, expires, spare };
-        self.entries.insert(name.to_owned(), entry);
-    }
-
-    fn remove(&mut self, name: &str) -> Option<T> {
-        let Entry { value, tenant, size, spare, .. } = self.entries.remove(name)?;
-        self.size -= size;
-        if let Some(own) = self.tenants.get_mut(&tenant) {
-            own.entries -= 1;
-            own.size -= size;
-            spare.and_then(|place| own.spare.remove(&place));
-            if own.entries == 0 {
-                self.tenants.remove(&tenant);
-            }
-        }
-        Some(value)
-    }
-
-    /// Makes room for one more entry with so many bytes; false if every entry has to stay.
-    fn make_room(&mut self, now: f64, more: usize) -> bool {
-        self.sweep(now, SWEPT);
-        let mut swept = false;
-        while self.is_full(more) {
-            match self.dispensable() {
-                // It would drop all others and still not fit.
-                _ if more > self.most_bytes => return false,
-                Some(name) => drop(self.remove(&name)),
-                None if swept => return false,
-                None => {
-                    self.sweep(now, self.entries.len());
-                    swept = true;
-                }
-            }
-        }
-        true
-    }
-
-    fn is_full(&self, more: usize) -> bool {
-        self.entries.len() >= self.most || self.size.saturating_add(more) > self.most_bytes
-    }
-
-    /// The entry that is missed least: of the tenant that has the most of what is short.
-    fn dispensable(&self) -> Option<String> {
-        let by_count = self.entries.len() >= self.most;
-        let spare = self.tenants.values().filter(|tenant| !tenant.spare.is_empty());
-        let most = spare.max_by_key(|one| if by_count { one.entries } else { one.size })?;
-        most.spare.values().next().cloned()
-    }
-
-    /// Removes what has expired among the next `most` entries, going round.
-    fn sweep(&mut self, now: f64, most: usize) {
-        for _ in 0..most.min(self.entries.len()) {
-            let behind = (Excluded(self.swept.as_str()), Unbounded);
-            let next = self.entries.range::<str, _>(behind).next();
-            let Some((name, entry)) = next.or_else(|| self.entries.first_key_value()) else {
-                break;
-            };
-            let expired = entry.expires <= now;
-            self.swept.clone_from(name);
-            if expired {
-                self.remove(&self.swept.clone());
-            }
-        }
-    }
-}
-
 /// A time to live. Beyond 2^53 ms a little is lost of it, which is 285 000 years.
 #[expect(clippy::cast_precision_loss, reason = "see above")]
 pub(crate) fn milliseconds(ms: u64) -> f64 {
@@ -443,8 +303,11 @@ const MOST_BYTES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(128 * 1024 * 1
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use futures::FutureExt;
 
+    use super::super::shelf::Tenant;
     use super::*;
 
     #[test]

@@ -2,6 +2,7 @@
 //! paused, the other resumes.
 
 pub(crate) mod memory;
+mod shelf;
 pub(crate) mod watchers;
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The JSON of inputs and effects between the shell and `pkg/src/driver.ts`.
+//! The JSON of inputs and effects between the shell and `pkg/src/driver/driver.ts`.
 
 use std::cell::Cell;
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Turn } from '../../turn.js'
+import type { Turn } from '../../turn/turn.js'
 import { AgUiStream, type AgUiEvent } from './stream.js'
 
 export type { AgUiEvent, Interrupt } from './stream.js'

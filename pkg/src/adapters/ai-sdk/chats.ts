@@ -1,6 +1,6 @@
 /** Which turn of a chat is the last one: `useChat` asks by the id of its chat alone. */
-import { inTime, stateOf, turnKey } from '../../kept.js'
-import { randomHex } from '../../random.js'
+import { inTime, stateOf, turnKey } from '../../turn/kept.js'
+import { randomHex } from '../../shared/random.js'
 import type { Chats } from '../../server/format.js'
 
 /** No turn has this name: ids of turns have no white space. */

@@ -1,9 +1,10 @@
 /** Repair, the ledger of calls and the two stages, for those who stay with the AI SDK's own loop. */
 import { TurnlockError } from '../../errors.js'
+import { pulled } from '../../shared/events.js'
 import { AI_SDK_MIDDLEWARE_OPTIONS } from '../../generated/rows.js'
 import type { AiSdkMiddlewareOptions } from '../../generated/adapters.js'
 import { readOptions } from '../../options.js'
-import { quietly } from '../../quietly.js'
+import { quietly } from '../../shared/quietly.js'
 import {
   repairPrompt,
   resultPart,
@@ -227,7 +228,7 @@ async function* filtered(
   const held = new Map<string, Frame[]>()
   const refused: Part[] = []
   let kept = 0
-  for await (const frame of read(stream)) {
+  for await (const frame of pulled(stream)) {
     const { type, id = '' } = frame
     if (type === 'tool-input-start' && !frame.providerExecuted) held.set(id, [frame])
     else if (held.has(id) && /^tool-input-(delta|end)$/.test(type)) held.get(id)?.push(frame)
@@ -255,27 +256,13 @@ async function* filtered(
 
 /** The parts of the answer, behind those of the first response. */
 async function* answer(stream: ReadableStream<unknown>, before: unknown) {
-  for await (const frame of read(stream as ReadableStream<Frame>)) {
+  for await (const frame of pulled(stream as ReadableStream<Frame>)) {
     if (frame.type === 'stream-start' || isCall(frame) || frame.type.startsWith('tool-input-'))
       continue
     // Two responses may both begin with the id 0.
     const own = /^(text|reasoning)-/.test(frame.type) ? { id: `answer-${frame.id}` } : {}
     const usage = frame.type === 'finish' ? { usage: sum(before, frame.usage) } : {}
     yield { ...frame, ...own, ...usage }
-  }
-}
-
-/** Reads a stream; leaving the iteration cancels it. Not all runtimes iterate streams. */
-async function* read<T>(stream: ReadableStream<T>): AsyncGenerator<T, void, undefined> {
-  const reader = stream.getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      yield value
-    }
-  } finally {
-    void reader.cancel().catch(() => {})
   }
 }
 

@@ -1,5 +1,5 @@
 /** The UI message stream of a turn that the host runs itself. */
-import type { Turn } from '../../turn.js'
+import type { Turn } from '../../turn/turn.js'
 import { DONE, formatChunk, UI_HEADERS, UiMessageStream, type UiChunk } from './stream.js'
 
 /**

@@ -1,6 +1,6 @@
 /** What is used of a client of the official SDK, and how it fails. */
 import { isObject } from '../../checks.js'
-import { member } from '../../quietly.js'
+import { member } from '../../shared/quietly.js'
 
 /** A client of `@modelcontextprotocol/client` (v2) or `@modelcontextprotocol/sdk` (v1), connected. */
 export interface McpClient {

@@ -4,11 +4,11 @@ import { wrong } from '../../checks.js'
 import { TurnlockError } from '../../errors.js'
 import type { McpAllowed, McpToolsOptions } from '../../generated/adapters.js'
 import { MCP_TOOLS_OPTIONS } from '../../generated/rows.js'
-import { quietly } from '../../quietly.js'
-import { describe } from '../../serialize.js'
+import { quietly } from '../../shared/quietly.js'
+import { describe } from '../../shared/serialize.js'
 import { signature } from '../../signature.js'
-import { defineTool, type JsonSchema, type Tool, type ToolContext } from '../../tools.js'
-import { eachSchema } from '../../validate.js'
+import { defineTool, type JsonSchema, type Tool, type ToolContext } from '../../tools/tools.js'
+import { eachSchema } from '../../tools/validate.js'
 import { callTool, isAnswer, listAll, type McpClient, type McpDefinition } from './client.js'
 import { messageOf, valueOf } from './content.js'
 
@@ -118,7 +118,7 @@ async function definitions(client: McpClient, timeout: number) {
 }
 
 /** A hash of all that a model or a host is told of a tool. */
-export function fingerprintOf(definition: McpDefinition): string {
+function fingerprintOf(definition: McpDefinition): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = definition
   const args = { title, description, inputSchema, outputSchema, annotations }
   return signature({ tool: name, args })

@@ -80,7 +80,7 @@ export class Shared {
 }
 
 /** 32 hex digits: those of a UUID, else a hash (FNV-1a, four times with different beginnings). */
-export function traceOf(requestId: string): string {
+function traceOf(requestId: string): string {
   const digits = requestId.replaceAll('-', '').toLowerCase()
   if (/^(?!0{16})[0-9a-f]{16}(?!0{16})[0-9a-f]{16}$/.test(digits)) return digits
   return [1, 2, 3, 4].map((seed) => fnv(`${seed} ${requestId}`)).join('')

@@ -1,14 +1,14 @@
 /** The judge of calls without a turn: for agent loops of other frameworks. */
-import { answer, encode } from './core/instance.js'
-import { signature as part } from './core/parts/signature.js'
-import { wrong } from './checks.js'
-import { isTurnlockError, TurnlockError } from './errors.js'
-import type { Dedupe } from './generated/common.js'
-import type { RefusalReason } from './generated/turn.js'
-import { LEDGER_OPTIONS } from './generated/rows.js'
-import type { LedgerOptions } from './generated/tools.js'
-import { readOptions } from './options.js'
-import { signature } from './signature.js'
+import { answer, encode } from '../core/instance.js'
+import { signature as part } from '../core/parts/signature.js'
+import { wrong } from '../checks.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
+import type { Dedupe } from '../generated/common.js'
+import type { RefusalReason } from '../generated/turn.js'
+import { LEDGER_OPTIONS } from '../generated/rows.js'
+import type { LedgerOptions } from '../generated/tools.js'
+import { readOptions } from '../options.js'
+import { signature } from '../signature.js'
 
 export type { LedgerOptions }
 

@@ -1,8 +1,8 @@
 /** Checks data against a JSON Schema, with bounded work: a model wrote the data. */
-import { isObject } from './checks.js'
-import { TurnlockError } from './errors.js'
-import { Validator } from './json-schema.js'
-import { describe } from './serialize.js'
+import { isObject } from '../checks.js'
+import { TurnlockError } from '../errors.js'
+import { Validator } from '../json-schema.js'
+import { describe } from '../shared/serialize.js'
 import type { JsonSchema } from './tools.js'
 
 /** References that one check may follow. A recursive schema takes one for each level and branch. */

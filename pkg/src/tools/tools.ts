@@ -1,15 +1,15 @@
 /** Tools: their arguments, the check of these, and their execution. */
-import { checkFunctions, wrong } from './checks.js'
-import { TurnlockError } from './errors.js'
-import type { Dedupe } from './generated/common.js'
-import { TOOL_OPTIONS } from './generated/rows.js'
-import type { ToolOptions } from './generated/tools.js'
-import { present, readOptions } from './options.js'
-import { describe } from './serialize.js'
-import type { Usage } from './types.js'
+import { checkFunctions, wrong } from '../checks.js'
+import { TurnlockError } from '../errors.js'
+import type { Dedupe } from '../generated/common.js'
+import { TOOL_OPTIONS } from '../generated/rows.js'
+import type { ToolOptions } from '../generated/tools.js'
+import { present, readOptions } from '../options.js'
+import { describe } from '../shared/serialize.js'
+import type { Usage } from '../types.js'
 import { validatorOf } from './validate.js'
 import type { FromJsonSchema } from './json-schema-types.js'
-import { quietly } from './quietly.js'
+import { quietly } from '../shared/quietly.js'
 
 export type { ToolOptions }
 

@@ -1,15 +1,15 @@
 /** Reads the events of a turn that runs, or ran, elsewhere. */
-import { wrong } from './checks.js'
-import { isTurnlockError, TurnlockError } from './errors.js'
-import { eventResponse, readable } from './events.js'
-import { FOLLOW_TURN_OPTIONS } from './generated/rows.js'
-import type { FollowTurnOptions } from './generated/turn.js'
+import { wrong } from '../checks.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
+import { eventResponse, readable } from '../shared/events.js'
+import { FOLLOW_TURN_OPTIONS } from '../generated/rows.js'
+import type { FollowTurnOptions } from '../generated/turn.js'
 import { eventsIn, inTime, isAbandoned, stateOf, turnKey } from './kept.js'
-import { readOptions } from './options.js'
-import { quietly } from './quietly.js'
-import { describe } from './serialize.js'
-import { checkStore, type Store } from './stores/store.js'
-import type { TurnEvent } from './types.js'
+import { readOptions } from '../options.js'
+import { quietly } from '../shared/quietly.js'
+import { describe } from '../shared/serialize.js'
+import { checkStore, type Store } from '../stores/store.js'
+import type { TurnEvent } from '../types.js'
 
 export type { FollowTurnOptions }
 

@@ -5,9 +5,9 @@
  */
 import type { KeptState } from './kept.js'
 import type { Approval, CallOutcome } from './resume.js'
-import type { Commit, Kept, Listed, Store } from './stores/store.js'
-import type { Tool } from './tools.js'
-import type { ToolCall, TurnEvent } from './types.js'
+import type { Commit, Kept, Listed, Store } from '../stores/store.js'
+import type { Tool } from '../tools/tools.js'
+import type { ToolCall, TurnEvent } from '../types.js'
 
 /** What was granted: those of the calls that the claimant may run. */
 export interface Claimed {

@@ -1,13 +1,13 @@
 /** Trims a history to a bound, by whole turns. */
-import { wrong } from './checks.js'
-import { answer, encode } from './core/instance.js'
-import { history as part } from './core/parts/history.js'
-import type { FitOptions } from './generated/history.js'
-import { FIT_OPTIONS } from './generated/rows.js'
+import { wrong } from '../checks.js'
+import { answer, encode } from '../core/instance.js'
+import { history as part } from '../core/parts/history.js'
+import type { FitOptions } from '../generated/history.js'
+import { FIT_OPTIONS } from '../generated/rows.js'
 import { normalize } from './history.js'
-import { readOptions } from './options.js'
+import { readOptions } from '../options.js'
 import { writeTape } from './tape.js'
-import { stringify } from './text.js'
+import { stringify } from '../shared/text.js'
 
 export type { FitOptions }
 

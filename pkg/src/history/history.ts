@@ -1,21 +1,21 @@
 /** Histories: converts messages of any shape into the provider's own message list. */
-import { wrong } from './checks.js'
-import type { HistoryGlue } from './core/glue.js'
-import { answer, encode } from './core/instance.js'
-import { history as part } from './core/parts/history.js'
-import { TurnlockError } from './errors.js'
-import type { Repair } from './generated/common.js'
+import { wrong } from '../checks.js'
+import type { HistoryGlue } from '../core/glue.js'
+import { answer, encode } from '../core/instance.js'
+import { history as part } from '../core/parts/history.js'
+import { TurnlockError } from '../errors.js'
+import type { Repair } from '../generated/common.js'
 import type {
   HistoryOptions,
   HistoryUpdate,
   NormalizedHistory,
   Violation,
-} from './generated/history.js'
-import { HISTORY_OPTIONS } from './generated/rows.js'
-import { readOptions } from './options.js'
-import { onceFreed } from './finalize.js'
+} from '../generated/history.js'
+import { HISTORY_OPTIONS } from '../generated/rows.js'
+import { readOptions } from '../options.js'
+import { onceFreed } from '../shared/finalize.js'
 import { readTape, writeTape, type Kept, type Tape } from './tape.js'
-import { stringify } from './text.js'
+import { stringify } from '../shared/text.js'
 
 export type { HistoryOptions, NormalizedHistory }
 

@@ -1,13 +1,14 @@
 /**
  * Passes values across the wasm boundary without JSON text: as a tape of numbers and one text of
  * all short strings. Long texts and plain objects of arguments and results stay on this side and
- * cross as numbers, so the cost depends only on the structure of a history. `src/wasm/tape.rs` is
- * the other side and has the table of tags. Values have the same meaning as in `JSON.stringify`.
+ * cross as numbers, so the cost depends only on the structure of a history.
+ * `crates/wasm/src/tape.rs` is the other side and has the table of tags. Values have the same meaning
+ * as in `JSON.stringify`.
  *
  * @module
  */
-import { TurnlockError } from './errors.js'
-import { isWellFormed } from './text.js'
+import { TurnlockError } from '../errors.js'
+import { isWellFormed } from '../shared/text.js'
 
 const TAG_BITS = 4
 const TAG = 1 << TAG_BITS

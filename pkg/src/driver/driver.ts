@@ -4,20 +4,28 @@
  *
  * @module
  */
-import type { DrivenGlue } from './core/glue.js'
-import { encode, type LazyPart } from './core/instance.js'
-import { isTurnlockError, TurnlockError } from './errors.js'
+import type { DrivenGlue } from '../core/glue.js'
+import { encode, type LazyPart } from '../core/instance.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
 import { Loop } from './loop.js'
-import type { Model } from './models/model.js'
-import { quietly } from './quietly.js'
+import type { Model } from '../models/model.js'
+import { quietly } from '../shared/quietly.js'
 import { Requests, type Fetch } from './model-requests.js'
-import { describe, isPlain, isSame, outcomeOf, reconciled, serialize, threw } from './serialize.js'
-import type { SettledInput } from './serialize.js'
-import type { Commit, Store } from './stores/store.js'
-import { stringify } from './text.js'
-import type { AnswerSchema, PendingCall, Tool, ToolContext } from './tools.js'
-import type { CallOutcome } from './resume.js'
-import type { PhaseName, TraceEvent, TurnEvent, TurnResult } from './types.js'
+import {
+  describe,
+  isPlain,
+  isSame,
+  outcomeOf,
+  reconciled,
+  serialize,
+  threw,
+} from '../shared/serialize.js'
+import type { SettledInput } from '../shared/serialize.js'
+import type { Commit, Store } from '../stores/store.js'
+import { stringify } from '../shared/text.js'
+import type { AnswerSchema, PendingCall, Tool, ToolContext } from '../tools/tools.js'
+import type { CallOutcome } from '../turn/resume.js'
+import type { PhaseName, TraceEvent, TurnEvent, TurnResult } from '../types.js'
 
 /** The parts of a turn or of a pass, and the receivers of its events. */
 export interface Host<Result, Trace> {

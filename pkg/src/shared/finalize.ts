@@ -1,5 +1,5 @@
 /** Frees the core's memory of objects that the host has dropped. */
-import type { Core, Part } from './core/instance.js'
+import type { Core, Part } from '../core/instance.js'
 
 let finalizers: FinalizationRegistry<() => void> | undefined
 

@@ -1,29 +1,29 @@
 /** Resumes or cancels turns in another process, isolate or tab. */
-import { isObject, wrong } from './checks.js'
+import { isObject, wrong } from '../checks.js'
 import type { Beside, Claimed, ListedTurn } from './beside.js'
-import { describe } from './serialize.js'
-import { isTurnlockError, TurnlockError } from './errors.js'
+import { describe } from '../shared/serialize.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
 import {
   CANCEL_TURN_OPTIONS,
   CLAIM_CALLS_OPTIONS,
   LIST_TURNS_OPTIONS,
   PAUSE_TURN_OPTIONS,
   RESUME_TURN_OPTIONS,
-} from './generated/rows.js'
+} from '../generated/rows.js'
 import type {
   CancelTurnOptions,
   ClaimCallsOptions,
   ListTurnsOptions,
   PauseTurnOptions,
   ResumeTurnOptions,
-} from './generated/turn.js'
+} from '../generated/turn.js'
 import { eventsBehind, inTime, keepOptions, stateOf, turnKey, type KeptState } from './kept.js'
-import { fallbackOptions, modelOptions } from './models/model.js'
-import { readOptions } from './options.js'
-import { randomHex } from './random.js'
-import { checkStore, type Kept, type Store } from './stores/store.js'
-import { stringify } from './text.js'
-import { answerOf } from './tools.js'
+import { fallbackOptions, modelOptions } from '../models/model.js'
+import { readOptions } from '../options.js'
+import { randomHex } from '../shared/random.js'
+import { checkStore, type Kept, type Store } from '../stores/store.js'
+import { stringify } from '../shared/text.js'
+import { answerOf } from '../tools/tools.js'
 import { checkFallbacks, checkModel, RunningTurn, tracer, wireTools } from './turn.js'
 import type { CoreOptions, Turn } from './turn.js'
 

@@ -1,5 +1,5 @@
 /** JSON text and its characters. */
-import { TurnlockError } from './errors.js'
+import { TurnlockError } from '../errors.js'
 
 /** `JSON.stringify` with a typed error for values that it cannot serialize. */
 export function stringify(value: unknown): string {

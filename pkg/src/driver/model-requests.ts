@@ -10,9 +10,9 @@ import {
   type Model,
   type ModelRequest,
   type Sending,
-} from './models/model.js'
-import { describe } from './serialize.js'
-import type { Delta } from './types.js'
+} from '../models/model.js'
+import { describe } from '../shared/serialize.js'
+import type { Delta } from '../types.js'
 
 /** Whom to ask, and how far the readers are. */
 export interface Asked {

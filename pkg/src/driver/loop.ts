@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { answer, type Core, type LazyPart, type Part } from './core/instance.js'
-import { isTurnlockError, TurnlockError } from './errors.js'
-import { describe } from './serialize.js'
+import { answer, type Core, type LazyPart, type Part } from '../core/instance.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
+import { describe } from '../shared/serialize.js'
 
 /** The functions of one kind of machine. */
 export interface Machine<G> {

@@ -1,27 +1,27 @@
 /** Runs a turn in a page or a worker. */
-import type { DurableGlue, TurnGlue } from './core/glue.js'
-import { LazyPart } from './core/instance.js'
-import { checkFunctions, checkValues, isObject, wrong } from './checks.js'
-import { Driver, type Kind } from './driver.js'
-import { TurnlockError } from './errors.js'
-import { eventResponse, readable, textOf } from './events.js'
-import { Feed, packed } from './feed.js'
-import type { ToolSpec } from './generated/common.js'
-import { PLAIN_DIALECTS, TURN_OPTIONS } from './generated/checks.js'
-import { RUN_TURN_OPTIONS } from './generated/rows.js'
-import type { RunTurnOptions, TurnOptions } from './generated/turn.js'
+import type { DurableGlue, TurnGlue } from '../core/glue.js'
+import { LazyPart } from '../core/instance.js'
+import { checkFunctions, checkValues, isObject, wrong } from '../checks.js'
+import { Driver, type Kind } from '../driver/driver.js'
+import { TurnlockError } from '../errors.js'
+import { eventResponse, readable, textOf } from '../shared/events.js'
+import { Feed, packed } from '../driver/feed.js'
+import type { ToolSpec } from '../generated/common.js'
+import { PLAIN_DIALECTS, TURN_OPTIONS } from '../generated/checks.js'
+import { RUN_TURN_OPTIONS } from '../generated/rows.js'
+import type { RunTurnOptions, TurnOptions } from '../generated/turn.js'
 import { keepOptions, turnKey } from './kept.js'
-import { fallbackOptions, modelOptions, type Model } from './models/model.js'
-import { readOptions } from './options.js'
-import { randomHex, randomId } from './random.js'
+import { fallbackOptions, modelOptions, type Model } from '../models/model.js'
+import { readOptions } from '../options.js'
+import { randomHex, randomId } from '../shared/random.js'
 import type { CallOutcome } from './resume.js'
-import { abortReason } from './serialize.js'
-import { checkStore, type Store } from './stores/store.js'
-import { answerOf } from './tools.js'
-import type { AnswerSchema, Args, JsonSchema, StandardSchema, Tool } from './tools.js'
-import type { TurnStatus } from './generated/turn.js'
-import type { ToolResultOf, ToolSet } from './tool-results.js'
-import type { ToolResult, TraceEvent, TurnEvent, TurnResult } from './types.js'
+import { abortReason } from '../shared/serialize.js'
+import { checkStore, type Store } from '../stores/store.js'
+import { answerOf } from '../tools/tools.js'
+import type { AnswerSchema, Args, JsonSchema, StandardSchema, Tool } from '../tools/tools.js'
+import type { TurnStatus } from '../generated/turn.js'
+import type { ToolResultOf, ToolSet } from '../tools/results.js'
+import type { ToolResult, TraceEvent, TurnEvent, TurnResult } from '../types.js'
 
 export type { RunTurnOptions }
 
@@ -178,9 +178,9 @@ export function tracer(options: Pick<RunTurnOptions, 'onTrace'>): RunTurnOptions
 /** The core's options of a turn, but for those that all turns have. */
 export type CoreOptions = Partial<TurnOptions> & { resume?: unknown }
 
-const unkept = new LazyPart<TurnGlue>(async () => (await import('./core/parts/turn.js')).turn)
+const unkept = new LazyPart<TurnGlue>(async () => (await import('../core/parts/turn.js')).turn)
 const kept = new LazyPart<DurableGlue>(
-  async () => (await import('./core/parts/durable.js')).durable,
+  async () => (await import('../core/parts/durable.js')).durable,
 )
 
 /** Any turn. */

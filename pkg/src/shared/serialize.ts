@@ -1,7 +1,7 @@
 /** Serializes a tool's value as bounded JSON text. It always terminates and never throws. */
 
-import { isObject } from './checks.js'
-import { isTurnlockError } from './errors.js'
+import { isObject } from '../checks.js'
+import { isTurnlockError } from '../errors.js'
 
 /** The outcome of a tool, as sent to the core. */
 export type SettledInput =

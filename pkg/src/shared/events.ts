@@ -1,8 +1,8 @@
 /** Events as streams: of turns, bundles, chains and passes. */
-import { isTurnlockError, TurnlockError } from './errors.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
 import { describe } from './serialize.js'
 import { eventStream, type Numbered } from './sse.js'
-import type { TurnEvent } from './types.js'
+import type { TurnEvent } from '../types.js'
 
 /** What a stream of events says last if there is nothing else to say. */
 export interface ErrorEvent extends Numbered {
@@ -24,6 +24,20 @@ export function readable<T>(events: AsyncIterator<T>, left: () => void): Readabl
     // Not `events.return()`: a generator that waits for an event returns only after that event.
     cancel: left,
   })
+}
+
+/** Reads a stream; leaving the iteration cancels it. Not all runtimes iterate streams. */
+export async function* pulled<T>(stream: ReadableStream<T>): AsyncGenerator<T, void, undefined> {
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
 }
 
 /** The texts of events. Each reader reads them from the first one on. */

@@ -66,7 +66,8 @@ function valueOf({ result, error }: Ahead): Uint8Array | undefined {
   return result.value
 }
 
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+/** Chunks of `size` bytes in all, as one. */
+export function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
   const all = new Uint8Array(size)
   let at = 0
   for (const chunk of chunks) {

@@ -1,6 +1,6 @@
 /** The types of what tools return, as a turn's result has it. */
 import type { Tool } from './tools.js'
-import type { ToolResult, ToolStatus } from './types.js'
+import type { ToolResult, ToolStatus } from '../types.js'
 
 /** Tools by name, as `tools` of a turn has them. */
 export type ToolSet = Readonly<Record<string, Tool>>

@@ -1,0 +1,30 @@
+/** Reads bytes of a bounded size. */
+import { joined } from '../driver/at-hand.js'
+import { Refusal } from './refusal.js'
+
+export const tooLarge = (most: number) =>
+  new Refusal(413, 'request.too_large', `the body is longer than ${most} bytes`)
+
+/** A body of at most `most` bytes, regardless of `content-length`. @throws Refusal 413 */
+export async function readBody(request: Request, most: number): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length')) > most) throw tooLarge(most)
+  return request.body ? readAll(request.body, most) : new Uint8Array()
+}
+
+/** At most `most` bytes of a stream. @throws Refusal 413 */
+export async function readAll(body: ReadableStream<Uint8Array>, most: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let length = 0
+  const reader = body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    length += value.byteLength
+    if (length > most) {
+      reader.cancel().catch(() => {})
+      throw tooLarge(most)
+    }
+    pieces.push(value)
+  }
+  return pieces.length === 1 && pieces[0] ? pieces[0] : joined(pieces, length)
+}
