@@ -40,7 +40,7 @@ test('IndexedDB, in a page that is loaded again', async () => {
     await tell()
     return { store, wait, restart }
   }
-  return holdsInStore('IndexedDB, one page', make, 50)
+  return holdsInStore('IndexedDB, one page', make, 30)
 })
 
 test('IndexedDB, two pages, one of which is loaded again', async () => {
@@ -51,5 +51,5 @@ test('IndexedDB, two pages, one of which is loaded again', async () => {
     return pages[(method === 'commit' ? commit.owner.charCodeAt(0) : asked++) % 2]
   })
   const restart = () => reload(pages[asked++ % 2])
-  return holdsInStore('IndexedDB, two pages', () => ({ store, restart }), 50)
+  return holdsInStore('IndexedDB, two pages', () => ({ store, restart }), 30)
 })

@@ -37,10 +37,10 @@ test('Durable Object, which is evicted', () => {
     const restart = () => assert.rejects(ask('end', {}))
     return { store, wait: clock.wait, restart }
   }
-  return holdsInStore('Durable Object', make, 50)
+  return holdsInStore('Durable Object', make, 30)
 })
 
 test('D1', () => {
   const store = remoteStore(METHODS, (method, args) => ask('d1', { method, args }))
-  return holdsInStore('D1', () => ({ store }), 20)
+  return holdsInStore('D1', () => ({ store }), 15)
 })
