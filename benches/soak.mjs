@@ -98,6 +98,8 @@ async function withFaults(name) {
 async function readers() {
   const readers = Number(count ?? 1000)
   const seen = await idleReaders({ count: readers, pieces: 20_000 })
+  const statuses = [...seen.statuses].join()
+  if (statuses !== '200' || seen.ends !== 'complete') throw new Error(`${statuses}, ${seen.ends}`)
   const each = (seen.after - seen.opened) / readers / 1000
   console.log(
     `\nreaders: ${readers} over HTTP that never read, of ${mb(seen.bytes)} MB of events each (the turn: ${seen.ends}); ` +

@@ -24,11 +24,13 @@ test('a place that is missing or closed too early is an error', () => {
   assert.throws(() => written(text.replace('/bench turns', '/x'), 'turns', 'x', 'm'), /no place/)
 })
 
-test('every part has a script and a place, and a name that is none is refused', () => {
+test('every part has a script and a place with something in it, and a name that is none is refused', () => {
   const file = readFileSync(join(root, 'BENCHMARKS.md'), 'utf8')
   for (const [name, [script]] of Object.entries(PARTS)) {
     assert.ok(existsSync(join(root, 'benches', `${script}.mjs`)), script)
     assert.notEqual(written(file, name, 'other', 'm'), file, name)
+    const [, printed] = file.split(`bench ${name} -->`)
+    assert.match(printed, /^[^]*\S[^]*<!-- \/$/, `${name} is empty`)
   }
   assert.ok(choose([]).every((name) => !ON_DEMAND.includes(name)))
   assert.deepEqual(choose(['million', 'turns']), ['million', 'turns'])

@@ -48,7 +48,7 @@ export const AREAS = {
         'Convert it, or leave out what is no message; `unknown: "drop"` drops elements without a role.',
       ],
       'message.too_many_parts': [
-        'The history has more calls, images and blocks than the [limit](limits.md).',
+        'The history has more parts (texts, calls, images, blocks) than the [limit](limits.md).',
         'Cut it, for example with `fit`.',
       ],
     },

@@ -14,7 +14,7 @@ const CORE = {
   JSON_BYTES: ['a text for `canonicalize`, `signature`', 'bytes', '`json.too_large`'],
   HISTORY_BYTES: ['the options of a turn, with its history', 'bytes', '`json.too_large`'],
   HISTORY_PARTS: [
-    'parts of a history with calls, images or blocks',
+    'parts of a history; a turn in Node or a page takes more, if it keeps nothing and its provider needs no repair',
     'parts',
     '`message.too_many_parts`',
   ],

@@ -147,7 +147,7 @@ export const PARTS = {
     tests('package (Node)', testsIn('pkg/test'), { ...built, needs: [browser], alone: true }),
     tests('provider', testsIn('tests/provider'), { alone: true }),
     tests('proxy', testsIn('tests/proxy'), { alone: true }),
-    tests('properties', testsIn('tests/properties'), { needs: [redis, postgres] }),
+    tests('properties', testsIn('tests/properties'), { needs: [redis, postgres, browser] }),
     tests('bundlers', testsIn('tests/bundlers'), { needs: [browser] }),
     tests('chats (Chromium)', testsIn('tests/chat'), { needs: [browser] }),
     tests('consumers', testsIn('tests/consumers'), { ...built, needs: [browser, firefox] }),

@@ -6,6 +6,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { launch } from '../../tests/browser.mjs'
 import { serveRepository } from '../../tests/runtimes.mjs'
+import { bundleWorker } from '../../tests/server/bundle.mjs'
+import { inspect } from '../../tests/inspector.mjs'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -48,36 +50,29 @@ export const RUNTIMES = {
 
   async workerd() {
     const { Miniflare } = await import('miniflare')
-    const { build } = await import('esbuild')
-    const bundle = await build({
-      ...{ entryPoints: [join(root, 'benches/soak/worker.mjs')], bundle: true, write: false },
-      ...{ conditions: ['workerd', 'worker', 'browser'], target: 'es2022', outdir: '/' },
-      ...{ loader: { '.wasm': 'copy' }, assetNames: '[name]', format: 'esm' },
-    })
-    const [script, wasm] = ['.js', '.wasm'].map((end) =>
-      bundle.outputFiles.find((file) => file.path.endsWith(end)),
-    )
     const worker = new Miniflare({
-      compatibilityDate: '2025-05-01',
-      modules: [
-        { type: 'ESModule', path: 'worker.mjs', contents: script.text },
-        { type: 'CompiledWasm', path: 'turnlock.wasm', contents: wasm.contents },
-      ],
+      ...{ compatibilityDate: '2025-05-01', inspectorPort: 0 },
+      modules: await bundleWorker(join(root, 'benches/soak/worker.mjs')),
     })
     await worker.ready
     const { stdout } = spawnSync('ps', ['--ppid', `${process.pid}`, '-o', 'pid=,comm='], {
       encoding: 'utf8',
     })
     const pid = /(\d+) workerd/.exec(stdout)?.[1]
+    const play = async (count) => (await worker.dispatchFetch(`http://worker/${count}`)).json()
+    const inspector = await inspect(worker, () => play(0))
     return {
       async run(count) {
-        const path = `http://worker/${count}`
-        const { ends, held, wasm: bytes } = await (await worker.dispatchFetch(path)).json()
+        const { ends, held, wasm: bytes } = await play(count)
+        const { used, embedder } = await inspector.collect()
         const status = pid ? readFileSync(`/proc/${pid}/status`, 'utf8') : ''
         const rss = 1024 * Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN)
-        return { ends, held, memory: { rss, wasm: bytes } }
+        return { ends, held, memory: { heap: used + embedder, rss, wasm: bytes } }
       },
-      close: () => worker.dispose(),
+      close() {
+        inspector.close()
+        return worker.dispose()
+      },
     }
   },
 

@@ -1,6 +1,6 @@
 // A worker as modules for Miniflare.
 
-/** As wrangler does: the `workerd` condition, and wasm as a module beside the script. */
+/** As wrangler does: the `workerd` condition, and wasm, if it is used, as a module beside the script. */
 export async function bundleWorker(entry) {
   const { build } = await import('esbuild')
   const { outputFiles } = await build({
@@ -13,6 +13,6 @@ export async function bundleWorker(entry) {
   )
   return [
     { type: 'ESModule', path: 'worker.mjs', contents: script.text },
-    { type: 'CompiledWasm', path: 'turnlock.wasm', contents: wasm.contents },
+    ...(wasm ? [{ type: 'CompiledWasm', path: 'turnlock.wasm', contents: wasm.contents }] : []),
   ]
 }

@@ -52,7 +52,7 @@ export async function openPage(where, kinds) {
 }
 
 export function unwrap({ value, error }) {
-  if (error) throw Object.assign(new Error(error.message), { code: error.code })
+  if (error) throw Object.assign(new Error(error.message), error)
   return value ?? undefined
 }
 

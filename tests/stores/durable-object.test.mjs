@@ -83,6 +83,21 @@ test('an object that was evicted: everything is there, and its old owner is know
   assert.notEqual((await store('evicted', 'read', 't')).idleMs, 'Infinity')
 })
 
+test('an owner that is heard again behind an eviction is there, and one of a turn that is over is not gone', async () => {
+  const idleMs = async (turn) => (await store('again', 'read', turn)).idleMs
+  const twice = commitOf('o', 1, full)
+  await store('again', 'commit', 'repeats', twice)
+  await store('again', 'commit', 'refused', commitOf('o', 1))
+  await store('again', 'commit', 'over', commitOf('o', 1, { open: false }))
+  await evict('again')
+  assert.deepEqual([await idleMs('repeats'), await idleMs('refused')], ['Infinity', 'Infinity'])
+  assert.equal(typeof (await idleMs('over')), 'number')
+  assert.deepEqual(await store('again', 'commit', 'repeats', twice), { ok: true })
+  assert.equal((await store('again', 'commit', 'refused', commitOf('o', 3))).ok, false)
+  assert.equal(typeof (await idleMs('repeats')), 'number')
+  assert.equal(typeof (await idleMs('refused')), 'number')
+})
+
 test('workerd ended and started again: everything is there, and its old owner is known to be dead', async () => {
   await store('restarted', 'commit', 't', commitOf('o', 1, full))
   await workerd.dispose()

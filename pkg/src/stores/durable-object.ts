@@ -118,8 +118,10 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
   const standing = ({ owner, revision, open }: Row) => ({ owner, revision, open: open === 1 })
   const stateOf = (id: string) =>
     join(rows('SELECT text FROM turnlock_states WHERE turn = ? ORDER BY piece', id))
-  const idleMs = (id: string, row: Row) =>
-    owners.get(id) === row.owner ? Math.max(0, Date.now() - row.at) : Infinity
+  const idleMs = (id: string, row: Row) => {
+    const gone = row.open === 1 && owners.get(id) !== row.owner
+    return gone ? Infinity : Math.max(0, Date.now() - row.at)
+  }
   const drop = (id: string) => {
     for (const table of OF_A_TURN) run(`DELETE FROM ${table} WHERE turn = ?`, id)
     owners.delete(id)
@@ -235,7 +237,11 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
     async commit(turn, given) {
       const id = pack(turn)
       const answer = transaction(() => commit(id, given))
-      if (answer !== 'applied') return answer
+      if (answer !== 'applied') {
+        // Whoever writes is there, also where nothing is written.
+        if (given.open && (answer.ok || answer.owner === given.owner)) owners.set(id, given.owner)
+        return answer
+      }
       if (given.open) owners.set(id, given.owner)
       else owners.delete(id)
       watchers.tell(turn, given.owner)
@@ -253,10 +259,12 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
            ORDER BY at DESC LIMIT ?`,
           ...[begin, `${begin}\u{10ffff}`, Date.now(), Math.min(most, Number.MAX_SAFE_INTEGER)],
         )
-        return open.map((row) => {
+        const listed = open.map((row) => {
           const { turn: id } = row
           return { turn: unpack(id), state: stateOf(id), idleMs: idleMs(id, row) }
         })
+        // Those whose owners are gone are last.
+        return listed.sort((a, b) => a.idleMs - b.idleMs)
       }),
 
     async idle(turn) {

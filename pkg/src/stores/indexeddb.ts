@@ -253,12 +253,14 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       const now = Date.now()
       const open = rows.filter((row) => row.open && row.expires > now)
       const newest = open.sort((a, b) => b.at - a.at).slice(0, most)
-      return Promise.all(
+      const listed = await Promise.all(
         newest.map(async ({ turn, owner, state, at, locked }) => {
           const gone = locked && !(await locks.isHeld(owner))
           return { turn, state, idleMs: gone ? Infinity : Math.max(0, now - at) }
         }),
       )
+      // Those whose owners are gone are last.
+      return listed.sort((a, b) => a.idleMs - b.idleMs)
     },
 
     async recall(key) {

@@ -72,8 +72,8 @@ export interface Kept {
   /** False if the turn has ended. */
   open: boolean
   /**
-   * Milliseconds since the last commit, by the store's own clock; `Infinity` if the store knows
-   * that the owner is gone.
+   * Milliseconds since the last commit, by the store's own clock; `Infinity` if the turn is open and
+   * the store knows that the owner is gone.
    */
   idleMs: number
   /** The last state that was written. */

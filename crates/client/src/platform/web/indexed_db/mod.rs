@@ -293,6 +293,8 @@ impl Inner {
             let gone = locked && !self.locks.is_held(&owner).await;
             listed.push(Listed { turn, state, idle_ms: (!gone).then(|| whole(now - at)) });
         }
+        // Those whose owners are gone are last.
+        listed.sort_by_key(|one| one.idle_ms.unwrap_or(u64::MAX));
         Ok(listed)
     }
 
