@@ -203,7 +203,7 @@ export const PARTS = {
   ],
   examples: [
     tests('examples (npm start)', testsIn('tests/examples'), { needs: [browser, redis] }),
-    script(PAGE, ['examples/rust-page/build.mjs'], { lane: 'cargo' }),
+    script(PAGE, ['scripts/examples.mjs', 'rust-page'], { lane: 'cargo' }),
     script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo' }),
     tests('example page in Rust (Chromium)', inRust('e2e', 'page'), {
       ...{ needs: [browser], after: [PAGE] },
