@@ -62,6 +62,7 @@ const FOLDERS = {
   '/docs/': DOCS,
   '/turnlock/': 'pkg/dist',
   '/rust-page/': 'examples/rust-page/dist',
+  '/rust-leptos/': 'examples/rust-leptos/dist',
   // The scripted model, for what the page plays without a server.
   '/provider/': 'tests/provider',
   '/': 'www',
