@@ -1,10 +1,14 @@
 // Builds the examples in Rust, each into its `dist`: crate → wasm → glue → wasm-opt. Each is a
 // package with its own lock file; they share the root's target directory, and with it what is
 // compiled of their dependencies. Skipped while nothing has changed.
-import { rmSync } from 'node:fs'
+//
+//   node scripts/examples.mjs rust-page    a page: its `dist` is for any static server
+import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { cargo, glue, optimize, unlessFresh } from './build.mjs'
 import { root, target } from './setup.mjs'
+import { main } from './tasks.mjs'
 
 /** What goes into every example. */
 const CRATE = [
@@ -37,4 +41,17 @@ export async function buildExample(name, own, finish) {
     },
   )
   return dist
+}
+
+/** What a page has beside its wasm and the glue. */
+const PAGE = ['index.html', 'style.css', 'start.js']
+
+/** Builds `examples/<name>`, a page. */
+export const buildPage = (name) =>
+  buildExample(name, PAGE, (dist) => {
+    for (const file of PAGE) cpSync(join(root, 'examples', name, file), join(dist, file))
+  })
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await main(() => buildPage(process.argv[2]))
 }

@@ -55,13 +55,14 @@ function policyOfDocs(html) {
 }
 
 /**
- * What stands where: the longer paths first. The page in Rust and the documentation are there once
+ * What stands where: the longer paths first. The pages in Rust and the documentation are there once
  * they have been built.
  */
 const FOLDERS = {
   '/docs/': DOCS,
   '/turnlock/': 'pkg/dist',
-  '/rust/': 'examples/rust-page/dist',
+  '/rust-page/': 'examples/rust-page/dist',
+  '/rust-leptos/': 'examples/rust-leptos/dist',
   // The scripted model, for what the page plays without a server.
   '/provider/': 'tests/provider',
   '/': 'www',

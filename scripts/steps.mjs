@@ -44,7 +44,9 @@ const powerset = [
 const shell = ['hack', 'clippy', '--package', 'turnlock-wasm', '--lib', '--each-feature', locked]
 /** What `cargo fmt` does not find: packages of their own, and modules that a macro declares. */
 const UNFOUND = [
-  ...['page', 'worker'].map((name) => `examples/rust-${name}/src/lib.rs`),
+  ...['page/src/lib.rs', 'leptos/src/main.rs', 'worker/src/lib.rs'].map(
+    (file) => `examples/rust-${file}`,
+  ),
   ...readdirSync(join(root, 'src/provider'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => `src/provider/${entry.name}/mod.rs`),
@@ -88,6 +90,7 @@ const players = (name, folder) =>
   )
 
 const PAGE = 'example page in Rust (build)'
+const LEPTOS = 'example in Leptos (build)'
 const WORKER = 'example worker in Rust (build)'
 
 /** What cannot run before something of another step is there. */
@@ -204,15 +207,24 @@ export const PARTS = {
   ],
   examples: [
     tests('examples (npm start)', testsIn('tests/examples'), { needs: [browser, redis] }),
-    script(PAGE, ['examples/rust-page/build.mjs'], { lane: 'cargo' }),
+    script(PAGE, ['scripts/examples.mjs', 'rust-page'], { lane: 'cargo' }),
+    script(LEPTOS, ['scripts/examples.mjs', 'rust-leptos'], { lane: 'cargo' }),
     script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo' }),
     tests('example page in Rust (Chromium)', inRust('e2e', 'page'), {
       ...{ needs: [browser], after: [PAGE] },
     }),
+    tests('example in Leptos (Chromium)', ['tests/examples/rust-leptos.test.mjs'], {
+      ...{ needs: [browser], after: [LEPTOS] },
+    }),
     tests('example worker in Rust (workerd)', inRust('server', 'worker'), { after: [WORKER] }),
     tests('example server in Rust', inRust('server', 'server'), { lane: 'cargo' }),
   ],
-  size: [script('size', ['scripts/size.mjs', '--check'], { built: build, after: [PAGE, WORKER] })],
+  size: [
+    script('size', ['scripts/size.mjs', '--check'], {
+      built: build,
+      after: [PAGE, LEPTOS, WORKER],
+    }),
+  ],
 }
 
 const ALL = Object.entries(PARTS).flatMap(([part, steps]) => steps.map((one) => ({ part, ...one })))

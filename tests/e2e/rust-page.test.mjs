@@ -5,7 +5,7 @@ import { until } from '../patience.mjs'
 import { createProvider } from '../provider/server.mjs'
 import { visiting } from './visiting.mjs'
 
-const visit = visiting('rust/')
+const visit = visiting('rust-page/')
 let page
 let session
 beforeEach(() => {

@@ -7,7 +7,7 @@ import { example } from './start.mjs'
 const { start } = example(import.meta, { inPlace: true })
 
 test('it runs the tool and answers; a failure is shown', async () => {
-  const { page, calm } = await open(`${await start({ env: { PORT: '0' } }).url()}/rust/`)
+  const { page, calm } = await open(`${await start({ env: { PORT: '0' } }).url()}/rust-page/`)
   const ask = async (behaviour, shown) => {
     await page.selectOption('#behaviour', behaviour)
     await page.fill('#prompt', 'go')

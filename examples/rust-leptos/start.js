@@ -1,0 +1,3 @@
+import start from './rust_leptos.js'
+
+await start()
