@@ -55,8 +55,8 @@ const WAYS = {
     const { text } = streamText({ model, messages: MESSAGES, tools: { list_files }, stopWhen })
     return text
   },
-  'turnlock (`maxTools: 1`, its default)': turn({}),
-  'turnlock (`maxTools: 25`, `stagnation: "stop"`)': turn({ maxTools: CAP, stagnation: 'stop' }),
+  turnlock: turn({}),
+  'turnlock, 25 calls': turn({ maxTools: CAP, stagnation: 'stop' }),
 }
 
 /** What one way makes of a behaviour of the scripted model. */
