@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { runBundle, summarizeReplicates } from 'turnlock'
 import { data } from '../tests/data.mjs'
+import { median, medianRatio } from '../www/src/bench/measure.js'
 import { summarize } from './bundle/plain.mjs'
 import { believed, randomFrom, replicates } from './bundle/replicates.mjs'
 import { adaptive, exact, fixed, windows } from './bundle/rules.mjs'
@@ -25,13 +26,14 @@ function agree(ours, plain) {
   assert.deepEqual(ours.consensus, plain.consensus)
 }
 
-function best(subjects) {
-  const times = Object.fromEntries(Object.keys(subjects).map((name) => [name, Infinity]))
+/** The times of each subject, a round after the other. */
+function timed(subjects) {
+  const times = Object.fromEntries(Object.keys(subjects).map((name) => [name, []]))
   for (let round = 0; round < ROUNDS; round++) {
     for (const [name, work] of Object.entries(subjects)) {
       const started = performance.now()
       work()
-      times[name] = Math.min(times[name], performance.now() - started)
+      times[name].push(performance.now() - started)
     }
   }
   return times
@@ -48,15 +50,15 @@ for (const [k, fields] of [
   const { schema, data } = replicates(k, fields)
   const given = believed(data)
   agree(summarizeReplicates(given, { schema }), summarize(data, schema))
-  const { ours, plain } = best({
+  const { ours, plain } = timed({
     ours: () => summarizeReplicates(given, { schema }),
     plain: () => summarize(data, schema),
   })
   const row = [
     `K = ${k}, ${fields} fields`,
-    ours.toFixed(2),
-    plain.toFixed(2),
-    (ours / plain).toFixed(2),
+    median(ours).toFixed(2),
+    median(plain).toFixed(2),
+    medianRatio(ours, plain).toFixed(2),
   ]
   console.log(`| ${row.join(' | ')} |`)
 }

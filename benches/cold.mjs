@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { Miniflare } from 'miniflare'
 import { launch } from '../tests/browser.mjs'
+import { median } from '../www/src/bench/measure.js'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 9)
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -44,7 +45,6 @@ const SUBJECTS = {
     }`,
 }
 
-const median = (all) => all.toSorted((a, b) => a - b)[all.length >> 1]
 const shown = (ms) => (ms === undefined ? '–' : ms.toFixed(1))
 
 async function bundle(name, contents, conditions) {

@@ -11,6 +11,7 @@ import { convertMessagesToModelMessages } from '@tanstack/ai'
 import { convertToModelMessages } from 'ai'
 import * as turnlock from 'turnlock'
 import { asOpenAI, asTanStack, history, toolTurn, userTurn } from './histories/history.mjs'
+import { median } from '../www/src/bench/measure.js'
 
 const TURNS = Number(process.env.TURNS ?? 5_000)
 const ROUNDS = Number(process.env.ROUNDS ?? 11)
@@ -46,7 +47,6 @@ function subjectsOf(messages) {
   return subjects
 }
 
-const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1]
 const least = (list) => Math.min(...list)
 const number = (value, digits = 1) => value.toFixed(digits).padStart(9)
 

@@ -1,6 +1,6 @@
 // What the proxy costs: time per byte beside a proxy that reads each event with eventsource-parser
 // and `JSON.parse`, in Node and workerd; time to the first byte; many streams at once through one
-// workerd isolate. Interleaved, best of the rounds. npm run bench -- proxy
+// workerd isolate. Interleaved, medians of the rounds. npm run bench -- proxy
 import { execFileSync } from 'node:child_process'
 import { Agent, createServer, request as ask } from 'node:http'
 import { readFileSync } from 'node:fs'
@@ -9,6 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { Miniflare } from 'miniflare'
 import { bundleWorker } from '../tests/server/bundle.mjs'
+import { median, medianRatio } from '../www/src/bench/measure.js'
 import { names, play } from './proxy/subjects.mjs'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 9)
@@ -21,19 +22,17 @@ const flags = { compatibilityFlags: ['enable_request_signal'] }
 async function perByte(title, run) {
   console.log(`${title}: ns/byte (of the reading proxy)`)
   for (const size of [1, 16]) {
-    const best = Object.fromEntries(names.map((name) => [name, Infinity]))
+    const times = Object.fromEntries(names.map((name) => [name, []]))
     for (let round = 0; round < ROUNDS; round++) {
       for (const name of names) {
         const begun = process.hrtime.bigint()
         const bytes = await run(name, size)
-        best[name] = Math.min(best[name], Number(process.hrtime.bigint() - begun) / bytes)
+        times[name].push(Number(process.hrtime.bigint() - begun) / bytes)
       }
     }
-    const floor = best[names[1]]
     for (const name of names) {
-      console.log(
-        `  ${size} a chunk | ${name} | ${best[name].toFixed(2)} | ${(best[name] / floor).toFixed(2)}`,
-      )
+      const ratio = medianRatio(times[name], times[names[1]]).toFixed(2)
+      console.log(`  ${size} a chunk | ${name} | ${median(times[name]).toFixed(2)} | ${ratio}`)
     }
   }
 }

@@ -3,6 +3,7 @@
 // repeat. Medians of the rounds. npm run bench -- redactor
 import { readFileSync } from 'node:fs'
 import { createRedactor } from 'turnlock/redact'
+import { median } from '../www/src/bench/measure.js'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 9)
 const FILE = new URL(
@@ -31,7 +32,6 @@ const SUBJECTS = {
   ),
 }
 
-const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1]
 console.log('| | MB/s |\n|---|---|')
 for (const [name, [read, run]] of Object.entries(SUBJECTS)) {
   const times = []

@@ -1,5 +1,5 @@
 // Time per streamed text event of a whole turn: the Rust driver beside the TypeScript one, in one
-// page of one Chromium, interleaved, best of the rounds; read the ratio. npm run bench -- rust
+// page of one Chromium, interleaved, medians of the rounds; read the ratio. npm run bench -- rust
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -7,6 +7,7 @@ import { launch } from '../tests/browser.mjs'
 import { serveRepository } from '../tests/runtimes.mjs'
 import { cargo, glue, optimize } from '../scripts/build.mjs'
 import { root, target } from '../scripts/setup.mjs'
+import { median, medianRatio } from '../www/src/bench/measure.js'
 
 const made = join(root, '.cache', 'bench-rust')
 mkdirSync(made, { recursive: true })
@@ -27,14 +28,14 @@ try {
   await page.goto(`${site.url}/tests/page.html`)
   const rounds = Number(process.env.ROUNDS ?? 30)
   for (const size of [1, 16]) {
-    const best = await page.evaluate(measure, { size, rounds, events: 4000 })
+    const times = await page.evaluate(measure, { size, rounds, events: 4000 })
     console.log(
-      `\n${size} event${size > 1 ? 's' : ''} a chunk, best of ${rounds} (${browser.version()})`,
+      `\n${size} event${size > 1 ? 's' : ''} a chunk, medians of ${rounds} (${browser.version()})`,
     )
-    for (const [name, micros] of Object.entries(best)) {
-      const ratio = micros / best.TypeScript
+    for (const [name, micros] of Object.entries(times)) {
+      const ratio = medianRatio(micros, times.TypeScript).toFixed(2)
       console.log(
-        `  ${name.padEnd(12)} ${micros.toFixed(2)} µs/event  ${ratio.toFixed(2)} × TypeScript`,
+        `  ${name.padEnd(12)} ${median(micros).toFixed(2)} µs/event  ${ratio} × TypeScript`,
       )
     }
   }
@@ -99,15 +100,15 @@ async function measure({ size, rounds, events }) {
     },
     Rust: () => read_turn(fetch),
   }
-  const best = {}
+  const times = Object.fromEntries(Object.keys(subjects).map((name) => [name, []]))
   for (let round = 0; round < rounds; round++) {
     for (const [name, subject] of Object.entries(subjects)) {
       const started = performance.now()
       const length = await subject()
       const micros = ((performance.now() - started) * 1000) / events
       if (length !== wanted) throw new Error(`${name} saw ${length} of ${wanted} characters`)
-      best[name] = Math.min(best[name] ?? Infinity, micros)
+      times[name].push(micros)
     }
   }
-  return best
+  return times
 }

@@ -14,6 +14,7 @@ import { openSite } from '../tests/kills/site.mjs'
 import { startRedis } from '../tests/stores/redis-server.mjs'
 import { childrenNamed, cpuOf } from './stores/cpu.mjs'
 import { countedTurns } from './stores/turns.mjs'
+import { median } from '../www/src/bench/measure.js'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 7)
 const folder = mkdtempSync(join(tmpdir(), 'turnlock-bench-'))
@@ -83,7 +84,6 @@ const PLACES = {
   },
 }
 
-const median = (list) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]
 const line = (cells) => console.log(`| ${cells.join(' | ')} |`)
 const head = ['store', 'ms per turn without', 'with', 'extra', 'CPU ms without', 'with', 'extra']
 line([...head, 'commits', 'bytes'])

@@ -1,9 +1,10 @@
 // Bytes per second of `decodeStream`, wire by wire, beside `JSON.parse` of the same data lines: the
-// recorded streams of tests/data, each wire's together, in chunks of 16 KiB. One process, best of the
-// rounds; read the ratios. Then 100 MB of text events of each wire: memory before, and at most.
+// recorded streams of tests/data, each wire's together, in chunks of 16 KiB. One process, medians of
+// the rounds; read the ratios. Then 100 MB of text events of each wire: memory before, and at most.
 // npm run bench -- wires
 import { readFileSync, readdirSync } from 'node:fs'
 import { decodeStream } from 'turnlock'
+import { median, medianRatio } from '../www/src/bench/measure.js'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 15)
 const BYTES = 2_000_000
@@ -72,13 +73,13 @@ function ours(wire, all) {
 }
 
 console.log(
-  `MB/s, recorded streams in chunks of ${CHUNK / 1024} KiB, best of ${ROUNDS} (Node ${process.versions.node})`,
+  `MB/s, recorded streams in chunks of ${CHUNK / 1024} KiB, medians of ${ROUNDS} (Node ${process.versions.node})`,
 )
 for (const [wire, where] of Object.entries(WIRES)) {
   const streams = recorded(where).map(chunks)
   const size = streams.flat().reduce((sum, chunk) => sum + chunk.length, 0)
   const repeats = Math.ceil(BYTES / size)
-  const best = { floor: Infinity, ours: Infinity }
+  const times = { floor: [], ours: [] }
   for (let i = 0; i < ROUNDS; i++) {
     for (const [name, run] of [
       ['floor', floor],
@@ -88,13 +89,13 @@ for (const [wire, where] of Object.entries(WIRES)) {
       let read = 0
       for (let n = 0; n < repeats; n++) for (const all of streams) read += run(all)
       if (read === 0) throw new Error(`${wire}: nothing was read`)
-      best[name] = Math.min(best[name], performance.now() - started)
+      times[name].push(performance.now() - started)
     }
   }
-  const rate = (ms) => ((size * repeats) / 1e3 / ms).toFixed(0).padStart(5)
-  const ratio = (best.ours / best.floor).toFixed(2)
+  const rate = (name) => ((size * repeats) / 1e3 / median(times[name])).toFixed(0).padStart(5)
+  const ratio = medianRatio(times.ours, times.floor).toFixed(2)
   console.log(
-    `  ${wire.padEnd(18)} JSON.parse ${rate(best.floor)}   decodeStream ${rate(best.ours)}   ${ratio} × its time`,
+    `  ${wire.padEnd(18)} JSON.parse ${rate('floor')}   decodeStream ${rate('ours')}   ${ratio} × its time`,
   )
 }
 

@@ -7,6 +7,12 @@ const SAMPLE_MS = 30
 export const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1]
 
 /**
+ * The median of the ratios of the rounds.
+ * @param {number[]} times @param {number[]} others
+ */
+export const medianRatio = (times, others) => median(times.map((time, at) => time / others[at]))
+
+/**
  * Interleaved rounds; the first one warms up, finds how many calls make a sample, and is not told.
  * @param {Record<string, () => unknown>} subjects name → one call; gives what `isRight` takes
  * @param {{ rounds: number, isRight: (made: unknown) => boolean,
