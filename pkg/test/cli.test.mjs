@@ -279,6 +279,11 @@ test('serve is a scripted model on every wire', async (t) => {
     const { message } = await (await at(path, { stream: false, messages: hi })).json()
     assert.match(message.content, /^Hello!/)
   }
+  // Halves of characters, of the client's own and where a long text is cut.
+  for (const content of ['\ud800', `😀${'x'.repeat(299)}`]) {
+    const messages = [{ role: 'user', content }]
+    assert.equal((await at('/v1/chat/completions', { messages })).status, 200)
+  }
   const { output } = await (await at('/v1/responses', { model: 'm', input: 'hi' })).json()
   assert.match(output[0].content[0].text, /^Hello!/)
   for (const [status, path, body] of [

@@ -76,3 +76,17 @@ impl Marks {
             .join(" with ")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Marks;
+
+    #[test]
+    fn names_say_whose_and_with_what() {
+        let both = Marks::CHAT.and(Marks::PLAIN).and(Marks::ANTHROPIC);
+        assert_eq!(both.names(), "OpenAI Chat, Anthropic with plain text content");
+        assert_eq!(Marks::OLLAMA.names(), "Ollama");
+        assert_eq!(Marks::TYPED.and(Marks::CAMEL).names(), "camelCase, typed text blocks");
+        assert_eq!(Marks::NONE.names(), "");
+    }
+}

@@ -71,7 +71,9 @@ function turnOf(body: string): string {
     said
       .filter((text) => typeof text === 'string')
       .join(' ')
-      .slice(-300) || 'none',
+      .slice(-300)
+      // Half of a character has no place in an address.
+      .replace(/\p{Surrogate}/gu, '') || 'none',
   )
 }
 

@@ -122,6 +122,7 @@ export const failure = (_, message) => ({ message })
 
 const KNOWN = ['messages', 'system', 'toolConfig', 'inferenceConfig', 'guardrailConfig']
 KNOWN.push('additionalModelRequestFields', 'requestMetadata', 'performanceConfig')
+KNOWN.push('additionalModelResponseFieldPaths', 'promptVariables', 'serviceTier')
 
 /** What the API says to a request that breaks its rules; undefined for a good one. */
 export function violation(body) {

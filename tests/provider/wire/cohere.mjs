@@ -81,7 +81,9 @@ export function whole(entry, { n = 1 } = {}) {
 export const failure = (status, message) => ({ id: 'x', message })
 
 const KNOWN = ['model', 'messages', 'stream', 'tools', 'tool_choice', 'response_format', 'seed']
-KNOWN.push('temperature', 'max_tokens', 'thinking', 'documents', 'stop_sequences')
+KNOWN.push('temperature', 'max_tokens', 'thinking', 'documents', 'stop_sequences', 'k', 'p')
+KNOWN.push('citation_options', 'frequency_penalty', 'logprobs', 'presence_penalty', 'priority')
+KNOWN.push('safety_mode', 'strict_tools')
 
 /** What the API says to a request that breaks its rules; undefined for a good one. */
 export function violation(body) {

@@ -141,6 +141,9 @@ KNOWN.push(
   'temperature',
   'max_output_tokens',
   'metadata',
+  ...['background', 'conversation', 'max_tool_calls', 'parallel_tool_calls', 'prompt'],
+  ...['prompt_cache_key', 'safety_identifier', 'service_tier', 'stream_options', 'top_logprobs'],
+  ...['top_p', 'truncation', 'user'],
 )
 
 /** What the API says to a request that breaks its rules; undefined for a good one. */
