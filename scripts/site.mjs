@@ -10,7 +10,7 @@ import { root } from './setup.mjs'
 import { main } from './tasks.mjs'
 
 /** Of the scripted provider, what runs in a page. */
-const MODEL = ['sessions.mjs', 'behaviours.mjs', 'wire']
+const MODEL = ['sessions.mjs', 'behaviours.mjs', 'requests.mjs', 'wire']
 
 /** Writes the site into an empty folder; with `crates`, also the reference of these. */
 export async function writeSite(folder, { crates = false } = {}) {

@@ -1,5 +1,6 @@
 /** The check of options by name, and the types that generated declarations need. */
 import { TurnlockError } from './errors.js'
+import { nearest } from './near.js'
 
 /** The names of an object's options. Where an inner object is checked too, with its names. */
 export interface Rows {
@@ -82,8 +83,7 @@ function unreadable(path: string, error: unknown): TurnlockError {
 
 /** The error of a member that is no option, with the one that may be meant. */
 export function unknownOption(path: string, name: string, rows: object): TurnlockError {
-  const near = (most: number) => Object.keys(rows).find((known) => isNear(known, name, most))
-  const meant = near(1) ?? near(Math.min(2, name.length >> 1))
+  const meant = nearest(name, Object.keys(rows))
   const hint = meant ? `; did you mean \`${meant}\`?` : ''
   return new TurnlockError('options.invalid', `\`${path}\`: expected an option that exists${hint}`)
 }
@@ -93,15 +93,4 @@ function isInstance(given: object): boolean {
   if (!prototype || !Object.hasOwn(prototype, 'constructor')) return false
   // By name: plain objects of another realm have another `Object`.
   return prototype.constructor?.name !== 'Object'
-}
-
-/** Whether `a` becomes `b` if at most `most` letters are added, left out or replaced. */
-function isNear(a: string, b: string, most: number): boolean {
-  if (a === b || most < 1) return a === b
-  let same = 0
-  while (a[same] === b[same]) same++
-  const [x, y] = [a.slice(same), b.slice(same)]
-  const [shortX, shortY] = [x.slice(1), y.slice(1)]
-  const near = (one: string, other: string) => isNear(one, other, most - 1)
-  return near(shortX, y) || near(x, shortY) || near(shortX, shortY)
 }

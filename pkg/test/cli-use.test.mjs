@@ -54,13 +54,17 @@ test('wrong input ends with 2, an error with its code, and nothing on standard o
     ['command.usage', 'doctor', 'a', 'b'],
     ['command.usage', 'doctor', 'a', '--nothing'],
     ['command.usage', 'doctor', 'a', '--dialect', ''],
-    ['command.usage', 'doctor', 'a', '--fix', 'b'],
+    ['command.usage', 'serve', '--port'],
+    ['command.usage', 'serve', '--list=x'],
     ['command.usage', 'sign', '--', '--help'],
     ['command.usage', 'serve', '--port', '65536'],
     ['command.usage', 'serve', '--behaviour', 'constructor'],
     ['command.usage', 'proxy'],
     ['command.usage', 'proxy', ...upstream, '--key-env', 'NO_SUCH_VARIABLE'],
-    ['options.invalid', 'proxy', ...upstream, '--mode', 'no'],
+    ['command.usage', 'proxy', ...upstream, '--mode', 'no'],
+    ['command.usage', 'proxy', '--upstream', 'foo'],
+    ['command.usage', 'proxy', '--upstream', 'ftp://x'],
+    ['command.usage', 'proxy', ...upstream, '--max-repeats', '0'],
     ['command.usage', 'replay', 'a', '--step'],
     ['command.usage', 'bench', '--rounds', '0'],
     ['command.usage', 'bench', '--only', 'constructor'],
@@ -77,10 +81,60 @@ test('wrong input ends with 2, an error with its code, and nothing on standard o
     assert.ok(stderr.startsWith(`${code}: `), `${args.join(' ')}: ${stderr}`)
     const machine = turnlock([args[0] ?? '', '--json', ...args.slice(1)])
     assert.deepEqual([machine.status, machine.stdout], [2, ''], args.join(' '))
-    assert.equal(JSON.parse(machine.stderr).error.code, code, args.join(' '))
+    const { error } = JSON.parse(machine.stderr)
+    assert.equal(error.code, code, args.join(' '))
+    assert.ok(!error.message.includes('\n') && !error.message.includes('usage: '), error.message)
   }
   const nowhere = ['doctor', '-', '--dialect', 'openai-chat', '--fix', '/nowhere/to/be/found']
   assert.match(turnlock(nowhere, { input: HISTORY }).stderr, /^command\.file: /)
+})
+
+test('an error is a sentence in red, with what may be meant; the usage below it is not red', () => {
+  const [env, red] = [{ FORCE_COLOR: '1' }, (text) => `\x1b[31mcommand.usage: ${text}\x1b[0m\n`]
+  for (const [text, ...args] of [
+    ['unknown option --dialekt; did you mean --dialect?', 'doctor', 'a', '--dialekt', 'x'],
+    ['unknown option --behavior; did you mean --behaviour?', 'serve', '--behavior', 'x'],
+    ['unknown option --elsewhere', 'serve', '--elsewhere'],
+    ['--port needs a value', 'serve', '--port'],
+    ['--list takes no value', 'serve', '--list=x'],
+    ['there is no command srve; did you mean serve?', 'srve'],
+    ['--mode: observe, repair, bound', 'proxy', '--upstream', 'http://x', '--mode', 'x'],
+    ['--upstream: an address such as https://api.openai.com/v1', 'proxy', '--upstream', 'foo'],
+  ]) {
+    const { stderr } = turnlock(args, { env })
+    assert.ok(stderr.startsWith(red(text)), stderr)
+    assert.ok(!stderr.slice(red(text).length).includes('\x1b'), stderr)
+  }
+})
+
+test('a port that is taken is named with its option', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.after(() => taken.close())
+  await once(taken, 'listening')
+  const { port } = taken.address()
+  const { stderr } = turnlock(['serve', '--port', String(port)])
+  assert.equal(stderr, `command.listen: --port ${port} is in use; --port 0 takes a free one\n`)
+})
+
+test('help is as wide as the terminal, from 40 to 100 characters', () => {
+  const wide = (columns) => {
+    const node = ['--import', `data:text/javascript,process.stdout.columns=${columns}`]
+    const pages = [[], ['proxy'], ['doctor']].map(
+      (args) => turnlock(['help', ...args], { node }).stdout,
+    )
+    return Math.max(
+      ...pages
+        .join('\n')
+        .split('\n')
+        .map((line) => line.length),
+    )
+  }
+  for (const columns of [40, 60, 80, 100]) {
+    assert.ok(wide(columns) <= columns, `${columns}: ${wide(columns)}`)
+    assert.ok(wide(columns) > columns - 20)
+  }
+  assert.ok(wide(300) <= 100)
+  assert.ok(wide(10) <= 40)
 })
 
 test('no control characters of others reach a terminal with an error', () => {
@@ -146,7 +200,7 @@ test('a pipe that brings its text slowly, and one that is closed early', async (
   closed.stdout.destroy()
   const said = await closed.stderr.toArray()
   const code = closed.exitCode ?? (await once(closed, 'exit'))[0]
-  assert.deepEqual([code, Buffer.concat(said).toString()], [2, ''])
+  assert.deepEqual([code, Buffer.concat(said).toString()], [0, ''])
 })
 
 test('a file that PowerShell wrote is read: UTF-16, with its mark', () => {

@@ -68,11 +68,13 @@ test('doctor says what a provider refuses, repairs it, and ends with 0, 1 or 2',
   assert.equal(Object.keys(all).length, 13)
   assert.equal(all['openai-chat'], 1)
   rmSync(at, { recursive: true })
+  const PLAIN = JSON.stringify([{ role: 'user', content: 'go' }])
   for (const [input, ...args] of [
     ['{"a":', 'doctor', '-'],
     ['{"a":1}', 'doctor', '-'],
     [BROKEN, 'doctor', '-', '--dialect', 'no'],
-    [BROKEN, 'doctor', '-', '--fix', 'x'],
+    [PLAIN, 'doctor', '-', '--fix', 'x'],
+    ['{"error":{"message":"overloaded"}}', 'doctor', '-', '--dialect', 'xai', '--fix', 'x'],
     ['', 'doctor', '/nowhere/to/be/found'],
     ['', 'doctor'],
   ]) {
@@ -80,6 +82,59 @@ test('doctor says what a provider refuses, repairs it, and ends with 0, 1 or 2',
     assert.deepEqual([status, stderr.length > 0], [2, true], args.join(' '))
     assert.ok(!stderr.includes('    at '), stderr)
   }
+})
+
+test('whose request it is decides what doctor ends with; what is nobody’s is asked of all', () => {
+  const user = { role: 'user', content: 'go' }
+  const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const openai = [
+    ...[user, { role: 'assistant', content: null, tool_calls: [call] }],
+    ...[{ role: 'tool', tool_call_id: 'a', content: 'x' }, user],
+  ]
+  const anthropic = [
+    ...[
+      user,
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] },
+    ],
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'x' }] },
+  ]
+  const gemini = { contents: [{ role: 'user', parts: [{ text: 'go' }] }] }
+  const curl = (address, messages) => `curl ${address} -d '${JSON.stringify({ messages })}'`
+  for (const [input, dialect] of [
+    [JSON.stringify({ model: 'm', messages: openai }), 'openai-chat'],
+    [JSON.stringify(openai), 'openai-chat'],
+    [JSON.stringify({ model: 'm', messages: anthropic }), 'anthropic'],
+    [JSON.stringify({ model: 'm', input: openai.slice(0, 1) }), 'openai-responses'],
+    [JSON.stringify(gemini), 'gemini'],
+    [curl('https://api.groq.com/openai/v1/chat/completions', openai), 'groq'],
+    [curl('http://127.0.0.1:11434/api/chat', [user]), 'ollama'],
+    [curl('https://api.anthropic.com/v1/messages', [user]), 'anthropic'],
+  ]) {
+    const { status, stdout } = fed(input, 'doctor', '-', '--json')
+    const found = JSON.parse(stdout)
+    assert.deepEqual([status, found.dialect, found.dialects[dialect]], [0, dialect, 0], input)
+    assert.equal(Object.keys(found.dialects).length, 13)
+  }
+  const shown = fed(JSON.stringify({ model: 'm', messages: openai }), 'doctor', '-')
+  assert.match(
+    shown.stdout,
+    /✓ openai-chat takes it as it is\nas it stands, these take it too: .*groq/,
+  )
+  assert.match(shown.stdout, /these refuse it: .*anthropic \(2\)/)
+  const parts = [{ type: 'text', text: 'go' }]
+  for (const nobody of [[user], { messages: [{ id: 'm', role: 'user', parts }] }]) {
+    const { dialect, dialects } = JSON.parse(
+      fed(JSON.stringify(nobody), 'doctor', '-', '--json').stdout,
+    )
+    assert.deepEqual([dialect, Object.keys(dialects).length], [undefined, 13])
+  }
+  const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
+  const fixed = join(at, 'fixed.json')
+  const { stdout, status } = fed(BROKEN, 'doctor', '-', '--fix', fixed)
+  assert.equal(status, 1)
+  assert.ok(stdout.includes(`wrote ${fixed}, as openai-chat takes it`))
+  assert.equal(turnlock('doctor', fixed, '--dialect', 'openai-chat').status, 0)
+  rmSync(at, { recursive: true })
 })
 
 test('doctor shows repeated calls, and no control characters of others', () => {
@@ -130,9 +185,41 @@ test('proxy bounds a client on this machine, and says so', async (t) => {
   assert.equal(code, 0)
   const { total } = await next()
   assert.deepEqual(total, { requests: 1, repaired: 0, refused: 0, failed: 0 })
-  for (const wrong of [[], ['--upstream', 'nothing'], ['--upstream', upstream, '--port', 'x']]) {
-    const { status } = turnlock('proxy', ...wrong)
-    assert.equal(status, 2, wrong.join(' '))
+})
+
+test('proxy says what it would do as that, and why an upstream fails', async (t) => {
+  const path = fileURLToPath(new URL(bin.turnlock, folder))
+  const gone = await createProvider()
+  await gone.close()
+  const run = (mode) => {
+    const args = ['proxy', '--upstream', `${gone.url}/v1`, '--mode', mode, '--port', '0']
+    const child = spawn(process.execPath, [path, ...args])
+    t.after(() => child.kill('SIGKILL'))
+    return child
+  }
+  const totals = {
+    observe: '1 request, 1 would be repaired, 0 would be refused, 1 failed',
+    repair: '1 request, 1 repaired, 0 would be refused, 1 failed',
+    bound: '1 request, 1 repaired, 0 refused, 1 failed',
+  }
+  for (const [mode, total] of Object.entries(totals)) {
+    const child = run(mode)
+    const errors = child.stderr.toArray()
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+    const next = async () => (await lines.next()).value
+    const [, address] = /(http:\S+) →/.exec(await next())
+    const response = await fetch(`${address}/chat/completions`, {
+      ...{
+        method: 'POST',
+        headers: { authorization: 'Bearer own', 'content-type': 'application/json' },
+      },
+      body: BROKEN,
+    })
+    assert.equal(response.status, 502)
+    assert.match(await next(), /TOOL_RESULT_ORPHAN (would be )?repaired/)
+    child.kill('SIGTERM')
+    assert.equal(await next(), total)
+    assert.match(Buffer.concat(await errors).toString(), /ECONNREFUSED/, mode)
   }
 })
 
@@ -178,8 +265,37 @@ test('serve is a scripted model on every wire', async (t) => {
   }
   assert.notEqual(said[0], said[1])
   assert.deepEqual(JSON.parse(said[0]), JSON.parse(said[1]))
-  const nowhere = await fetch(`${address}/models`)
-  assert.equal(nowhere.status, 404)
+  const { data } = await (await fetch(`${address}/models`)).json()
+  assert.deepEqual(
+    data.map(({ id }) => id),
+    ['loop-then-answer'],
+  )
+  const at = (path, body) =>
+    fetch(address.replace('/v1', path), { method: 'POST', body: JSON.stringify(body) })
+  const hi = [{ role: 'user', content: 'hi' }]
+  const whole = await (await at('/v1/chat/completions', { messages: hi })).json()
+  assert.match(whole.choices[0].message.content, /^Hello!/)
+  for (const path of ['/api/chat', '/answer/api/chat']) {
+    const { message } = await (await at(path, { stream: false, messages: hi })).json()
+    assert.match(message.content, /^Hello!/)
+  }
+  // Halves of characters, of the client's own and where a long text is cut.
+  for (const content of ['\ud800', `😀${'x'.repeat(299)}`]) {
+    const messages = [{ role: 'user', content }]
+    assert.equal((await at('/v1/chat/completions', { messages })).status, 200)
+  }
+  const { output } = await (await at('/v1/responses', { model: 'm', input: 'hi' })).json()
+  assert.match(output[0].content[0].text, /^Hello!/)
+  for (const [status, path, body] of [
+    [400, '/v1/chat/completions', { messages: 'x' }],
+    [400, '/v1/responses', { input: [null] }],
+    [404, '/nope/v1/chat/completions', { messages: hi }],
+    [404, '/elsewhere', {}],
+  ]) {
+    const response = await at(path, body)
+    assert.equal(response.status, status, path)
+    assert.ok((await response.json()).error.message, path)
+  }
   assert.match(turnlock('serve', '--list').stdout, /^loop: The looping model/m)
   assert.equal(turnlock('serve', '--behaviour', 'no').status, 2)
 })
@@ -200,6 +316,11 @@ test('bench measures each case beside plain JavaScript, in rounds', () => {
       assert.ok(median > 0 && least > 0 && least <= ratio && ratio <= greatest, subject)
     }
   }
+  // Of two rounds the median is the mean.
+  for (const { ratio, least, greatest } of cases[0].rows) {
+    assert.ok(Math.abs(ratio - (least + greatest) / 2) < 1e-9)
+  }
+  assert.match(cases[0].note, /JSON\.parse/)
   const one = turnlock('bench', '--rounds', '1', '--only', 'bundle').stdout
   assert.match(one, /1 round\n\nA bundle of 8 [^\n]*\n {2}plain JavaScript.*\n {2}turnlock .* × /)
 })

@@ -140,7 +140,14 @@ test('a trace of another program runs as Turnlock would have had it', () => {
   assert.equal(run.status, 0, run.stderr)
   assert.equal(verdict(run).asked, 3)
   assert.equal(verdict(run).ran, 1)
-  assert.match(turnlock(JSON.stringify(history), '-').stdout, /3 calls; with maxTools: 1, 1 run/)
+  const shown = turnlock(JSON.stringify(history), '-').stdout
+  assert.match(shown, /3 calls; with maxTools: 1, 1 of them ran/)
+  // What has no result in it is given none.
+  for (const open of [[], [{ role: 'user', content: 'and?' }]]) {
+    const { stdout } = turnlock(JSON.stringify([...messages, exchange('a')[0], ...open]), '-')
+    assert.match(stdout, /tool_results list_files error .*the trace has no result of this call/)
+    assert.match(stdout, /the trace has 1 call; with maxTools: 1, 1 of them ran/)
+  }
 })
 
 test('what cannot be replayed is said, with 2', () => {

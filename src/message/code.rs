@@ -29,7 +29,7 @@ codes! {
     AssistantBridgeRequired "ASSISTANT_BRIDGE_REQUIRED" "a user may not speak directly after a tool result",
     ContentEmpty "CONTENT_EMPTY" "nothing was said here",
     ContentNull "CONTENT_NULL" "content may not be null here",
-    ContentShape "CONTENT_SHAPE" "the content is in a shape that this provider does not take",
+    ContentShape "CONTENT_SHAPE" "this provider does not take content of this shape",
     ContentWhitespace "CONTENT_WHITESPACE" "the content is only white space",
     ElementUnknown "ELEMENT_UNKNOWN" "an element of no known shape",
     FieldUnknown "FIELD_UNKNOWN" "a field that this provider does not know",

@@ -46,24 +46,47 @@ impl Marks {
         self.0 |= other.0;
     }
 
-    /// The names of the shapes, for a developer.
+    /// The names of the shapes, for a developer: whose they are, with what is special in them.
     pub(crate) fn names(self) -> String {
-        const NAMES: [&str; 13] = [
-            "OpenAI Chat",
-            "OpenAI Responses",
-            "Anthropic",
-            "Gemini",
-            "Bedrock",
-            "LangChain",
-            "AI SDK",
-            "UI event",
-            "camelCase",
-            "plain text content",
-            "typed text blocks",
-            "Cohere",
-            "Ollama",
+        const WHOSE: [(Marks, &str); 10] = [
+            (Marks::CHAT, "OpenAI Chat"),
+            (Marks::RESPONSES, "OpenAI Responses"),
+            (Marks::ANTHROPIC, "Anthropic"),
+            (Marks::GEMINI, "Gemini"),
+            (Marks::BEDROCK, "Bedrock"),
+            (Marks::LANGCHAIN, "LangChain"),
+            (Marks::AI_SDK, "AI SDK"),
+            (Marks::EVENT, "UI event"),
+            (Marks::COHERE, "Cohere"),
+            (Marks::OLLAMA, "Ollama"),
         ];
-        let named = NAMES.iter().enumerate().filter(|(at, _)| self.0 & (1 << at) != 0);
-        named.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
+        const WITH: [(Marks, &str); 3] = [
+            (Marks::CAMEL, "camelCase"),
+            (Marks::PLAIN, "plain text content"),
+            (Marks::TYPED, "typed text blocks"),
+        ];
+        let of = |all: &[(Self, &'static str)]| {
+            let own = all.iter().filter(|(mark, _)| self.meets(*mark));
+            own.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
+        };
+        [of(&WHOSE), of(&WITH)]
+            .into_iter()
+            .filter(|names| !names.is_empty())
+            .collect::<Vec<_>>()
+            .join(" with ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Marks;
+
+    #[test]
+    fn names_say_whose_and_with_what() {
+        let both = Marks::CHAT.and(Marks::PLAIN).and(Marks::ANTHROPIC);
+        assert_eq!(both.names(), "OpenAI Chat, Anthropic with plain text content");
+        assert_eq!(Marks::OLLAMA.names(), "Ollama");
+        assert_eq!(Marks::TYPED.and(Marks::CAMEL).names(), "camelCase, typed text blocks");
+        assert_eq!(Marks::NONE.names(), "");
     }
 }

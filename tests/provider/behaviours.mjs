@@ -3,9 +3,9 @@
 /**
  * @typedef {object} Seen What a request offers and holds.
  * @property {string[]} tools their names
+ * @property {{ name: string, schema?: any }[]} offered the same with their schemas
  * @property {boolean} canCall tools are offered, and choosing one is not forbidden
  * @property {{ tool?: string, status?: string, result?: unknown, error?: string }[]} results of boxes and tool messages
- * @property {boolean} refused a notice says that a call did not run
  * @property {{ input: any, requests: boolean }} [planning] the input of a plan, and whether tools may be requested
  */
 
@@ -18,10 +18,9 @@ export function look(view) {
   const text = [view.system, ...messages.map((message) => message.text)].join('\n')
   const native = messages.flatMap((message) => message.results)
   return {
-    tools,
+    ...{ tools: tools.map(({ name }) => name), offered: tools },
     canCall: tools.length > 0 && choice !== 'none',
     results: [...boxed(text), ...native.map((result) => ({ result: parsed(result) }))],
-    refused: [text, ...native].join('\n').includes(' did not run: '),
     planning: planned(view),
   }
 }
@@ -58,6 +57,35 @@ function answer({ results }) {
   if (!results.length) return { text: words('Hello! I can answer this without any tool.') }
   const all = results.map(shown).join(' and ').slice(0, 400)
   return { text: words(`From the tool results I can say: ${all}. That answers it.`) }
+}
+
+/**
+ * The entry with calls of what is offered, or was: a model that loops calls on when its tools are
+ * taken away. Where no tool ever was, it answers.
+ */
+export function fitted(entry, seen, before) {
+  if (!entry.calls) return entry
+  const { offered } = [seen, ...before.toReversed()].find(({ tools }) => tools.length) ?? {}
+  if (!offered) return { ...entry, ...answer(seen), calls: undefined }
+  const fit = (call) => {
+    if (offered.some(({ name }) => name === call.name)) return call
+    const [{ name, schema }] = offered
+    return { ...call, name, args: example(schema), argsText: undefined }
+  }
+  return { ...entry, calls: entry.calls.map(fit) }
+}
+
+/** A value that a simple schema takes: what is required, and no more. */
+function example(schema) {
+  const { type, enum: [first] = [], const: only = first, minimum = 1 } = schema ?? {}
+  if (only !== undefined) return only
+  // Gemini writes them large.
+  const kind = String(Array.isArray(type) ? type[0] : (type ?? 'object')).toLowerCase()
+  const { properties = {}, required = [] } = schema ?? {}
+  const members = () =>
+    required.map((name) => [name, example(properties[name] ?? { type: 'string' })])
+  const values = { string: 'example', number: minimum, integer: minimum, boolean: true, array: [] }
+  return kind === 'object' ? Object.fromEntries(members()) : (values[kind] ?? null)
 }
 
 /** The first file that a result names, for a second call that depends on the first result. */
@@ -106,9 +134,9 @@ export const BEHAVIOURS = {
   'list-then-read': {
     about: 'Lists files, reads the first one it finds, then answers. Give it two tool calls.',
     play(seen) {
-      const { canCall, results } = seen
+      const { canCall, tools, results } = seen
       if (canCall && !results.length) return { text: words('I will list first. '), calls: [LIST] }
-      if (canCall && results.length === 1) {
+      if (canCall && results.length === 1 && tools.includes('read_file')) {
         return { calls: [call('read_file', { path: firstFile(results) })] }
       }
       return answer(seen)
@@ -133,8 +161,7 @@ export const BEHAVIOURS = {
   },
   'loop-then-answer': {
     about: 'Loops while it has tools; without them it answers from what it was given.',
-    play: (seen) =>
-      !seen.canCall && (seen.refused || seen.results.length) ? answer(seen) : { calls: [LIST] },
+    play: (seen) => (seen.canCall ? { calls: [LIST] } : answer(seen)),
   },
   'loop-reordered': {
     about: 'Loops, with other key order and white space each time.',
@@ -162,7 +189,7 @@ export const BEHAVIOURS = {
         : answer(seen),
   },
   'loop-silent': {
-    about: 'Loops for ever and never says a word, even without tools.',
+    about: 'Loops for ever and never says a word, even when its tools are taken away.',
     play: () => ({ calls: [LIST] }),
   },
   parallel: {

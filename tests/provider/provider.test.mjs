@@ -16,7 +16,8 @@ after(() => provider.close())
 
 const CHAT = 'chat/completions'
 const WIRES = [CHAT, 'messages']
-const tools = [{ type: 'function', function: { name: 'list_files', parameters: {} } }]
+const offer = (name) => ({ type: 'function', function: { name, parameters: {} } })
+const tools = [offer('list_files'), offer('read_file')]
 const messages = [{ role: 'user', content: 'go' }]
 
 let sessions = 0
@@ -25,7 +26,7 @@ function ask(script, { body = { messages, tools }, wire = CHAT, session = fresh(
   const { send = fetch, ...init } = own
   return send(url, {
     method: 'POST',
-    body: typeof body === 'string' ? body : JSON.stringify(body),
+    body: typeof body === 'string' ? body : JSON.stringify({ stream: true, ...body }),
     headers: { 'content-type': 'application/json', authorization: 'Bearer sk-secret' },
     ...init,
   })
@@ -99,7 +100,7 @@ for (const wire of WIRES) {
   })
 
   test(`a note is sent only where its tool is offered (${wire})`, async () => {
-    const send = [{ type: 'function', function: { name: 'send_note' } }]
+    const send = [offer('send_note')]
     assert.deepEqual(await names('read-then-note'), ['read_file'])
     const one = withBoxes('Call Ada')
     assert.deepEqual(await names('read-then-note', { body: { ...one, tools: send } }), [
@@ -200,7 +201,7 @@ for (const wire of WIRES) {
         const left = new AbortController()
         const script = encodeURIComponent(`scenario:${name}`)
         const address = `http://x/s/${encodeURIComponent(name)}/${script}/v1/${wire}`
-        const body = JSON.stringify({ messages })
+        const body = JSON.stringify({ messages, stream: true })
         const own = { method: 'POST', body, signal: left.signal }
         const response = offline.answer(new Request(address, own))
         if (entry.then === 'stall_head') left.abort()
@@ -220,7 +221,7 @@ test('slow really is one byte at a time', async () => {
 const post = (session, script, body = { messages }) =>
   new Request(`http://x/s/${session}/${script}/v1/${CHAT}`, {
     method: 'POST',
-    body: JSON.stringify(body),
+    body: JSON.stringify({ stream: true, ...body }),
   })
 
 test('usage comes where it is asked for', async () => {

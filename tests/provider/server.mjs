@@ -1,6 +1,7 @@
 // The scripted provider: an HTTP server that speaks the streams of every wire, and plays behaviours, scenario tables or recorded bodies. Node built-ins only.
 //
 //   POST   /s/<session>/<script>/v1/<path of a wire>    wire/all.mjs has them
+//   GET    /s/<session>/<script>/v1/models              one, named as the script
 //   GET    /s/<session>/requests                        what came, in order
 //   POST   /s/<session>/cut                             breaks what waits for that (cut.mjs)
 //   DELETE /s/<session>                                 forgets
@@ -8,7 +9,8 @@
 // <script>, URL-encoded: a behaviour (behaviours.mjs), `scenario:<name>`, `bundle:<name>|<id>` or
 // `tape:<path in tests/data>`, with `?chunk=<bytes>` in pieces of that size. The n-th request
 // of a session plays the n-th entry; a session is any id, and sessions do not disturb each other.
-// Responses are always streamed, whatever `stream` says.
+// A response is streamed where its request asks for a stream, and is one JSON value where not. A tape
+// is sent as it was recorded.
 import { createServer } from 'node:http'
 import { chainEntry } from './chains.mjs'
 import { bundleEntry, scenarioEntry } from './scenarios.mjs'

@@ -1,13 +1,14 @@
 // The scripted provider without its server: a request in, a response out. See server.mjs for
 // the paths. Web standards only: a page can have it inside.
-import { BEHAVIOURS, look } from './behaviours.mjs'
+import { BEHAVIOURS, fitted, look } from './behaviours.mjs'
+import { misshapen, models } from './requests.mjs'
 import { wireAt, WIRES } from './wire/all.mjs'
 
 /**
  * @typedef {object} Kept One request, as it came.
  * @property {string} wire
  * @property {string} script
- * @property {any} body parsed; null where it was no JSON
+ * @property {any} body parsed; null where it was no JSON, or of no known shape
  * @property {string[]} tools their names
  * @property {string | null} choice of tools; `none` where they may not be called
  * @property {any} [whole] the body with the conversation that it continues
@@ -37,8 +38,9 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
  * Sessions of their own; nothing is shared with other sets.
  * @param {Record<string, (rest: string, asked: { log: Kept[], wire: string, query: URLSearchParams }) => object | undefined>} scripts
  * kind → the entry of a script that is called `kind:rest`, beside the behaviours
+ * @param {(error: unknown) => void} onError gets what the provider itself failed with
  */
-export function createSessions(scripts = {}) {
+export function createSessions(scripts = {}, onError = console.error) {
   /** @type {Map<string, Kept[]>} */
   const sessions = new Map()
   /** By session: cuts the connection that waits for its client's word. */
@@ -74,6 +76,8 @@ export function createSessions(scripts = {}) {
       cuts.get(session)?.()
       return new Response(null, { status: 204, headers: OPEN })
     }
+    const listed = request.method === 'GET' && script && models(at, decode(script))
+    if (listed) return json(listed)
     const wire = wireAt(at)
     if (request.method !== 'POST' || !script || !wire) {
       return json({ error: { message: 'no such path' } }, 404)
@@ -82,58 +86,77 @@ export function createSessions(scripts = {}) {
     const told = request.headers.has('x-cut')
       ? new Promise((resolve) => cuts.set(session, resolve))
       : undefined
-    return play(request, log, wire, { name: decode(script), scripts }, told)
+    try {
+      return await play(request, log, wire, { name: decode(script), scripts }, told)
+    } catch (error) {
+      onError(error)
+      return json(WIRES[wire.name].failure(500, 'The scripted provider failed.'), 500)
+    }
   }
 
   return { answer, requests }
 }
 
 /** `told`: settles when a connection may be cut; undefined where nobody says so. */
-async function play(request, log, name, { name: script, scripts }, told) {
+async function play(request, log, { name, streams }, { name: script, scripts }, told) {
   const wire = WIRES[name]
   const fail = (status, message, headers) => json(wire.failure(status, message), status, headers)
   const text = await request.text()
-  const body = parse(text)
+  const parsed = parse(text)
+  const strange = misshapen(parsed, wire)
+  const body = strange ? null : parsed
   const { tools, choice, list: messages } = wire.view(body ?? {})
   const kept = {
-    wire: name,
-    script,
-    body,
-    tools,
-    choice,
-    messages,
-    headers: {},
-    closedEarly: false,
+    ...{ wire: name, script, body, tools: tools.map((tool) => tool.name), choice, messages },
+    ...{ headers: {}, closedEarly: false },
   }
   for (const [key, value] of request.headers) {
     if (!SECRET.includes(key)) kept.headers[key] = value
   }
   log.push(kept)
   const n = log.length
-  if (!kept.body) return fail(400, 'We could not parse the JSON body of your request.')
+  if (strange) return fail(400, strange)
+  if (!isKnown(script, scripts)) {
+    return fail(404, `There is no behaviour ${script}: \`turnlock serve --list\` names them.`)
+  }
+  const isStreamed = streams(body)
   const { search, searchParams: query } = new URL(request.url)
   const conversations = log.flatMap(({ conversation }) => conversation ?? [])
   const whole = wire.continued ? wire.continued(body, conversations) : body
   if (!whole)
     return fail(400, `Previous response with id '${body.previous_response_id}' not found.`)
   if (whole !== body) kept.whole = whole
-  const broken = wire.violation(whole, { search })
+  const broken = wire.violation(whole, { search, streams: isStreamed })
   if (broken) return fail(400, broken)
   const entry = entryOf(script, scripts, { query, wire: name, log: log.slice(0, n) })
   if (!entry) return fail(404, `The script ${script} has no entry ${n}.`)
   if (entry.status) return fail(entry.status, entry.message ?? 'scripted failure', headersOf(entry))
+  if (!isStreamed && entry.then === 'error') return fail(503, 'The model is overloaded')
   const client = new Client(request.signal, kept)
   if (entry.then === 'stall_head') await client.gone
-  const events = entry.events ?? wire.stream(entry, { n, body: kept.body })
-  if (!entry.events) kept.conversation = wire.keep?.(events, whole)
+  const place = { n, body }
+  // A tape is sent as it was recorded.
+  const events = entry.events ?? (isStreamed ? wire.stream : wholly)(entry, place, wire)
+  if (!entry.events) kept.conversation = wire.keep?.(entry, place, whole)
+  const type = wire.TYPE ?? 'text/event-stream; charset=utf-8'
   const headers = {
-    'content-type': wire.TYPE ?? 'text/event-stream; charset=utf-8',
+    'content-type': isStreamed || entry.events ? type : 'application/json',
     'cache-control': 'no-cache',
     ...(told && entry.then === 'cut' && { 'x-cut-behind': `${lengthOf(events)}` }),
   }
   const sent = streamOf(bytesOf(events, entry, client, told), client)
   return new Response(sent, { headers: { ...OPEN, ...headers, 'x-request-id': `req_${n}` } })
 }
+
+/** The body of a response that is not streamed; half of it where it does not come to its end. */
+function wholly(entry, place, wire) {
+  const text = JSON.stringify(wire.whole(entry, place))
+  return [entry.then ? text.slice(0, text.length >> 1) : text]
+}
+
+/** Whether there is such a script: a behaviour, or one of a kind. */
+const isKnown = (script, scripts) =>
+  Object.hasOwn(scripts, split(script)[0]) || Object.hasOwn(BEHAVIOURS, script)
 
 /**
  * What the last of `log` is answered with: a wire entry, or `{ events, bytes }` of a tape.
@@ -142,9 +165,9 @@ async function play(request, log, name, { name: script, scripts }, told) {
 function entryOf(script, scripts, { query, wire, log }) {
   const [kind, rest] = split(script)
   if (Object.hasOwn(scripts, kind)) return scripts[kind](rest, { log, wire, query })
-  if (!Object.hasOwn(BEHAVIOURS, script)) return undefined
   const seen = log.filter((one) => one.body).map((one) => look(viewOf(one)))
-  return BEHAVIOURS[script].play(seen.at(-1), seen.slice(0, -1))
+  const [now, before] = [seen.at(-1), seen.slice(0, -1)]
+  return fitted(BEHAVIOURS[script].play(now, before), now, before)
 }
 
 /** What a request says. */

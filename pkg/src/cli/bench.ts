@@ -1,10 +1,10 @@
 /** What the package costs on this machine, beside plain JavaScript. */
 import { availableParallelism, cpus } from 'node:os'
-import { compare, median as middle } from '../../../www/src/bench/measure.js'
+import { compare, median } from '../../../www/src/bench/measure.js'
 import { CASES, type Case } from './cases.js'
 import { command, line, Usage, whole } from './command.js'
 import { version } from './help.js'
-import { dim, progress } from './terminal.js'
+import { dim, progress, wrapped } from './terminal.js'
 
 export const bench = command({
   name: 'bench',
@@ -40,13 +40,12 @@ export const bench = command({
       const one = make()
       const rows = await measured(name, one, rounds)
       progress()
-      console.log(json ? JSON.stringify({ case: name, unit: one.unit, rows }) : table(one, rows))
+      const { unit, note } = one
+      console.log(json ? JSON.stringify({ case: name, unit, note, rows }) : table(one, rows))
     }
     return 0
   },
 })
-
-const median = (list: number[]) => middle(list) ?? NaN
 
 interface Row {
   subject: string
@@ -78,10 +77,10 @@ async function measured(name: string, one: Case, rounds: number): Promise<Row[]>
 
 const number = (value: number) => value.toFixed(2).padStart(8)
 
-function table({ title, unit }: Case, rows: Row[]): string {
+function table({ title, unit, note }: Case, rows: Row[]): string {
   const lines = rows.map(({ subject, median, ratio, least, greatest }) => {
     const spread = dim(`(${least.toFixed(2)} to ${greatest.toFixed(2)})`)
     return `  ${subject.padEnd(36)} ${number(median)} ${unit} ${number(ratio)} × ${spread}`
   })
-  return ['', title, ...lines].join('\n')
+  return ['', title, ...lines, ...(note ? [dim(`  ${wrapped(note, 2)}`)] : [])].join('\n')
 }

@@ -2,12 +2,23 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { TurnlockError } from 'turnlock'
+import { nearest } from '../near.js'
 
-/** What ends a command with 2, and its usage. */
+/** What ends a command with 2. */
 export class Usage extends TurnlockError {
-  constructor(message: string) {
+  /** What a person is shown below it. */
+  readonly usage: string | undefined
+
+  constructor(message: string, usage?: string) {
     super('command.usage', message)
+    this.usage = usage
   }
+}
+
+/** The question behind a name that does not exist. */
+export function meant(given: string, names: readonly string[], prefix = ''): string {
+  const near = nearest(given, names)
+  return near === undefined ? '' : `; did you mean ${prefix}${near}?`
 }
 
 interface Option {
@@ -54,12 +65,12 @@ export function command<const T extends Options>(declared: Declared<T>): Command
     return required ? word : `[${word}]`
   })
   const usage = ['turnlock', name, ...needed, ...words].join(' ')
-  const wrong = (what: string) => new Usage(`${what}\nusage: ${usage}`)
+  const wrong = (what: string) => new Usage(what, `usage: ${usage}`)
   const read = (args: string[]) => {
     try {
       return parseArgs({ args, options, allowPositionals: true, strict: true })
     } catch (error) {
-      throw wrong((error as Error).message)
+      throw wrong(worded(error as NodeJS.ErrnoException, Object.keys(options)))
     }
   }
   return {
@@ -80,6 +91,16 @@ export function command<const T extends Options>(declared: Declared<T>): Command
       return declared.run(values as Parsed<T>, ...positionals)
     },
   }
+}
+
+/** What Node says of the options that are given, in fewer words. */
+function worded({ code, message }: NodeJS.ErrnoException, names: readonly string[]): string {
+  const [, option = ''] = /'(-[^' ]*)/.exec(message) ?? []
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    return `unknown option ${line(option)}${meant(option.replace(/^-+/, ''), names, '--')}`
+  }
+  if (code !== 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') return message
+  return `${option} ${message.includes('does not take') ? 'takes no value' : 'needs a value'}`
 }
 
 /** A whole number of the options, at most `most`; undefined where it is not given. */

@@ -1,9 +1,10 @@
 /** What is wrong with a history, and what becomes of it. */
 import type { Dialect, Repair, Violation } from 'turnlock'
-import { examine, type Examined } from '../../../www/src/doctor/examine.js'
+import { examine, read, type Examined } from '../../../www/src/doctor/examine.js'
 import { groupsOf } from '../../../www/src/trace/calls.js'
 import { command, input, line, output, Usage } from './command.js'
-import { dim, green, progress, red } from './terminal.js'
+import { dim, green, progress, red, wrapped } from './terminal.js'
+import { whose } from './whose.js'
 
 const DIALECTS: readonly string[] = [
   ...['openai-chat', 'openai-responses', 'anthropic', 'gemini', 'mistral', 'deepseek', 'cohere'],
@@ -13,23 +14,26 @@ const DIALECTS: readonly string[] = [
 export const doctor = command({
   name: 'doctor',
   about:
-    'What is wrong with a history, and what becomes of it. FILE (-: what is piped in) is anything with a history in it: a request body, a curl command, JSON lines, an event stream, events of turns, messages of SDKs, exports of tracing tools.',
+    'What is wrong with a history, and what becomes of it. FILE (-: what is piped in) is anything with a history in it: a request body, a curl command, JSON lines, an event stream, events of turns, messages of SDKs, exports of tracing tools. The provider whose request it is decides, or --dialect; where it is nobody’s, all are asked.',
   positionals: ['FILE'],
   options: {
     dialect: {
       ...{ type: 'string', value: 'NAME' },
-      about: `the provider; without it, each at a glance: ${DIALECTS.join(', ')}`,
+      about: `another provider than the one whose request it is: ${DIALECTS.join(', ')}`,
     },
-    fix: { type: 'string', value: 'FILE', about: 'writes the repaired messages; with --dialect' },
+    fix: { type: 'string', value: 'FILE', about: 'writes the messages as the provider takes them' },
   },
-  ends: '0 if the provider takes it as it is, 1 if it must be repaired or is the error of a provider; without --dialect, 1 if any provider refuses it',
+  ends: '0 if the provider takes it as it is, 1 if it must be repaired or is the error of a provider; 1 for what is nobody’s request if any provider refuses it',
   async run({ dialect, fix, json }, file = '') {
     if (dialect !== undefined && !DIALECTS.includes(dialect)) {
       throw new Usage(`--dialect: one of ${DIALECTS.join(', ')}`)
     }
-    if (fix !== undefined && dialect === undefined) throw new Usage('--fix needs --dialect')
     const text = await input(file)
-    return dialect === undefined ? all(text, json) : one(text, dialect as Dialect, fix, json)
+    if (dialect !== undefined) return one(text, dialect as Dialect, { fix, json })
+    const own = whose(text, read(text))
+    if (own !== undefined) return one(text, own, { fix, json, others: true })
+    if (fix === undefined) return all(text, json)
+    throw new Usage('--fix needs --dialect, since it is the request of no known provider')
   },
 })
 
@@ -40,16 +44,22 @@ function examined(text: string, dialect: Dialect): Examined {
 }
 
 /** Every provider at a glance. */
-function all(text: string, json: boolean): number {
+function glance(text: string) {
   const rows = DIALECTS.map((name, at) => {
     progress(`${name}, ${at + 1} of ${DIALECTS.length}`)
     const { what, violations = [], refused } = examined(text, name as Dialect)
     return { name, what, refused, violations: violations.length }
   })
   progress()
+  const dialects = Object.fromEntries(rows.map(({ name, violations }) => [name, violations]))
+  return { rows, dialects }
+}
+
+/** What is nobody's request: all are asked. */
+function all(text: string, json: boolean): number {
+  const { rows, dialects } = glance(text)
   const isBad = rows.some(({ violations, refused }) => violations > 0 || refused)
   if (json) {
-    const dialects = Object.fromEntries(rows.map(({ name, violations }) => [name, violations]))
     console.log(JSON.stringify({ what: rows[0]?.what, refused: rows[0]?.refused, dialects }))
     return isBad ? 1 : 0
   }
@@ -62,20 +72,30 @@ function all(text: string, json: boolean): number {
   return isBad ? 1 : 0
 }
 
-function one(text: string, dialect: Dialect, fix: string | undefined, json: boolean): number {
+interface How {
+  fix: string | undefined
+  json: boolean
+  /** Says what the other providers make of it too. */
+  others?: boolean
+}
+
+function one(text: string, dialect: Dialect, { fix, json, others = false }: How): number {
   progress(`asking ${dialect}`)
   const found = examined(text, dialect)
   progress()
   const { what, beside, refused, violations = [], result, traced } = found
-  if (fix !== undefined && result) {
+  if (fix !== undefined) {
+    if (!result) throw new Usage('--fix: there is no history in it')
     const { messages, system } = result
     const fixed = { ...(system !== undefined && { system }), messages }
     output(fix, `${JSON.stringify(fixed, null, 2)}\n`)
   }
+  const dialects = others ? glance(text).dialects : undefined
   const repairs = result?.repairs ?? []
   const isBad = violations.length > 0 || refused !== undefined
   if (json) {
-    console.log(JSON.stringify({ dialect, what, beside, refused, violations, repairs }))
+    const found = { dialect, what, beside, refused, violations, repairs }
+    console.log(JSON.stringify({ ...found, dialects, wrote: fix }))
     return isBad ? 1 : 0
   }
   console.log(dim(line(what ?? '')))
@@ -100,7 +120,21 @@ function one(text: string, dialect: Dialect, fix: string | undefined, json: bool
   for (const { places, name, args } of loops) {
     console.log(`  ${places.length}× ${line(name, 64)} ${line(args, 100)}`)
   }
+  if (fix !== undefined) console.log(`wrote ${line(fix)}, as ${dialect} takes it`)
+  if (dialects) elsewhere(dialect, dialects)
   return isBad ? 1 : 0
+}
+
+/** What the others make of it. */
+function elsewhere(own: Dialect, dialects: Record<string, number>): void {
+  const others = Object.entries(dialects).filter(([name]) => name !== own)
+  const takes = others.flatMap(([name, count]) => (count ? [] : [name]))
+  const refuses = others.flatMap(([name, count]) => (count ? [`${name} (${count})`] : []))
+  const say = (what: string, names: string[]) => {
+    if (names.length) console.log(dim(wrapped(`${what}: ${names.join(', ')}`, 2)))
+  }
+  say('as it stands, these take it too', takes)
+  say('these refuse it', refuses)
 }
 
 function refusal(codes: readonly string[] | undefined): void {

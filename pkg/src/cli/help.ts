@@ -1,6 +1,6 @@
 /** What a command does and takes, for a person or as JSON. */
 import type { Command } from './command.js'
-import { dim, wrapped } from './terminal.js'
+import { columns, dim, wrapped } from './terminal.js'
 
 const WRONG =
   '2: what was given cannot be read, or it failed; the error has a code (`command.usage`, `command.file`, `command.listen`, `command.failed`, or one of docs/errors.md)'
@@ -13,11 +13,14 @@ export function overview(commands: Command[], json: boolean): string {
   if (json) return JSON.stringify({ version, commands: commands.map(facts) })
   const rows = commands.map(({ name, about }) => {
     const [first = ''] = about.split('. ')
-    return `  ${name.padEnd(7)} ${first.replace(/\.$/, '')}`
+    return `  ${name.padEnd(7)} ${wrapped(first.replace(/\.$/, ''), 10)}`
   })
   return [
     ...['usage: turnlock COMMAND …', '', ...rows, ''],
-    'turnlock help COMMAND says what it takes. --json prints JSON, --version the version.',
+    wrapped(
+      'turnlock help COMMAND says what it takes. --json prints JSON, --version the version.',
+      0,
+    ),
   ].join('\n')
 }
 
@@ -27,7 +30,9 @@ export function help(command: Command, json: boolean): string {
   const rows = Object.entries(options).map(([name, { value, about, default: preset }]) => {
     const word = value === undefined ? `--${name}` : `--${name} ${value}`
     const otherwise = typeof preset === 'string' ? ` (${preset})` : ''
-    return `  ${word.padEnd(25)} ${wrapped(about + otherwise, 28)}`
+    const isNarrow = columns() < 64
+    const text = wrapped(about + otherwise, isNarrow ? 6 : 28)
+    return isNarrow ? `  ${word}\n      ${text}` : `  ${word.padEnd(25)} ${text}`
   })
   const parts = [wrapped(`usage: ${usage}`, 7), wrapped(about, 0), rows.join('\n')]
   return [...parts, dim(wrapped(`Ends with ${ends}. ${WRONG}.`, 0))].join('\n\n')

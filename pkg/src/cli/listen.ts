@@ -19,7 +19,10 @@ export async function listen(
   const { toNodeListener } = await import('turnlock/server')
   const server = createServer(toNodeListener(handle))
   await new Promise<void>((resolve, reject) => {
-    server.once('error', ({ message }) => reject(new TurnlockError('command.listen', message)))
+    server.once('error', ({ code, message }: NodeJS.ErrnoException) => {
+      const why = code === 'EADDRINUSE' ? ' is in use; --port 0 takes a free one' : `: ${message}`
+      reject(new TurnlockError('command.listen', `--port ${port}${why}`))
+    })
     server.listen(port, '127.0.0.1', resolve)
   })
   const ended = new Promise<number>((resolve) => {

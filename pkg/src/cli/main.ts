@@ -1,5 +1,5 @@
 /** `npx turnlock`: one command a file. Ends with 2 for what cannot be read. */
-import { Usage } from './command.js'
+import { meant, Usage } from './command.js'
 import { bench } from './bench.js'
 import { doctor } from './doctor.js'
 import { help, overview, version } from './help.js'
@@ -14,7 +14,8 @@ const COMMANDS = [doctor, replay, proxy, serve, sign, bench]
 function find(name: string) {
   const found = COMMANDS.find((command) => command.name === name)
   if (found) return found
-  throw new Usage(`there is no command ${name}\n${overview(COMMANDS, false)}`)
+  const names = COMMANDS.map((command) => command.name)
+  throw new Usage(`there is no command ${name}${meant(name, names)}`, overview(COMMANDS, false))
 }
 
 async function main([name = '', ...args]: string[], json: boolean): Promise<number> {
@@ -29,7 +30,7 @@ async function main([name = '', ...args]: string[], json: boolean): Promise<numb
     const [about] = args.filter((word) => !word.startsWith('-'))
     return print(about === undefined ? overview(COMMANDS, json) : help(find(about), json))
   }
-  if (!name || name === '--json') throw new Usage(`which command?\n${overview(COMMANDS, false)}`)
+  if (!name || name === '--json') throw new Usage('which command?', overview(COMMANDS, false))
   const command = find(name)
   const options = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined)
   if (options.some((word) => word === '--help' || word === '-h')) return print(help(command, json))
@@ -38,9 +39,10 @@ async function main([name = '', ...args]: string[], json: boolean): Promise<numb
 
 const args = process.argv.slice(2)
 const json = args.includes('--json')
-// What cannot be written is not done either. Whoever closes the pipe (`| head`) knows it.
+// What cannot be written is not done either. Whoever closes the pipe (`| head`) has read enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') complain(error, json)
+  if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0)
+  complain(error, json)
   process.exit(2)
 })
 try {

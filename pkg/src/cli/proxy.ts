@@ -24,25 +24,32 @@ export const proxy = command({
   async run(values) {
     const { upstream, mode, json } = values
     if (upstream === undefined) throw new Usage('--upstream is missing')
+    if (!/^https?:\/\/[^?#]+$/.test(upstream) || !URL.canParse(upstream)) {
+      throw new Usage('--upstream: an address such as https://api.openai.com/v1')
+    }
+    if (!isMode(mode)) throw new Usage(`--mode: ${MODES.join(', ')}`)
     const variable = values['key-env']
     const apiKey = variable === undefined ? undefined : process.env[variable]
     if (variable !== undefined && !apiKey) throw new Usage(`--key-env: ${variable} is not set`)
-    const [maxRepeats, maxTools] = [whole(values, 'max-repeats'), whole(values, 'max-tools')]
+    const maxRepeats = whole(values, 'max-repeats', { least: 1 })
+    const maxTools = whole(values, 'max-tools')
     const { createProxy } = await import('turnlock/proxy')
-    const total = { requests: 0, repaired: 0, refused: 0, failed: 0 }
+    const { repaired, refused } = DOES[mode]
+    const total: Record<string, number> = { requests: 0, [repaired]: 0, [refused]: 0, failed: 0 }
+    const count = (what: string) => (total[what] = (total[what] ?? 0) + 1)
     const handle = createProxy({
       upstream: { url: upstream, ...(apiKey ? { apiKey } : { passAuthorization: true }) },
-      mode: mode as 'observe',
+      mode,
       policy: {
         ...(maxRepeats !== undefined && { maxRepeats }),
         ...(maxTools !== undefined && { maxTools }),
       },
       authorize: () => ({ tenant: 'local' }),
       onReport(report) {
-        total.requests++
-        if (report.repairs.length) total.repaired++
-        if (report.blocked.length) total.refused++
-        if (report.status >= 400 || report.outcome === 'failed') total.failed++
+        count('requests')
+        if (report.repairs.length) count(repaired)
+        if (report.blocked.length) count(refused)
+        if (report.status >= 400 || report.outcome === 'failed') count('failed')
         progress()
         console.log(json ? JSON.stringify(report) : shown(report))
         progress(summed(total))
@@ -61,16 +68,33 @@ export const proxy = command({
   },
 })
 
+/** What is done in a mode, and what would be. */
+const DOES = {
+  observe: { repaired: 'would_be_repaired', refused: 'would_be_refused' },
+  repair: { repaired: 'repaired', refused: 'would_be_refused' },
+  bound: { repaired: 'repaired', refused: 'refused' },
+}
+type Mode = keyof typeof DOES
+const MODES = Object.keys(DOES)
+const isMode = (mode: string): mode is Mode => Object.hasOwn(DOES, mode)
+
+const spoken = (what: string) => what.replaceAll('_', ' ')
+
 const summed = (total: Record<string, number>) =>
   Object.entries(total)
-    .map(([what, count]) => `${count} ${what}`)
+    .map(
+      ([what, count]) =>
+        `${count} ${what === 'requests' && count === 1 ? 'request' : spoken(what)}`,
+    )
     .join(', ')
 
 function shown({ mode, route, repairs, blocked, forced, status, ms, bytes }: ProxyReport): string {
-  const would = mode === 'bound' ? '' : 'would be '
+  const { repaired, refused } = DOES[mode]
   const parts = [
-    ...repairs.map(({ code }) => code),
-    ...blocked.map(({ name, repeats }) => `${line(name, 64)} ${would}refused (${repeats} before)`),
+    ...repairs.map(({ code }) => `${code} ${spoken(repaired)}`),
+    ...blocked.map(
+      ({ name, repeats }) => `${line(name, 64)} ${spoken(refused)} (${repeats} before)`,
+    ),
     ...(forced ? [`answer forced: ${forced}`] : []),
   ]
   const mark = status < 400 ? green(String(status)) : red(String(status))

@@ -127,13 +127,14 @@ async function trace(history: unknown[], maxTools: number, json: boolean, print:
   })
   await Promise.all(waiting)
   const ran = result.toolResults.filter(
-    ({ status, replayed }) => status === 'ok' && !replayed,
+    ({ status, replayed }) => (status === 'ok' || status === 'error') && !replayed,
   ).length
   const { status, blockedSignatures } = result
   if (json) {
     console.log(JSON.stringify({ replayed: { asked, ran, blockedSignatures, status } }))
   } else {
-    console.log(`the trace has ${asked} calls; with maxTools: ${maxTools}, ${ran} run`)
+    const calls = asked === 1 ? '1 call' : `${asked} calls`
+    console.log(`the trace has ${calls}; with maxTools: ${maxTools}, ${ran} of them ran`)
   }
   return 0
 }

@@ -3,11 +3,12 @@ import { BEHAVIOURS } from '../../../tests/provider/behaviours.mjs'
 import { createSessions } from '../../../tests/provider/sessions.mjs'
 import { command, Usage } from './command.js'
 import { listen, portOf } from './listen.js'
+import { complain } from './terminal.js'
 
 export const serve = command({
   name: 'serve',
   about:
-    'A scripted model on 127.0.0.1, without a key. It speaks every wire, and is what the page and the tests of Turnlock talk to. It calls the tool list_files, if that is offered. Runs until it is interrupted.',
+    'A scripted model on 127.0.0.1, without a key. It speaks every wire, and is what the page and the tests of Turnlock talk to. It calls tools that are offered, list_files before others, and answers where there are none. Runs until it is interrupted.',
   positionals: [],
   options: {
     behaviour: {
@@ -29,12 +30,12 @@ export const serve = command({
     if (!Object.hasOwn(BEHAVIOURS, behaviour)) {
       throw new Usage(`--behaviour: there is no ${behaviour}; --list says which there are`)
     }
-    const { answer } = createSessions()
+    const { answer } = createSessions({}, (error) => complain(error, json))
     const { origin, ended } = await listen(async (request) => {
       const { pathname } = new URL(request.url)
-      const [, own, rest = ''] = /^(?:\/([^/]+))?\/v1(\/.*)$/.exec(pathname) ?? []
+      const [, own, rest = ''] = PATH.exec(pathname) ?? []
       const body = request.method === 'POST' ? await request.clone().text() : ''
-      return answer(request, `/s/${turnOf(body)}/${own ?? behaviour}/v1${rest}`)
+      return answer(request, `/s/${turnOf(body)}/${own ?? behaviour}/v1/${rest}`)
     }, portOf(values))
     const address = `${origin}/v1`
     console.log(
@@ -45,6 +46,9 @@ export const serve = command({
     return ended
   },
 })
+
+/** A behaviour, a version, the path of a wire. Ollama's and Bedrock's paths have no version. */
+const PATH = /^(?:\/([^/]+))??(?:\/v(?:1|2|1beta)\/|\/(?=(?:api|model)\/))(.*)$/
 
 /**
  * One conversation of the model: the requests with the same words of the user. On some wires tool
@@ -67,7 +71,9 @@ function turnOf(body: string): string {
     said
       .filter((text) => typeof text === 'string')
       .join(' ')
-      .slice(-300) || 'none',
+      .slice(-300)
+      // Half of a character has no place in an address.
+      .replace(/\p{Surrogate}/gu, '') || 'none',
   )
 }
 

@@ -26,17 +26,28 @@ export function progress(text = ''): void {
 /** An error of a command, for whoever reads its error output. */
 export function complain(error: unknown, json: boolean): void {
   progress()
-  const { message } = error as Error
+  const message = [(error as Error).message, ...causes(error)].join(': ')
   const code = isTurnlockError(error) ? error.code : 'command.failed'
   if (json) return console.error(JSON.stringify({ error: { code, message } }))
-  // Only usage has lines of its own; what others say has none, and no control characters.
-  const lines = error instanceof Usage ? message.split('\n') : [message]
-  const text = `${code}: ${lines.map((one) => line(one, 500)).join('\n')}`
+  const text = `${code}: ${line(message, 500)}`
   console.error(isColoured(process.stderr) ? `\x1b[31m${text}\x1b[0m` : text)
+  if (error instanceof Usage && error.usage) console.error(error.usage)
 }
 
+/** The codes of what an error was caused by, such as `ECONNREFUSED`; its message where it has none. */
+function causes(error: unknown): string[] {
+  const { cause } = error as Error
+  if (!(cause instanceof Error)) return []
+  const { code } = cause as NodeJS.ErrnoException
+  const own = code ?? cause.message
+  return [...((error as Error).message.includes(own) ? [] : [own]), ...causes(cause)]
+}
+
+/** The width of what a person reads, from 40 to 100 characters. */
+export const columns = () => Math.min(100, Math.max(40, process.stdout.columns || 96))
+
 /** Words on lines of at most `width` characters, behind `indent` spaces. */
-export function wrapped(text: string, indent: number, width = 96): string {
+export function wrapped(text: string, indent: number, width = columns()): string {
   const lines = ['']
   for (const word of text.split(' ')) {
     const last = lines.at(-1) as string

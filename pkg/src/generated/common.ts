@@ -175,7 +175,7 @@ export interface Repair {
  * - `ASSISTANT_BRIDGE_REQUIRED`: a user may not speak directly after a tool result
  * - `CONTENT_EMPTY`: nothing was said here
  * - `CONTENT_NULL`: content may not be null here
- * - `CONTENT_SHAPE`: the content is in a shape that this provider does not take
+ * - `CONTENT_SHAPE`: this provider does not take content of this shape
  * - `CONTENT_WHITESPACE`: the content is only white space
  * - `ELEMENT_UNKNOWN`: an element of no known shape
  * - `FIELD_UNKNOWN`: a field that this provider does not know

@@ -7,15 +7,21 @@ import * as ollama from './ollama.mjs'
 import * as openaiChat from './openai-chat.mjs'
 import * as openaiResponses from './openai-responses.mjs'
 
-/** Path below the version → the name of the wire. */
+const asked = ({ stream }) => stream === true
+const always = () => true
+const never = () => false
+
+/** Path below the version → the name of the wire, and whether a body there asks for a stream. */
 const PATHS = [
-  [/^chat\/completions$/, 'openai-chat'],
-  [/^messages$/, 'anthropic'],
-  [/^responses$/, 'openai-responses'],
-  [/^models\/[^/]+:streamGenerateContent$/, 'gemini'],
-  [/^model\/[^/]+\/converse-stream$/, 'bedrock'],
-  [/^chat$/, 'cohere'],
-  [/^api\/chat$/, 'ollama'],
+  [/^chat\/completions$/, 'openai-chat', asked],
+  [/^messages$/, 'anthropic', asked],
+  [/^responses$/, 'openai-responses', asked],
+  [/^models\/[^/]+:streamGenerateContent$/, 'gemini', always],
+  [/^models\/[^/]+:generateContent$/, 'gemini', never],
+  [/^model\/[^/]+\/converse-stream$/, 'bedrock', always],
+  [/^model\/[^/]+\/converse$/, 'bedrock', never],
+  [/^chat$/, 'cohere', asked],
+  [/^api\/chat$/, 'ollama', ({ stream }) => stream !== false],
 ]
 
 /** The same for readers. */
@@ -34,5 +40,8 @@ export const WIRES = {
   ...{ gemini, bedrock, cohere, ollama },
 }
 
-/** The wire that is asked at a path; undefined for none. */
-export const wireAt = (path) => PATHS.find(([pattern]) => pattern.test(path))?.[1]
+/** The wire that is asked at a path, and whether a body asks it for a stream; undefined for none. */
+export function wireAt(path) {
+  const [, name, streams] = PATHS.find(([pattern]) => pattern.test(path)) ?? []
+  return name && { name, streams }
+}

@@ -1,5 +1,5 @@
-// One scripted response as Anthropic Messages streams it.
-import { argumentPieces, finishOf, isCut, usageOf } from './entry.mjs'
+// One scripted response as Anthropic Messages streams it, or whole.
+import { argumentPieces, argumentsOf, finishOf, isCut, usageOf } from './entry.mjs'
 
 const STOP = {
   stop: 'end_turn',
@@ -16,12 +16,10 @@ const event = (type, own) => `event: ${type}\ndata: ${JSON.stringify({ type, ...
  * @param {import('./entry.mjs').Place} place
  */
 export function stream(entry, { n = 1, body = {} } = {}) {
-  const { input, output } = usageOf(entry)
-  const message = {
-    ...{ id: `msg_${n}`, type: 'message', role: 'assistant', model: body.model ?? 'scripted' },
-    ...{ content: [], stop_reason: null, stop_sequence: null },
-    usage: { input_tokens: input, output_tokens: 1 },
-  }
+  const { usage, ...ended } = whole(entry, { n, body })
+  const { stop_reason, stop_sequence } = ended
+  const begun = { content: [], stop_reason: null, stop_sequence: null }
+  const message = { ...ended, ...begun, usage: { ...usage, output_tokens: 1 } }
   const events = [event('message_start', { message }), event('ping', {})]
   blocksOf(entry).forEach(({ start, deltas, open }, index) => {
     events.push(event('content_block_start', { index, content_block: start }))
@@ -36,9 +34,35 @@ export function stream(entry, { n = 1, body = {} } = {}) {
     return [...events, 'event: content_block_delta\ndata: {"type":"content_block_del\n\n']
   }
   if (entry.then) return events
-  const delta = { stop_reason: STOP[finishOf(entry)] ?? finishOf(entry), stop_sequence: null }
-  events.push(event('message_delta', { delta, usage: { output_tokens: output } }))
+  const { output_tokens } = usage
+  const delta = { stop_reason, stop_sequence }
+  events.push(event('message_delta', { delta, usage: { output_tokens } }))
   return [...events, event('message_stop', {})]
+}
+
+/**
+ * The body of a response that is not streamed.
+ * @param {import('./entry.mjs').Entry} entry
+ * @param {import('./entry.mjs').Place} place
+ */
+export function whole(entry, { n = 1, body = {} } = {}) {
+  const { input: input_tokens, output: output_tokens } = usageOf(entry)
+  return {
+    ...{ id: `msg_${n}`, type: 'message', role: 'assistant', model: body.model ?? 'scripted' },
+    content: contentOf(entry),
+    ...{ stop_reason: STOP[finishOf(entry)] ?? finishOf(entry), stop_sequence: null },
+    usage: { input_tokens, output_tokens },
+  }
+}
+
+function contentOf({ reasoning = [], blocks = [], text = [], calls = [], textAfter = [] }) {
+  const said = (pieces) => (pieces.length ? [{ type: 'text', text: pieces.join('') }] : [])
+  const thought = { type: 'thinking', thinking: reasoning.join(''), signature: 'sig' }
+  const asked = calls.map((call) => ({
+    ...{ type: 'tool_use', id: call.id, name: call.name, input: argumentsOf(call) },
+  }))
+  const thoughts = reasoning.length ? [thought] : []
+  return [...thoughts, ...blocks, ...said(text), ...asked, ...said(textAfter)]
 }
 
 function blocksOf(entry) {
@@ -128,7 +152,10 @@ export function view({ messages = [], system = '', tools = [], tool_choice: choi
       : (content ?? []).map((block) => block.text ?? '').join('\n')
   const blocks = ({ content }) => (Array.isArray(content) ? content : [])
   return {
-    tools: tools.map((tool) => tool.name ?? tool.function?.name),
+    tools: tools.flatMap(({ function: own, ...tool }) => {
+      const { name = own?.name, input_schema: schema } = tool
+      return name ? { name, schema } : []
+    }),
     choice: choice?.type ?? null,
     system: text(system),
     list: messages,

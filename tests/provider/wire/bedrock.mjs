@@ -1,6 +1,6 @@
 // One scripted response as Bedrock's `ConverseStream` streams it: binary frames of
-// `application/vnd.amazon.eventstream`.
-import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.mjs'
+// `application/vnd.amazon.eventstream`; or whole, as `Converse` gives it.
+import { argumentPieces, argumentsOf, finishOf, isCut, unknown, usageOf } from './entry.mjs'
 
 export const TYPE = 'application/vnd.amazon.eventstream'
 
@@ -88,10 +88,33 @@ export function stream(entry) {
   }
   if (entry.then === 'malformed') return [...frames, event('contentBlockDelta', '{"delta":{"te')]
   if (entry.then) return frames
-  frames.push(event('messageStop', { stopReason: STOP[finishOf(entry)] ?? finishOf(entry) }))
+  const { stopReason, usage, metrics } = whole(entry)
+  frames.push(event('messageStop', { stopReason }))
+  return [...frames, event('metadata', { usage, metrics })]
+}
+
+/**
+ * The body of a response that is not streamed.
+ * @param {import('./entry.mjs').Entry} entry
+ */
+export function whole(entry) {
   const { input: inputTokens, output: outputTokens } = usageOf(entry)
-  const usage = { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens }
-  return [...frames, event('metadata', { usage, metrics: { latencyMs: 1 } })]
+  return {
+    ...{ output: { message: { role: 'assistant', content: contentOf(entry) } } },
+    stopReason: STOP[finishOf(entry)] ?? finishOf(entry),
+    usage: { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens },
+    metrics: { latencyMs: 1 },
+  }
+}
+
+function contentOf({ reasoning = [], blocks = [], text = [], calls = [], textAfter = [] }) {
+  const said = (pieces) => (pieces.length ? [{ text: pieces.join('') }] : [])
+  const reasoningText = { text: reasoning.join(''), signature: 'sig' }
+  const thoughts = reasoning.length ? [{ reasoningContent: { reasoningText } }] : []
+  const asked = calls.map((call) => ({
+    toolUse: { toolUseId: call.id, name: call.name, input: argumentsOf(call) },
+  }))
+  return [...thoughts, ...blocks, ...said(text), ...asked, ...said(textAfter)]
 }
 
 /** The body of a failed request. */
@@ -99,6 +122,7 @@ export const failure = (_, message) => ({ message })
 
 const KNOWN = ['messages', 'system', 'toolConfig', 'inferenceConfig', 'guardrailConfig']
 KNOWN.push('additionalModelRequestFields', 'requestMetadata', 'performanceConfig')
+KNOWN.push('additionalModelResponseFieldPaths', 'promptVariables', 'serviceTier')
 
 /** What the API says to a request that breaks its rules; undefined for a good one. */
 export function violation(body) {
@@ -146,7 +170,9 @@ export function view({ messages = [], system = [], toolConfig }) {
   const told = text(system)
   const [choice = null] = Object.keys(toolConfig?.toolChoice ?? {})
   return {
-    tools: (toolConfig?.tools ?? []).map((tool) => tool.toolSpec.name),
+    tools: (toolConfig?.tools ?? []).map(({ toolSpec: { name, inputSchema } }) => ({
+      ...{ name, schema: inputSchema?.json },
+    })),
     // There is no such choice; it is said in words.
     choice: told.includes('Tools are disabled now.') ? 'none' : choice,
     system: told,

@@ -1,4 +1,4 @@
-// One scripted response as Cohere's version 2 streams it.
+// One scripted response as Cohere's version 2 streams it, or whole.
 import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.mjs'
 import { view as chatView, violation as chatViolation } from './openai-chat.mjs'
 
@@ -46,21 +46,44 @@ export function stream(entry, { n = 1 } = {}) {
     return [...events, 'event: content-delta\ndata: {"type":"content-del\n\n']
   }
   if (entry.then) return events
-  const { input: input_tokens, output: output_tokens } = usageOf(entry)
-  const usage = {
-    billed_units: { input_tokens, output_tokens },
-    tokens: { input_tokens, output_tokens },
-  }
-  const finish_reason = STOP[finishOf(entry)] ?? finishOf(entry)
+  const { finish_reason, usage } = whole(entry)
   events.push(event('message-end', { delta: { finish_reason, usage } }))
   return [...events, 'data: [DONE]\n\n']
+}
+
+/**
+ * The body of a response that is not streamed.
+ * @param {import('./entry.mjs').Entry} entry
+ * @param {import('./entry.mjs').Place} place
+ */
+export function whole(entry, { n = 1 } = {}) {
+  const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
+  const said = (type, pieces) => (pieces.length ? [{ type, [type]: pieces.join('') }] : [])
+  const content = [
+    ...said('thinking', reasoning),
+    ...said('text', text),
+    ...said('text', textAfter),
+  ]
+  const tool_calls = calls.map((call) => ({
+    ...{ id: call.id, type: 'function' },
+    function: { name: call.name, arguments: argumentPieces(call).join('') },
+  }))
+  const { input: input_tokens, output: output_tokens } = usageOf(entry)
+  const tokens = { input_tokens, output_tokens }
+  return {
+    ...{ id: `msg_${n}`, finish_reason: STOP[finishOf(entry)] ?? finishOf(entry) },
+    message: { role: 'assistant', content, ...(calls.length && { tool_calls }) },
+    usage: { billed_units: tokens, tokens },
+  }
 }
 
 /** The body of a failed request. */
 export const failure = (status, message) => ({ id: 'x', message })
 
 const KNOWN = ['model', 'messages', 'stream', 'tools', 'tool_choice', 'response_format', 'seed']
-KNOWN.push('temperature', 'max_tokens', 'thinking', 'documents', 'stop_sequences')
+KNOWN.push('temperature', 'max_tokens', 'thinking', 'documents', 'stop_sequences', 'k', 'p')
+KNOWN.push('citation_options', 'frequency_penalty', 'logprobs', 'presence_penalty', 'priority')
+KNOWN.push('safety_mode', 'strict_tools')
 
 /** What the API says to a request that breaks its rules; undefined for a good one. */
 export function violation(body) {

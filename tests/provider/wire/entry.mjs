@@ -20,7 +20,7 @@
  */
 /**
  * @typedef {object} View What a request says, whatever its wire.
- * @property {string[]} tools the names of those that are declared
+ * @property {{ name: string, schema?: any }[]} tools those that are declared
  * @property {string | null} choice `none` where tools may not be called
  * @property {string} system the system prompt outside the messages
  * @property {unknown[]} list the messages as they came
@@ -46,6 +46,16 @@ export function argumentPieces({ args, argsText, fragments = 1 }, cut = false) {
   const pieces = []
   for (let at = 0; at < text.length; at += size) pieces.push(text.slice(at, at + size))
   return pieces
+}
+
+/** The same as a value: a whole response of these wires cannot hold arguments that are no JSON. */
+export function argumentsOf({ args = {}, argsText }) {
+  if (argsText === undefined) return args
+  try {
+    return JSON.parse(argsText)
+  } catch {
+    return {}
+  }
 }
 
 /** Whether this call is the one in whose arguments the connection breaks. */

@@ -1,5 +1,6 @@
-// One scripted response as Gemini's `streamGenerateContent` streams it. Calls come whole.
-import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.mjs'
+// One scripted response as Gemini's `streamGenerateContent` streams it, or as `generateContent` gives
+// it whole. Calls come whole in both.
+import { argumentPieces, argumentsOf, finishOf, isCut, unknown, usageOf } from './entry.mjs'
 
 const STOP = { stop: 'STOP', tool_calls: 'STOP', length: 'MAX_TOKENS', content_filter: 'SAFETY' }
 
@@ -11,16 +12,7 @@ const event = (data) => `data: ${JSON.stringify(data)}\r\n\r\n`
  * @param {import('./entry.mjs').Place} place
  */
 export function stream(entry, { n = 1 } = {}) {
-  const head = { modelVersion: 'scripted', responseId: `r_${n}` }
-  const { input, output } = usageOf(entry)
-  const count = (out) => ({
-    ...{ promptTokenCount: input, candidatesTokenCount: out, totalTokenCount: input + out },
-  })
-  const chunk = (parts, own) =>
-    event({
-      candidates: [{ content: { parts, role: 'model' }, index: 0, ...own }],
-      ...{ usageMetadata: count(own?.finishReason ? output : 1), ...head },
-    })
+  const chunk = (parts, own) => event(responseOf(entry, n, parts, own))
   const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
   const events = [
     ...reasoning.map((piece) => chunk([{ text: piece, thought: true }])),
@@ -47,6 +39,35 @@ export function stream(entry, { n = 1 } = {}) {
   return [...events, chunk([{ text: '' }], { finishReason })]
 }
 
+/**
+ * The body of a response that is not streamed.
+ * @param {import('./entry.mjs').Entry} entry
+ * @param {import('./entry.mjs').Place} place
+ */
+export function whole(entry, { n = 1 } = {}) {
+  const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
+  const said = (pieces, own) => (pieces.length ? [{ text: pieces.join(''), ...own }] : [])
+  const asked = calls.map((call, index) => ({
+    functionCall: { name: call.name, args: argumentsOf(call), id: call.id },
+    ...(index === 0 && reasoning.length && { thoughtSignature: 'sig' }),
+  }))
+  const thoughts = said(reasoning, { thought: true })
+  const parts = [...thoughts, ...blocks, ...said(text), ...asked, ...said(textAfter)]
+  return responseOf(entry, n, parts, { finishReason: STOP[finishOf(entry)] ?? finishOf(entry) })
+}
+
+function responseOf(entry, n, parts, own) {
+  const { input, output } = usageOf(entry)
+  const out = own ? output : 1
+  return {
+    candidates: [{ content: { parts, role: 'model' }, index: 0, ...own }],
+    usageMetadata: {
+      ...{ promptTokenCount: input, candidatesTokenCount: out, totalTokenCount: input + out },
+    },
+    ...{ modelVersion: 'scripted', responseId: `r_${n}` },
+  }
+}
+
 /** The body of a failed request. */
 export function failure(status, message) {
   const names = { 400: 'INVALID_ARGUMENT', 401: 'UNAUTHENTICATED', 404: 'NOT_FOUND' }
@@ -60,8 +81,10 @@ const PARTS = ['text', 'functionCall', 'functionResponse', 'inlineData', 'fileDa
 PARTS.push('thoughtSignature', 'executableCode', 'codeExecutionResult')
 
 /** What the API says to a request that breaks its rules; undefined for a good one. */
-export function violation(body, { search = '?alt=sse' } = {}) {
-  if (search !== '?alt=sse') return 'the scripted provider streams SSE only'
+export function violation(body, { search = '?alt=sse', streams = true } = {}) {
+  if (streams && new URLSearchParams(search).get('alt') !== 'sse') {
+    return 'the scripted provider streams SSE only: ?alt=sse'
+  }
   const strange = unknown(body, KNOWN)
   if (strange) return `Invalid JSON payload received. Unknown name "${strange}": Cannot find field.`
   const { contents = [] } = body
@@ -101,7 +124,9 @@ export function view({ contents = [], systemInstruction, tools = [], toolConfig 
   const text = ({ parts = [] } = {}) => parts.map((part) => part.text ?? '').join('\n')
   const declared = tools.flatMap((tool) => tool.functionDeclarations ?? [])
   return {
-    tools: declared.map((tool) => tool.name),
+    tools: declared.map(({ name, parameters, parametersJsonSchema: schema = parameters }) => ({
+      ...{ name, schema },
+    })),
     choice: toolConfig?.functionCallingConfig?.mode?.toLowerCase() ?? null,
     system: text(systemInstruction),
     list: contents,

@@ -1,5 +1,6 @@
-// One scripted response as Ollama's own API streams it: a JSON object a line. Calls come whole.
-import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.mjs'
+// One scripted response as Ollama's own API streams it: a JSON object a line; or whole, as one.
+// Calls come whole in both.
+import { argumentPieces, argumentsOf, finishOf, isCut, unknown, usageOf } from './entry.mjs'
 import { view as chatView } from './openai-chat.mjs'
 
 export const TYPE = 'application/x-ndjson'
@@ -10,8 +11,7 @@ export const TYPE = 'application/x-ndjson'
  * @param {import('./entry.mjs').Place} place
  */
 export function stream(entry, { body = {} } = {}) {
-  const head = { model: body.model ?? 'scripted', created_at: '2026-01-01T00:00:00Z' }
-  const line = (own) => `${JSON.stringify({ ...head, ...own })}\n`
+  const line = (own) => `${JSON.stringify({ ...headOf(body), ...own })}\n`
   const say = (own) => line({ message: { role: 'assistant', content: '', ...own }, done: false })
   const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
   const lines = [
@@ -28,11 +28,34 @@ export function stream(entry, { body = {} } = {}) {
   if (entry.then === 'error') return [...lines, '{"error":"The model is overloaded"}\n']
   if (entry.then === 'malformed') return [...lines, '{"model":"scripted","message":what}\n']
   if (entry.then) return lines
+  return [...lines, line({ message: { role: 'assistant', content: '' }, ...endOf(entry) })]
+}
+
+/**
+ * The body of a response that is not streamed.
+ * @param {import('./entry.mjs').Entry} entry
+ * @param {import('./entry.mjs').Place} place
+ */
+export function whole(entry, { body = {} } = {}) {
+  const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
+  const tool_calls = calls.map((call, index) => ({
+    ...{ id: call.id, function: { index, name: call.name, arguments: argumentsOf(call) } },
+  }))
+  const message = {
+    ...{ role: 'assistant', content: [...text, ...textAfter].join('') },
+    ...(reasoning.length && { thinking: reasoning.join('') }),
+    ...(calls.length && { tool_calls }),
+  }
+  return { ...headOf(body), message, ...endOf(entry) }
+}
+
+const headOf = ({ model = 'scripted' }) => ({ model, created_at: '2026-01-01T00:00:00Z' })
+
+function endOf(entry) {
   const { input: prompt_eval_count, output: eval_count } = usageOf(entry)
   // It says `stop` with calls too.
   const done_reason = finishOf(entry) === 'tool_calls' ? 'stop' : finishOf(entry)
-  const message = { role: 'assistant', content: '' }
-  return [...lines, line({ message, done: true, done_reason, prompt_eval_count, eval_count })]
+  return { done: true, done_reason, prompt_eval_count, eval_count }
 }
 
 /** The body of a failed request. */

@@ -1,4 +1,4 @@
-// One scripted response as OpenAI Chat Completions streams it.
+// One scripted response as OpenAI Chat Completions streams it, or whole.
 import { argumentPieces, finishOf, isCut, usageOf } from './entry.mjs'
 
 /**
@@ -7,7 +7,7 @@ import { argumentPieces, finishOf, isCut, usageOf } from './entry.mjs'
  * @param {import('./entry.mjs').Place} place
  */
 export function stream(entry, { n = 1, body = {} } = {}) {
-  const counted = body.stream_options?.include_usage === true
+  const isCounted = body.stream_options?.include_usage === true
   const head = {
     ...{ id: `chatcmpl-${n}`, object: 'chat.completion.chunk', created: 1700000000 + n },
     ...{ model: body.model ?? 'scripted', system_fingerprint: 'fp_scripted' },
@@ -17,7 +17,7 @@ export function stream(entry, { n = 1, body = {} } = {}) {
   const chunk = (delta, finish_reason = null) =>
     event({
       choices: [{ index: 0, delta, logprobs: null, finish_reason }],
-      ...(counted && { usage: null }),
+      ...(isCounted && { usage: null }),
     })
   const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
   const events = [
@@ -44,12 +44,39 @@ export function stream(entry, { n = 1, body = {} } = {}) {
   if (entry.then === 'malformed') return [...events, 'data: {"choices":[{"delta":{"content":"x\n\n']
   if (entry.then) return events
   events.push(chunk({}, finishOf(entry)))
-  if (counted) {
-    const { input, output } = usageOf(entry)
-    const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
-    events.push(event({ choices: [], usage }))
-  }
+  if (isCounted) events.push(event({ choices: [], usage: counted(entry) }))
   return [...events, 'data: [DONE]\n\n']
+}
+
+/**
+ * The body of a response that is not streamed.
+ * @param {import('./entry.mjs').Entry} entry
+ * @param {import('./entry.mjs').Place} place
+ */
+export function whole(entry, { n = 1, body = {} } = {}) {
+  const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
+  const content = [...text, ...textAfter].join('')
+  const tool_calls = calls.map((call) => ({
+    ...{ id: call.id, type: 'function' },
+    function: { name: call.name, arguments: argumentPieces(call).join('') },
+  }))
+  const message = {
+    ...{ role: 'assistant', content: content || null, refusal: null },
+    ...(reasoning.length && { reasoning_content: reasoning.join('') }),
+    ...(blocks.length && { executed_tools: blocks }),
+    ...(calls.length && { tool_calls }),
+  }
+  return {
+    ...{ id: `chatcmpl-${n}`, object: 'chat.completion', created: 1700000000 + n },
+    ...{ model: body.model ?? 'scripted', system_fingerprint: 'fp_scripted' },
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishOf(entry) }],
+    usage: counted(entry),
+  }
+}
+
+function counted(entry) {
+  const { input, output } = usageOf(entry)
+  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
 }
 
 /** The body of a failed request. */
@@ -98,7 +125,9 @@ export function view({ messages = [], tools = [], tool_choice: choice = null }) 
       ? content
       : (Array.isArray(content) ? content : []).map((part) => part.text ?? '').join('\n')
   return {
-    tools: tools.map((tool) => tool.function?.name),
+    tools: tools.flatMap(({ function: own }) =>
+      own ? { name: own.name, schema: own.parameters } : [],
+    ),
     choice: choice?.type ?? choice,
     system: '',
     list: messages,

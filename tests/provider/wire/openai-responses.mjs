@@ -1,4 +1,4 @@
-// One scripted response as OpenAI Responses streams it.
+// One scripted response as OpenAI Responses streams it, or whole.
 import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.mjs'
 
 const INCOMPLETE = { length: 'max_output_tokens', content_filter: 'content_filter' }
@@ -108,20 +108,28 @@ export function stream(entry, { n = 1, body = {} } = {}) {
 
 export { failure } from './openai-chat.mjs'
 
-/** What the provider keeps of a response: its id, and the conversation up to its end. */
-export function keep(events, { store = true, input }) {
-  const [, data] = /^event: response\.completed\ndata: (.*)$/m.exec(events.at(-1)) ?? []
-  if (!store || !data) return undefined
-  const { response } = JSON.parse(data)
-  return { id: response.id, input: [...input, ...response.output] }
+/** The body of a response that is not streamed: what the last event of a stream has. */
+export function whole(entry, place) {
+  const last = stream({ ...entry, then: undefined }, place).at(-1)
+  return JSON.parse(last.slice(last.indexOf('data: ') + 6)).response
 }
+
+/** What the provider keeps of a response: its id, and the conversation up to its end. */
+export function keep(entry, place, { store = true, input }) {
+  if (!store || entry.then) return undefined
+  const { id, status, output } = whole(entry, place)
+  return status === 'completed' ? { id, input: [...itemsOf(input), ...output] } : undefined
+}
+
+/** A text is a message of the user. */
+const itemsOf = (input) => (typeof input === 'string' ? [{ role: 'user', content: input }] : input)
 
 /** A request with the conversation that it continues; undefined where the provider has none. */
 export function continued(body, conversations) {
   const { previous_response_id: id } = body
   if (id === undefined) return body
   const known = conversations.find((one) => one.id === id)
-  return known && { ...body, input: [...known.input, ...body.input] }
+  return known && { ...body, input: [...known.input, ...itemsOf(body.input)] }
 }
 
 const KNOWN = ['model', 'input', 'instructions', 'tools', 'tool_choice', 'store', 'include']
@@ -133,13 +141,16 @@ KNOWN.push(
   'temperature',
   'max_output_tokens',
   'metadata',
+  ...['background', 'conversation', 'max_tool_calls', 'parallel_tool_calls', 'prompt'],
+  ...['prompt_cache_key', 'safety_identifier', 'service_tier', 'stream_options', 'top_logprobs'],
+  ...['top_p', 'truncation', 'user'],
 )
 
 /** What the API says to a request that breaks its rules; undefined for a good one. */
 export function violation(body) {
   const strange = unknown(body, KNOWN)
   if (strange) return `Unknown parameter: '${strange}'.`
-  const { input = [] } = body
+  const input = itemsOf(body.input ?? [])
   if (!input.length) return "Missing required parameter: 'input'."
   const asked = []
   const answered = []
@@ -166,15 +177,16 @@ export function violation(body) {
 }
 
 /** @returns {import('./entry.mjs').View} */
-export function view({ input = [], instructions = '', tools = [], tool_choice: choice = null }) {
+export function view({ input, instructions = '', tools = [], tool_choice: choice = null }) {
+  const items = itemsOf(input ?? [])
   const text = ({ content }) =>
     typeof content === 'string' ? content : (content ?? []).map((one) => one.text ?? '').join('\n')
   return {
-    tools: tools.map((tool) => tool.name),
+    tools: tools.flatMap(({ name, parameters }) => (name ? { name, schema: parameters } : [])),
     choice: choice?.type ?? choice,
     system: instructions,
-    list: input,
-    messages: input.map((item) => ({
+    list: items,
+    messages: items.map((item) => ({
       role: item.type === 'function_call_output' ? 'tool' : (item.role ?? 'assistant'),
       text: text(item),
       results: item.type === 'function_call_output' ? [item.output] : [],

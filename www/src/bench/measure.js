@@ -3,8 +3,16 @@
 /** The clocks of browsers are coarse (up to 1 ms), so a sample lasts at least this long. */
 const SAMPLE_MS = 30
 
-/** @param {number[]} list */
-export const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1]
+/**
+ * The middle of a list, or the mean of its two middles.
+ * @param {number[]} list
+ * @returns {number}
+ */
+export function median(list) {
+  const sorted = list.toSorted((a, b) => a - b)
+  const half = sorted.length >> 1
+  return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2
+}
 
 /**
  * The median of the ratios of the rounds.

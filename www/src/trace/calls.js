@@ -9,10 +9,14 @@ const bytes = (value) => new TextEncoder().encode(JSON.stringify(value)).length
  *   each with its user turn and the bytes of the request that it answers
  */
 export function callsOf(history) {
-  const { messages } = normalize(history, { dialect: 'openai-chat' })
+  const { messages, repairs } = normalize(history, { dialect: 'openai-chat' })
   const results = new Map(
     messages.filter(({ role }) => role === 'tool').map((one) => [one.tool_call_id, one.content]),
   )
+  // What a repair answered has no result.
+  for (const { action, toolCallId } of repairs) {
+    if (action === 'synthesized') results.delete(toolCallId)
+  }
   const [calls, steps] = [[], []]
   let [turn, sent] = [0, 0]
   for (const message of messages) {

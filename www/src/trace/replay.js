@@ -48,12 +48,18 @@ export async function replay(found, maxTools, log, onEvent) {
       yield delta
     }
   })
-  const given = new Map(calls.map(({ signed, result }) => [signed, result]))
+  const given = new Map()
+  for (const { signed, result } of calls) given.set(signed, result ?? given.get(signed))
   const tools = {}
   for (const { name } of calls) {
     tools[name] ??= defineTool({
       ...RECORDED,
-      execute: (args) => given.get(signature({ tool: name, args })) ?? null,
+      execute(args) {
+        const signed = signature({ tool: name, args })
+        const result = given.get(signed)
+        if (result !== undefined || !given.has(signed)) return result ?? null
+        throw new Error('the trace has no result of this call')
+      },
     })
   }
   const [mode, policy] = ['two_stage', { maxTools }]
