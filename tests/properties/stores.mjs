@@ -33,14 +33,17 @@ class Model {
           state: turn.state,
         }
       : { ok: false }
-    // Who writes is there, also where nothing is written.
-    if (turn?.owner === owner && open) turn.gone = false
-    if (turn && turn.owner === owner && turn.revision === revision) return { ok: true }
+    // Who is answered is there, also where nothing is written.
+    const answered = (answer) => {
+      if (turn?.owner === owner && open) turn.gone = false
+      return answer
+    }
+    if (turn && turn.owner === owner && turn.revision === revision) return answered({ ok: true })
     const over = takeOver && (replaces == null || replaces === turn?.owner)
     const follows = turn
       ? turn.open && revision === turn.revision + 1 && (owner === turn.owner || over)
       : revision === 1
-    if (!follows) return refused
+    if (!follows) return answered(refused)
     const all = [...(turn?.records ?? []), ...records]
     if (new Set(all.map(([key]) => key)).size < all.length) return 'store.record_exists'
     const groups = [...(turn?.groups ?? []), ...(events ? [events] : [])]
