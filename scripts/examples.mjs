@@ -4,7 +4,6 @@
 //
 //   node scripts/examples.mjs rust-page    a page: its `dist` is for any static server
 import { cpSync, rmSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cargo, glue, optimize, unlessFresh } from './build.mjs'
@@ -18,12 +17,9 @@ const CRATE = [
   ...['scripts/build.mjs', 'scripts/examples.mjs'],
 ]
 
-/** The same bytes in every folder: without the paths of this machine, which panics would name. */
-const FLAGS = [
-  `--remap-path-prefix=${root}=.`,
-  `--remap-path-prefix=${process.env.CARGO_HOME ?? join(homedir(), '.cargo')}=cargo`,
-]
-const SAME = ['--config', `target.wasm32-unknown-unknown.rustflags = ${JSON.stringify(FLAGS)}`]
+/** The same bytes in every folder: panics would name the path of this one. */
+const FLAGS = JSON.stringify([`--remap-path-prefix=${root}=.`])
+const SAME = ['--config', `target.wasm32-unknown-unknown.rustflags = ${FLAGS}`]
 
 /**
  * Builds `examples/<name>`. `own` are its files beside the crate; `finish` gets the folder of the
