@@ -9,7 +9,6 @@ import { createOpenAICompatible as compatible6 } from 'ai6-compatible'
 import { diagnose } from 'turnlock'
 import { turnlockMiddleware } from 'turnlock/ai-sdk'
 import { createProvider } from '../provider/server.mjs'
-import { whole } from './whole.mjs'
 
 const VERSIONS = { 'AI SDK 6': [ai6, compatible6], 'AI SDK 7': [ai7, compatible7] }
 let provider
@@ -23,7 +22,6 @@ async function play([ai, compatible], how, behaviour, { messages, ...options } =
   const own = compatible({
     ...{ name: 'scripted', apiKey: 'secret', includeUsage: true },
     baseURL: `${provider.url}/s/${session}/${behaviour}/v1`,
-    fetch: how === 'generateText' ? whole : fetch,
   })
   const model = ai.wrapLanguageModel({
     model: own.chatModel('scripted'),
