@@ -9,18 +9,17 @@ import { defineTool, runTurn } from 'turnlock'
 import { makeAgent } from '../../examples/langgraph/agent.mjs'
 import { langchainModel } from '../../examples/langgraph/model.mjs'
 import { createProvider } from '../provider/server.mjs'
-import { whole } from './whole.mjs'
 
 let provider
 before(async () => (provider = await createProvider()))
 after(() => provider?.close())
 
 const MODELS = {
-  // It counts the tokens of a stream by a table from the net, unless it asks for no stream.
-  ChatOpenAI: (base, more = { fetch: whole }) =>
+  // Without a stream: it counts the tokens of one by a table from the net.
+  ChatOpenAI: (base) =>
     new ChatOpenAI({
       ...{ model: 'scripted', apiKey: 'secret', maxRetries: 0 },
-      configuration: { baseURL: `${base}/v1`, ...more },
+      configuration: { baseURL: `${base}/v1` },
     }),
   ChatAnthropic: (base) =>
     new ChatAnthropic({

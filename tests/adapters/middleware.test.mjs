@@ -10,7 +10,6 @@ import { diagnose } from 'turnlock'
 import { turnlockMiddleware } from 'turnlock/ai-sdk'
 import { z } from 'zod'
 import { createProvider } from '../provider/server.mjs'
-import { whole } from './whole.mjs'
 
 const VERSIONS = { 'AI SDK 6': [ai6, compatible6], 'AI SDK 7': [ai7, compatible7] }
 let provider
@@ -30,7 +29,6 @@ async function play(
   const own = compatible({
     ...{ name: 'scripted', apiKey: 'secret', includeUsage: true },
     baseURL: `${provider.url}/s/${session}/${behaviour}/v1`,
-    fetch: how === 'generateText' ? whole : fetch,
   })
   const model = ai.wrapLanguageModel({
     model: own.chatModel('scripted'),

@@ -74,7 +74,7 @@ export const example = {
       assert.equal((await llm({ authorization: 'Bearer x' })).status, 401)
       const passed = await llm()
       assert.equal(JSON.parse(passed.headers.get('x-turnlock-report')).mode, 'observe')
-      assert.match(await passed.text(), /data: \[DONE\]\n\n$/)
+      assert.equal((await passed.json()).object, 'chat.completion')
     } finally {
       await close()
     }
