@@ -200,10 +200,14 @@ impl Chunks {
             None => self.calls.len().checked_sub(1),
         };
         if let Some(id) = &fragment.id {
-            // The same id at another index, with a name, is another call with the same id.
+            // The same id at another index, with a name, is another call with the same id; so it is
+            // without an index where whole arguments begin anew.
             let elsewhere = |call: &Call| {
                 fragment.name.is_some()
-                    && fragment.index.is_some_and(|i| call.wire_index != Some(i))
+                    && match fragment.index {
+                        Some(_) => call.wire_index != fragment.index,
+                        None => !fragment.continues(call),
+                    }
             };
             let known = last(&|call| call.wire_id.as_deref() == Some(id) && !elsewhere(call));
             // An id that arrives late belongs to the call at its index, if that call has no id.
@@ -322,7 +326,7 @@ mod tests {
         };
         type Row<'a> = (&'a str, &'a [String], &'a [(&'a str, &'a str, &'a str)]);
         #[rustfmt::skip]
-        let rows: [Row<'_>; 8] = [
+        let rows: [Row<'_>; 9] = [
             ("id once, then empty or the word null",
              &[f(r#""index":0,"#, r#""id":"a","#, "f", "{\"x\""), f(r#""index":0,"#, r#""id":"","#, "", ":1"), f(r#""index":0,"#, r#""id":"null","#, "", "}")],
              &[("f", "a", "{\"x\":1}")]),
@@ -341,6 +345,9 @@ mod tests {
             ("one id for two calls",
              &[f(r#""index":0,"#, r#""id":"a","#, "f", "{}"), f(r#""index":1,"#, r#""id":"a","#, "g", "{}")],
              &[("f", "a", "{}"), ("g", "a", "{}")]),
+            ("one id for two calls, no index",
+             &[f("", r#""id":"a","#, "f", "{\"n\":1}"), f("", r#""id":"a","#, "f", "{\"n\":2}"), f("", r#""id":"a","#, "f", "")],
+             &[("f", "a", "{\"n\":1}"), ("f", "a", "{\"n\":2}")]),
             ("arguments interleaved",
              &[f(r#""index":0,"#, r#""id":"a","#, "f", "{"), f(r#""index":1,"#, r#""id":"b","#, "g", "{"), f(r#""index":0,"#, "", "", "}"), f(r#""index":1,"#, "", "", "}")],
              &[("f", "a", "{}"), ("g", "b", "{}")]),
