@@ -57,6 +57,10 @@ fn the_time_of_all_calls_runs_while_any_runs() {
     let message = &late.outcome().unwrap().0.error.as_ref().unwrap().message;
     assert_eq!((message.as_str(), late.is_cut_off()), ("no result within 5 ms", false));
     assert_eq!((own.is_settled(), own.deadline()), (false, Some(50)));
+    let mut both = super::batch(&[("send", "{}")]);
+    both.judge(0, &Terms { total_ms: 50, ..terms }, &mut Ledger::default());
+    assert_eq!(both.time_out(50), [1]);
+    assert!(!both.call(1).unwrap().is_cut_off(), "at the same time, it is its own");
 }
 
 #[test]
@@ -173,6 +177,10 @@ fn refused_calls_are_grouped_and_may_be_answered() {
     let want = [(Refusal::UnknownTool, vec![1, 4]), (Refusal::Duplicate, vec![3, 5])];
     assert_eq!(groups, want);
     assert!(!batch.call(1).unwrap().has_result());
+    let mut ledger = Ledger::default();
+    ledger.accept(batch.call(2).unwrap().signature.clone(), 2);
+    assert!(batch.settle(0, 2, ok("1")) && batch.settle_replays(&mut ledger));
+    assert!(!batch.call(3).unwrap().has_result(), "a refused repeat gets no outcome");
     batch.answer_refused(|call, refusal| {
         Outcome::told(Status::Blocked, format!("{} {}", call.number(), refusal.name()))
     });
@@ -184,7 +192,7 @@ fn refused_calls_are_grouped_and_may_be_answered() {
     let blocked = |text: &str| Some((text.to_owned(), 0));
     let want = [
         blocked("1 unknown_tool"),
-        None,
+        blocked("1"),
         blocked("3 duplicate"),
         blocked("4 unknown_tool"),
         blocked("5 duplicate"),

@@ -151,6 +151,8 @@ fn what_is_added_is_in_the_next_commit() {
     assert!(journal.is_state_changed() && journal.is_due(0));
     let second = store(&mut journal, 1);
     assert!(!journal.is_state_changed());
+    assert_eq!(journal.keep().owner, "o");
+    assert_eq!(journal.size(), owned(keep()).size(), "it had no events");
     assert_eq!(second.reusable, [("k".to_owned(), "v".to_owned(), 9)]);
     assert_eq!((&second.events, &second.records), (&None, &Vec::new()));
     journal.record("n".to_owned(), "t".to_owned());
