@@ -59,3 +59,15 @@ fn pair(left: &str, right: &str) -> String {
     out.push(']');
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_keys_are_the_same_only_if_their_parts_are() {
+        assert_eq!(turn_key("a\"", "b"), r#"["a\"","b"]"#);
+        assert_eq!(reuse_key("", "s"), r#"["","s"]"#);
+        assert_ne!(turn_key("a\",\"b", "c"), turn_key("a", "b\",\"c"));
+    }
+}

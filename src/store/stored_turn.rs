@@ -115,6 +115,9 @@ mod tests {
                 state: "{}".to_owned(),
                 records: vec![("a".to_owned(), "\"".to_owned())],
             };
+            assert_eq!(kept.record("a"), Some("\""));
+            assert_eq!(kept.record("b"), None);
+            assert_eq!(kept.write(), kept.to_json());
             assert_eq!(Kept::read(&kept.to_json()), Some(kept));
         }
     }

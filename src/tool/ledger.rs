@@ -68,3 +68,39 @@ impl Ledger {
         self.entries.iter().find(|entry| entry.signature == *signature)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+    use crate::tool::Status;
+
+    #[test]
+    fn an_outcome_is_that_of_the_last_call_of_its_signature() {
+        let of = |name| Signature::new(name, None, &Json::Null, None);
+        let told = |text: &str| Outcome::told(Status::Ok, text);
+        let mut ledger = Ledger::default();
+        ledger.accept(of("a"), 1);
+        ledger.accept(of("b"), 2);
+        assert_eq!(ledger.outcome(&of("a")), None);
+        ledger.settle(&of("a"), 2, &told("another call"));
+        ledger.settle(&of("c"), 1, &told("another signature"));
+        assert_eq!((ledger.outcome(&of("a")), ledger.outcome(&of("b"))), (None, None));
+        ledger.settle(&of("b"), 2, &told("two"));
+        ledger.settle(&of("a"), 1, &told("one"));
+        assert_eq!(ledger.outcome(&of("a")), Some(&told("one")));
+        assert_eq!(ledger.outcome(&of("b")), Some(&told("two")));
+        ledger.accept(of("a"), 3);
+        assert_eq!((ledger.call(&of("a")), ledger.outcome(&of("a"))), (Some(3), None));
+        ledger.settle(&of("a"), 1, &told("late"));
+        assert_eq!(ledger.outcome(&of("a")), None, "of the call before");
+        assert_eq!(ledger.outcome(&of("b")), Some(&told("two")));
+    }
+
+    #[test]
+    fn runs_are_counted_by_tool() {
+        let mut ledger = Ledger::default();
+        ["a", "b", "a", "a"].iter().for_each(|tool| ledger.run(tool));
+        assert_eq!(["a", "b", "c"].map(|tool| ledger.runs(tool)), [3, 1, 0]);
+    }
+}

@@ -177,6 +177,19 @@ mod tests {
     }
 
     #[test]
+    fn what_the_model_reads_is_the_result_or_why_there_is_none() {
+        assert_eq!(Outcome::returned("{ \"a\": 1 }", 0, 99).for_model(), r#"{"a":1}"#);
+        assert_eq!(Outcome::told(Status::Skipped, "no \"need\"").for_model(), "no \"need\"");
+        let failed = Outcome::failed(Status::Timeout, "tool.timeout", "late");
+        assert_eq!(failed.for_model(), "timeout: late");
+        assert_eq!(Outcome::of(Status::Unknown).for_model(), "unknown");
+        let dropped = Outcome::dropped();
+        assert_eq!((dropped.status, dropped.revised), (Status::Blocked, true));
+        assert_eq!(Outcome::read(&dropped.to_json()), Some(dropped));
+        assert!(!failed.revised);
+    }
+
+    #[test]
     fn what_is_no_json_is_kept_as_text() {
         assert_eq!(Outcome::returned("{oops", 5, 99).result, Some("{oops".into()));
         let deep = "[".repeat(200);

@@ -187,7 +187,31 @@ mod tests {
             let mut read = Registry::default();
             read.read(Json::Array(vec![spec.to_json()]), &At::top("tools")).unwrap();
             assert_eq!(read.all(), [spec]);
+            assert_eq!(read.write(), Json::Array(vec![read.all()[0].to_json()]));
         }
+    }
+
+    #[test]
+    fn what_a_registry_refuses() {
+        let tools = |count: usize| (0..count).map(|n| ToolSpec::new(format!("t{n}"))).collect();
+        assert!(Registry::new(tools(limits::TOOLS)).is_ok());
+        assert!(Registry::new(tools(limits::TOOLS + 1)).is_err());
+        let reused = ToolSpec::new("a").reuse_ms(Some(1));
+        assert!(Registry::new(vec![reused.clone()]).is_err(), "it may write");
+        assert!(Registry::new(vec![reused.read_only(true)]).is_ok());
+        let never = Registry::new(vec![ToolSpec::new("a").timeout_ms(Some(0))]).unwrap();
+        assert!(never.check(&At::top("tools")).is_err());
+    }
+
+    #[test]
+    fn what_may_run_again_and_how_repeats_are_treated() {
+        let tool = |read_only, idempotent| {
+            let tool = ToolSpec::new("a").read_only(read_only).idempotent(idempotent);
+            (tool.may_run_again(), tool.dedupes())
+        };
+        assert_eq!(tool(false, false), (false, Dedupe::Block));
+        assert_eq!(tool(true, false), (true, Dedupe::Replay));
+        assert_eq!(tool(false, true), (true, Dedupe::Block));
     }
 
     #[test]

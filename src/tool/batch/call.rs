@@ -285,12 +285,12 @@ impl Call {
         self.limits().is_some()
     }
 
-    /// Whether an earlier or stored outcome is used instead of an execution.
     /// Whether the host is asked what became of the call, instead of running it.
     pub(crate) fn reconciles(&self) -> bool {
         self.reconciles
     }
 
+    /// Whether an earlier or stored outcome is used instead of an execution.
     pub(crate) fn is_replayed(&self) -> bool {
         matches!(self.fate, Fate::Replay | Fate::Recall)
     }

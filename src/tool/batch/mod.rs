@@ -381,3 +381,6 @@ fn seen<'a>(call: &'a Call, ledger: &Ledger) -> &'a Signature {
     let mut known = call.signatures().filter(|one| ledger.call(one).is_some());
     known.next().unwrap_or(&call.signature)
 }
+
+#[cfg(test)]
+mod tests;

@@ -439,3 +439,6 @@ impl Journal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
