@@ -84,7 +84,7 @@ export function reconciled(answer: unknown, limit: number): SettledInput {
     return failed(code, typeof message === 'string' ? message : describe(error))
   }
   if (result !== undefined) return serialize(result, limit)
-  return { status: 'unknown', message: '`reconcile` returned no `result` or `error`' }
+  return { status: 'unknown', message: '`reconcile` returned neither `result` nor `error`' }
 }
 
 /** Returns the message of an error. Works for any thrown value. */
