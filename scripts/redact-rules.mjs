@@ -23,68 +23,121 @@ const LEFT_OUT = {
   'generic-api-key': 'pkg/src/redactor/context.ts',
   'private-key': 'pkg/src/redactor/scanner.ts, to its end',
   'sidekiq-sensitive-url': 'the rule url-password',
+  // Their expressions take any case, the services do not.
+  'digitalocean-refresh-token': 'the beginning dor_v1_',
+  'grafana-cloud-api-token': 'the rule grafana-cloud',
+  'grafana-service-account-token': 'the beginning glsa_',
+  'huggingface-access-token': 'the rule huggingface-key',
+  'slack-bot-token': 'the beginning xoxb-',
+  'slack-config-access-token': 'the beginning xoxe.',
+  'slack-config-refresh-token': 'the beginning xoxe-',
+  'slack-legacy-bot-token': 'the beginning xoxb-',
+  'slack-legacy-token': 'the beginnings xoxo- and xoxs-',
+  'slack-legacy-workspace-token': 'the beginnings xoxa- and xoxr-',
+  'slack-user-token': 'the beginnings xoxp- and xoxe-',
+  'sourcegraph-access-token': 'the beginning sgp_',
+  jwt: 'the rule jwt-of-any',
 }
 
 /** Rules whose expression needs backtracking, or is not anchored; said otherwise here. */
 const INSTEAD = {
   'openai-api-key': '\\b(sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,})',
-  jwt: '\\bey[a-zA-Z0-9_-]{10,512}\\.ey[a-zA-Z0-9/\\\\_.=-]{10,}',
   'jwt-base64': '\\bZXlKa?[a-zA-Z0-9/\\\\_+-]{60,}={0,2}',
   'sentry-org-token': '\\bsntrys_eyJpYXQiO[a-zA-Z0-9+/=_]{60,}',
-  'sourcegraph-access-token': '(?i)\\b(sgp_(?:(?:[a-f0-9]{16}|local)_)?[a-f0-9]{40})',
   'microsoft-teams-webhook': '\\.webhook\\.office\\.com/webhookb2/[a-zA-Z0-9@/-]{80,}',
-  'slack-webhook-url': 'hooks\\.slack\\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{40,}',
-  'slack-legacy-workspace-token': '\\bxox[ar]-[0-9a-zA-Z-]{8,}',
+  'slack-webhook-url': 'hooks\\.slack\\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{20,}',
   'gitlab-pat-routable': '\\bglpat-[0-9a-zA-Z_-]{27,300}\\.[0-9a-z]{9}',
   'azure-ad-client-secret': '([a-zA-Z0-9_~.]{3}[0-9]Q~[a-zA-Z0-9_~.-]{31,34})',
   'aws-amazon-bedrock-api-key-short-lived':
     'bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t[A-Za-z0-9+/=_-]*',
   'twilio-api-key': '\\b((?:SK|AC)[0-9a-fA-F]{32})\\b',
+  'aws-access-token': '\\b((?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})\\b',
+  '1password-service-account-token': '\\bops_eyJ[a-zA-Z0-9+/]{250,}',
+  '1password-secret-key': '\\bA3-[A-Z0-9]{6}-[A-Z0-9]{6}[A-Z0-9-]{23,24}\\b',
+  'authress-service-client-access-key':
+    '\\b((?:sc|ext|scauth|authress)_(?i)[a-z0-9]{5,30}\\.[a-z0-9]{4,6}\\.(?-i:acc)[_-][a-z0-9-]{10,32}\\.[a-z0-9+/_=-]{30,})',
+  'vault-batch-token': '\\b(hvb\\.[\\w-]{100,})',
 }
-
-/** Rules of which we leave a part out: forty hexadecimal digits alone name a commit. */
-const NARROWED = ['sourcegraph-access-token']
 
 /** The words of a context, where the expression has more of them than tell. */
 const WORDS = {
   'snyk-api-token': ['snyk'],
+  'telegram-bot-api-token': ['telegram'],
+  'nytimes-access-token': ['nytimes'],
+  'sidekiq-secret': ['contribsys__com'],
   'sonar-api-token': ['sonar'],
   'mailchimp-api-key': ['mailchimp'],
 }
 
+/** Beginnings of keys of one service, as it documents them; at least 10 characters follow. */
+export const BEGINS = (
+  'fo1_ tk-us- nvapi- tgp_v1_ llx- ' +
+  'lsv2_pt_ lsv2_sk_ tvly- AIza ya29. GOCSPX- bedrock-api-key- ghp_ gho_ ghu_ ' +
+  'ghs_ ghr_ github_pat_ glpat- glrt- glptt- gldt- glft- glffct- glsoat- glimt- glagent- glcbt- ' +
+  'gloas- glwt- glrtr- GR1348941 _gitlab_session= BBDC- sq0csp- sq0idp- sq0atp- sk_live_ ' +
+  'sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_ rzp_live_ rzp_test_ FLWSECK_TEST- ' +
+  'FLWPUBK_TEST- shpat_ shpca_ shppa_ shpss_ shptka_ shippo_live_ shippo_test_ duffel_live_ ' +
+  'duffel_test_ xoxa- xoxb- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- pypi-AgEIcHlwaS5vcmc rubygems_ ' +
+  'dckr_pat_ dckr_oat_ SWMTKN-1- dop_v1_ doo_v1_ dor_v1_ cfat_ cfut_ HRKU- hvs. ' +
+  'hvb. hvr. dp.pt. dp.ct. dp.st. dp.sa. tskey- sbp_v0_ sb_secret_ ' +
+  'pscale_pw_ pcsk_ dt0c01. NRAK- NRII- NRJS- ' +
+  'phx_ phs_ pha_ phr_ glsa_ sntryu_ CCIPAT_ PMAK- PMAT- lin_api_ ' +
+  'ntn_ figd_ CFPAT- xkeysib- xsmtpsib- apify_api_ dnkey- fio-u- ' +
+  'sha256~ s-s4t2ud- s-s4t2af- sm_aat_ sm_pat_ sm_sat_ ' +
+  'django-insecure-'
+).match(/\S+/g)
+/** Those that words begin with, too: 10 letters and digits follow. */
+export const BEGINS_PLAIN = (
+  'xai- csk- pul- ico- rnd_ e2b_ r8_ tfp_ aio_ dapi sgp_ cfk_ pnu_ rpa_ ' +
+  'da2- squ_ sqp_ sqa_ jina_ sbp_ EZAK EZTK api_org_ bkua_ nfp_ gsk_ rdme_ vcp_ vci_ vca_ ' +
+  'vcr_ vck_ '
+).match(/\S+/g)
+
 /** Rules of ours, as expressions of the same kind: [name, expression, entropy]. */
 const OURS = [
   ['openai-key', '\\b(sk-[A-Za-z0-9_-]{20,})', 3.2, 'm'],
-  ['anthropic-key', '\\b(sk-ant-[a-z0-9]{3,8}-[A-Za-z0-9_-]{20,})', 3],
-  ['openrouter-key', '\\b(sk-or-v1-[a-f0-9]{32,})', 3],
-  ['groq-key', '\\b(gsk_[A-Za-z0-9]{32,})', 3],
-  ['xai-key', '\\b(xai-[A-Za-z0-9]{40,})', 3],
-  ['nvidia-key', '\\b(nvapi-[A-Za-z0-9_-]{40,})', 3],
-  ['cerebras-key', '\\b(csk-[a-z0-9]{40,})', 3],
   ['fireworks-key', '\\b(fw_[A-Za-z0-9]{20,})', 3, 'm'],
-  ['together-key', '\\b(tgp_v1_[A-Za-z0-9_-]{30,})', 3],
-  ['replicate-key', '\\b(r8_[A-Za-z0-9]{32,})', 3],
-  ['huggingface-key', '\\b(hf_[A-Za-z0-9]{30,})', 3],
-  ['langsmith-key', '\\b(lsv2_(?:pt|sk)_[a-f0-9]{32,})', 3],
-  ['tavily-key', '\\b(tvly-[A-Za-z0-9-]{20,})', 3],
-  ['google-oauth-token', '\\b(ya29\\.[A-Za-z0-9_-]{20,})', 3],
-  ['google-client-secret', '\\b(GOCSPX-[A-Za-z0-9_-]{20,})', 3],
-  ['stripe-webhook-secret', '\\b(whsec_[A-Za-z0-9+/=]{20,})', 3],
-  ['supabase-key', '\\b(sbp_[a-f0-9]{40,})', 3],
-  ['docker-token', '\\b(dckr_pat_[A-Za-z0-9_-]{20,})', 3],
-  ['square-secret', '\\b(sq0csp-[A-Za-z0-9_-]{40,})', 3],
+  ['huggingface-key', '\\b(hf_[A-Za-z0-9]{30,})', 3, 'm'],
   ['azure-storage-key', '(?i)accountkey=([a-z0-9+/]{86}={2})', 3],
-  ['npm-auth-token', '(?i)_authtoken\\s?=\\s?([a-z0-9_.+/=-]{10,})', 2],
+  ['npm-auth-token', '(?i)_authtoken\\s?=\\s?([a-z0-9_.+/=-]{10,})', 2, 'm'],
   ['mailchimp-key', '\\b([0-9a-f]{32}-us[0-9]{1,2})\\b', 2],
-  ['telegram-token', '\\b([0-9]{8,10}:AA[A-Za-z0-9_-]{33,})', 3],
+  ['telegram-token', '([0-9]{8,10}:AA[A-Za-z0-9_-]{33,})', 3],
+  ['grafana-cloud', '\\b(glc_[A-Za-z0-9+/=]{32,})', 3],
   [
     'discord-token',
     '\\b((?:M|N|O)[A-Za-z0-9_-]{23,25}\\.[A-Za-z0-9_-]{6}\\.[A-Za-z0-9_-]{27,38})\\b',
     3.5,
   ],
-  ['bearer', '(?i)\\bbearer[ ]{1,3}([a-z0-9._~+/=-]{16,})', 3, 'm'],
+  ['bearer', '(?i)\\bbearer[ ]{1,3}([a-z0-9._~+/=-]{14,})', 3, 'm'],
   ['basic', '(?i)\\bauthorization["\']{0,1}:[ ]{0,3}["\']{0,1}basic[ ]([a-z0-9+/=]{8,})', 2],
-  ['url-password', '://[^\\s/?#@:"\'<>\\[]{0,128}:([^\\s/?#@"\'<>]{1,128})@', 0],
+  ['docker-auth', '"auth"\\s?:\\s?"([A-Za-z0-9+/=]{8,})', 2.5, 'm'],
+  ['jwt-of-any', '\\b(eyJ[\\w-]{10,512}\\.[\\w.-]{10,})', 3],
+  ['sas-signature', '(?i)[?&]sig=([a-z0-9%+/]{43,})', 3],
+  ['aws-signature', '(?i)[?&]x-amz-signature=([0-9a-f]{64})', 3],
+  ['discord-webhook', 'com/api/webhooks/([0-9]{16,20}/[\\w-]{60,})', 3],
+  ['password-hash', '(\\$2[aby]\\$[0-9]{2}\\$[./A-Za-z0-9]{53})', 3],
+  ['password-hash-of-any', '(\\$[156]\\$[./A-Za-z0-9=$]{30,})', 3],
+  ['argon-hash', '(\\$argon2[a-z]{1,2}\\$[\\w=,$+/]{40,})', 3],
+  // PEM in base64, but for certificates.
+  [
+    'pem-in-base64',
+    '\\b(LS0tLS1CRUdJTiB(?:SU0|QUk|FQy|PUE|FTk|QR1AgUF|EU0)[A-Za-z0-9+/=]{20,})',
+    3,
+  ],
+  ['putty-key', '(?i)private-lines: [0-9]{1,3}\\s{1,3}([a-z0-9+/=\\s]{40,})', 3],
+  ['google-refresh-token', '\\b(1//0[\\w-]{30,})', 3],
+  ['dropbox-token', '\\b(sl\\.[\\w-]{100,})', 3],
+  ['bitbucket-password', '\\b(ATBB[\\w-]{24,})', 3],
+  ['atlassian-token', '\\b(AT[AC]TT3xFf[\\w-]{20,512}[=%]?[\\w-]{0,512})', 3],
+  ['mailgun-key', '\\b(key-[0-9a-f]{32})\\b', 3],
+  ['url-password', '://[^\\s/?#@:"\'<>\\[]{0,128}:([^\\s/?#@"\'<>]{1,128})@', 0, 'u'],
+  // What begins so is a key whatever follows.
+  ...[...BEGINS, ...BEGINS_PLAIN].map((text) => [
+    `${text}…`,
+    `\\b(${text.replaceAll('.', '\\.')}${BEGINS.includes(text) ? '[\\w=-]' : '[A-Za-z0-9]'}{10}[\\w=~-]*)`,
+    2.5,
+    'm',
+  ]),
 ]
 
 const CONTEXT =
@@ -114,7 +167,7 @@ const literal = ({ set }) =>
   set.length === 1 || (set.length === 2 && set[0].toLowerCase() === set[1] && set[0] !== set[1])
 const isLiteral = (atom) => atom.set !== undefined && literal(atom) && atom.min === atom.max
 
-/** Writes atoms: `=text` (as it is), `~text` (in any case), `<class>.<min>[-<max>]`. */
+/** Writes atoms: `=text` (as it is), `~text` (in any case), `<class>.<min>[-<max>|+]`. */
 function write(atoms) {
   const words = []
   for (const { mark, set, min, max } of atoms) {
@@ -129,7 +182,9 @@ function write(atoms) {
       else words.push(sign + more)
     } else {
       const most = max === Infinity ? MOST : max
-      words.push(`${classOf(set).toString(36)}.${min}${most === min ? '' : `-${most}`}`)
+      words.push(
+        `${classOf(set).toString(36)}.${min}${most === min ? '' : most === MOST ? '+' : `-${most}`}`,
+      )
     }
   }
   return words.join(' ')
@@ -153,6 +208,22 @@ function anchorOf(atoms) {
   return best
 }
 
+/** What keys consist of, in base64 or not: where a secret ends, a wider set does no harm. */
+const [BASE64, OTHER] = [/[\w+/=~-]/, /[\w=~-]/].map((set) =>
+  [...Array(128).keys()]
+    .map((code) => String.fromCharCode(code))
+    .filter((one) => set.test(one))
+    .join(''),
+)
+const widened = (atoms) =>
+  atoms.map((atom, at) => {
+    const { set } = atom
+    const isLast = atoms.slice(at + 1).every(({ mark }) => mark)
+    if (!set || !isLast || !/[^a-z0-9]/i.test(set)) return atom
+    const wide = [OTHER, BASE64].find((wide) => [...set].every((one) => wide.includes(one)))
+    return { ...atom, set: wide ?? set }
+  })
+
 /** What a rule looks for: the words of its context, if it has one, and its secret. */
 function partsOf(name, expression) {
   let text = expression
@@ -173,13 +244,18 @@ function partsOf(name, expression) {
   return { words: [], strict, secret: text }
 }
 
+/**
+ * Services whose keys are known by their name alone, and may be a UUID, digits or hold a colon. Others
+ * are named with a word of a secret, by which pkg/src/redactor/context.ts knows them.
+ */
+const SERVICES =
+  'algolia asana bitbucket cloudflare confluent contribsys__com discord facebook heroku hubspot jira ' +
+  'kraken kucoin linear mailchimp mailgun meraki messagebird message-bird message_bird okta sendbird sentry snyk sonar squarespace telegram twitter'
+
 function rowsOf(name, expression, entropy, flags = '') {
   const { words, strict, secret } = partsOf(name, expression)
-  if (words.length > 0) {
-    return words.flatMap((key) =>
-      parse(secret).map((atoms) => [name, `k${flags}`, entropy, key, '', write(unmarked(atoms))]),
-    )
-  }
+  // By its context: `SERVICES`, and the words of any secret.
+  if (words.length > 0) return []
   return parse(secret).flatMap((atoms) => {
     const starts = atoms.findIndex((atom) => atom.set)
     const boundary = atoms.slice(0, starts).some(({ mark }) => mark === 'b')
@@ -212,7 +288,10 @@ function rowsOf(name, expression, entropy, flags = '') {
           ? `=${exact.map(({ set, min }) => (set ? literalOf(set).repeat(min) : '')).join('')}`
           : anchor,
         write(before),
-        write([...exact.filter(({ mark }) => mark), ...plain.slice(to)]),
+        write([
+          ...exact.filter(({ mark }) => mark),
+          ...(open ? widened(plain.slice(to)) : plain.slice(to)),
+        ]),
       ],
     ]
   })
@@ -245,7 +324,7 @@ export const SAMPLED = [
   ...OURS.map(([name, regex, entropy]) => ({ name, regex, entropy })),
   ...compiled.map(({ id, regex, entropy }) => ({ name: id, regex, entropy: entropy ?? 0 })),
 ].map(({ name, regex, entropy }) => {
-  const { words, secret } = partsOf(name, NARROWED.includes(name) ? INSTEAD[name] : regex)
+  const { words, secret } = partsOf(name, regex)
   try {
     return { name, entropy, words, alternatives: parse(secret) }
   } catch {
@@ -253,12 +332,14 @@ export const SAMPLED = [
   }
 })
 
+const begun = ([, , , anchor]) =>
+  ['sk-', ...BEGINS, ...BEGINS_PLAIN].some((text) => anchor.startsWith(`=${text}`))
 const rows = [
   ...OURS,
   ...compiled.map(({ id, regex, entropy }) => [id, INSTEAD[id] ?? regex, entropy ?? 0]),
 ].flatMap((rule) => {
   try {
-    return rowsOf(...rule)
+    return rowsOf(...rule).filter((row) => OURS.includes(rule) || !begun(row))
   } catch (error) {
     throw new Error(`${rule[0]}: ${error.message}`)
   }
@@ -267,15 +348,23 @@ const rows = [
 // Rules that differ in their words alone are one row.
 const table = new Map()
 for (const [name, flags, entropy, anchor, before, follows] of rows) {
-  const key = JSON.stringify([flags, entropy, before, follows])
+  const cased = anchor.startsWith('=')
+  const key = JSON.stringify([flags, entropy, before, follows, cased])
   if (!table.has(key)) table.set(key, { names: new Set(), anchors: new Set() })
   table.get(key).names.add(name)
-  table.get(key).anchors.add(anchor)
+  table.get(key).anchors.add(cased ? anchor.slice(1) : anchor)
 }
 const quoted = (text) => JSON.stringify(text)
 const lines = [...table].flatMap(([key, { names, anchors }]) => {
-  const [flags, entropy, before, follows] = JSON.parse(key)
-  const row = [flags, entropy, [...anchors].join('|'), before, follows].join('\x60')
+  const [flags, entropy, before, follows, cased] = JSON.parse(key)
+  // What most rules are needs no flag: they know cases and borders, and go on.
+  const rest = [
+    ...[cased ? '' : 'i', flags.includes('b') ? '' : 'f', flags.includes('o') ? '' : 'c'],
+    ...[...flags].filter((flag) => 'emu'.includes(flag)),
+  ].join('')
+  const row = [[...anchors].join('|'), follows, before, rest, entropy === 3 ? '' : entropy]
+    .join('\x60')
+    .replace(/\x60+$/, '')
   return [`  // ${[...names].join(', ')}`, `  ${quoted(row)},`]
 })
 // A copy of the rules carries their licence.
@@ -294,10 +383,13 @@ const body = [
   ...classes.map((set) => `  ${quoted(ranges(set))},`),
   ']',
   '',
-  '/** Rules: flags, entropy, anchors, what stands before, what follows (see `tables.ts`). */',
+  '/** Rules: anchors, what follows, what stands before, flags, entropy (see `tables.ts`). */',
   `export const RULES: readonly string[] = [`,
   ...lines,
   ']',
+  '',
+  '/** Services whose keys are known by their name alone. */',
+  `export const SERVICES = ${quoted(SERVICES)}`,
   '',
 ].join('\n')
 

@@ -30,7 +30,7 @@ const PAGES = {
   // Without React, which the page has.
   useTurn: { from: 'turnlock/react', run: 3 },
   createChat: { from: 'turnlock/chat', run: 3 },
-  createRedactor: { from: 'turnlock/redact', run: 13.5 },
+  createRedactor: { from: 'turnlock/redact', run: 15 },
   createHandler: { from: 'turnlock/server', first: 35 },
   createProxy: { from: 'turnlock/proxy', run: 141 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4 },
@@ -54,8 +54,8 @@ const PAGES = {
     ],
     first: 34,
   },
-  // 430 before `createRedactor`, whose rules are 13 KB.
-  everything: { all: true, parts: ['turn'], run: 443 },
+  // 430 before `createRedactor`, which is 15 KB.
+  everything: { all: true, parts: ['turn'], run: 445 },
 }
 
 const PEERS = {

@@ -1,5 +1,6 @@
-/** What points to a person: e-mail addresses, phone numbers, cards, accounts, addresses of hosts. */
+/** What points to a person: e-mail addresses, cards, accounts, addresses of hosts; phones: `phones.ts`. */
 import {
+  back,
   chars,
   DIGIT,
   LETTER_OR_DIGIT,
@@ -17,38 +18,50 @@ const HOST = chars('09azAZ::..')
 const UPPER = chars('AZ')
 const LOWER = chars('az')
 
-/** Letters of the Latin alphabet beyond ASCII. */
-const latin = (code: number) => code >= 0xc0 && code <= 0x24f
+/** Letters beyond ASCII of alphabets whose words have spaces between them. */
+const letter = (code: number) => code >= 0xc0 && code < 0x2000 && code !== 0xd7 && code !== 0xf7
 const LOCAL = chars('09AZaz..__%%++--~~')
-/** What may stand before the `@` of an address. */
-export const local = (code: number) => within(LOCAL, code) || latin(code)
+/** What may stand before the `@` of an address, also in quotes or with an apostrophe. */
+export const local = (code: number) => named(code) || code === 34 || code === 39
+const named = (code: number) => within(LOCAL, code) || letter(code)
 /** Characters before the `@` that are masked. */
 export const LONGEST_LOCAL = 64
 const LONGEST_HOST = 253
 
-const wordBefore = (text: string, at: number) =>
-  within(WORD, text.charCodeAt(at - 1)) || latin(text.charCodeAt(at - 1))
-const wordAt = (text: string, at: number) =>
-  within(WORD, text.charCodeAt(at)) || latin(text.charCodeAt(at))
+export const wordBefore = (text: string, at: number) =>
+  within(WORD, text.charCodeAt(at - 1)) || letter(text.charCodeAt(at - 1))
+export const wordAt = (text: string, at: number) =>
+  within(WORD, text.charCodeAt(at)) || letter(text.charCodeAt(at))
 
 /** Where the name before an `@` begins; the `@` itself, if there is none. */
 export function localStart(view: View, at: number): number {
-  let from = at
-  while (from > 0 && at - from < LONGEST_LOCAL && local(view.text.charCodeAt(from - 1))) from--
+  const { text } = view
+  const least = Math.max(0, at - LONGEST_LOCAL)
+  const quoted = text.charCodeAt(at - 1) === 34
+  let from = quoted ? at - 1 : at
+  for (; from > least; from--) {
+    const code = text.charCodeAt(from - 1)
+    if (named(code)) continue
+    // O'Brien has one within; what begins with one is quoted.
+    if (code !== 39 || quoted || from === at || from - 1 === least) break
+    if (!wordBefore(text, from - 1)) break
+  }
   view.steps += at - from + 1
-  return from
+  if (!quoted) return from
+  return from < at - 1 && text.charCodeAt(from - 1) === 34 ? from - 1 : at
 }
 
 /** Reads the host of an address behind its `@`: labels, the last one of letters. */
 export function emailEnd(view: View, at: number): number {
   const { text } = view
+  if (text.charCodeAt(at) === 91) return literalEnd(view, at + 1)
   const last = Math.min(text.length, at + LONGEST_HOST + 1)
   let [to, from, end] = [at, at, NO]
   for (; to <= last; to++) {
     const code = to < text.length ? text.charCodeAt(to) : NaN
     view.steps++
     // An ASCII label ends where other letters begin: Chinese has no spaces.
-    const foreign = code > 0xbf && !punctuation(code) && (latin(code) || label(text, from, to))
+    const foreign = code > 0xbf && !punctuation(code) && (letter(code) || label(text, from, to))
     if (within(LETTER_OR_DIGIT, code) || code === 45 || foreign) continue
     const name = text.slice(from, to).replace(/-+$/, '')
     if (from > at && isTop(name)) end = from + name.length
@@ -58,6 +71,15 @@ export function emailEnd(view: View, at: number): number {
   if (to > last && last === at + LONGEST_HOST + 1) return end
   return unknown(view, to) ? WAIT : end
 }
+
+/** The end of `[192.0.2.1]` or `[IPv6:2001:db8::1]`. */
+function literalEnd(view: View, at: number): number {
+  const to = runEnd(view, LITERAL, at, 48)
+  if (unknown(view, to)) return WAIT
+  const host = view.text.slice(at, to).replace(/^IPv6:/i, '')
+  return view.text[to] === ']' && (isV4(host) || isV6(host)) ? to + 1 : NO
+}
+const LITERAL = chars('09AFafIIPPVVipvv::..')
 
 const label = (text: string, from: number, to: number) =>
   to === from || text.charCodeAt(to - 1) > 0xbf
@@ -74,19 +96,19 @@ const punctuation = (code: number) =>
 /** Groups of digits, with what stands between them. */
 interface Groups {
   sizes: number[]
-  /** Where each group ends. */
+  /** Where each group ends, and what stands before each but the first. */
   ends: number[]
+  gaps: string[]
   digits: string
   open: boolean
 }
 
-const SEPARATORS = /[ ./-]/
 const MOST_GROUPS = 7
 
 /** Reads groups of digits with a separator between two of them. */
-function groupsAt(view: View, at: number, between: (text: string) => boolean, most: number) {
+export function groupsAt(view: View, at: number, between: (text: string) => boolean, most: number) {
   const { text } = view
-  const groups: Groups = { sizes: [], ends: [], digits: '', open: false }
+  const groups: Groups = { sizes: [], ends: [], gaps: [], digits: '', open: false }
   let p = at
   while (groups.digits.length <= most && groups.sizes.length < MOST_GROUPS) {
     const to = runEnd(view, DIGIT, p, most + 1)
@@ -101,9 +123,9 @@ function groupsAt(view: View, at: number, between: (text: string) => boolean, mo
       return groups
     }
     p = to
-    // At most two characters, such as `) `.
+    // At most three characters, such as `) (`.
     let next = p
-    while (next < p + 2 && !within(DIGIT, text.charCodeAt(next))) {
+    while (next < p + 3 && !within(DIGIT, text.charCodeAt(next))) {
       if (unknown(view, next)) {
         groups.open = next === p || between(text.slice(p, next))
         return groups
@@ -114,20 +136,19 @@ function groupsAt(view: View, at: number, between: (text: string) => boolean, mo
       groups.open = unknown(view, next) && between(text.slice(p, next))
       return groups
     }
+    groups.gaps.push(text.slice(p, next))
     p = next
   }
   return groups
 }
 
-const one = (text: string) => SEPARATORS.test(text) && text.length === 1
 const ofCard = (text: string) => text === ' ' || text === '-'
-const ofPhone = (text: string) => one(text) || text === ') ' || text === ')' || text === ' ('
-const ofPhoneDash = (text: string) => ofPhone(text) || text === ')-' || text === ' -'
 
 /** A number of a payment card: its beginning, its length, and Luhn's check digit. */
 export function cardEnd(view: View, at: number): number {
   const { text } = view
   if (!within(DIGIT, text.charCodeAt(at)) || numberBefore(text, at)) return NO
+  if (inIban(text, at)) return NO
   const groups = groupsAt(view, at, ofCard, 19)
   if (groups.open) return WAIT
   let [count, found] = [0, NO]
@@ -151,8 +172,11 @@ function issued(digits: string): boolean {
     (/^3[47]/.test(digits) && size === 15) ||
     (/^3(?:0|6|8|9)/.test(digits) && size >= 14 && size <= 16) ||
     (four >= 3528 && four <= 3589 && size === 16) ||
-    (first === '6' && size >= 16) ||
-    (/^(?:5[0678]|6)/.test(digits) && size >= 13 && size !== 14 && size !== 15)
+    (/^(?:6|8[12])/.test(digits) && size >= 16) ||
+    (/^(?:220[0-5]|8600|9792|9860)/.test(digits) && size === 16) ||
+    // Of airlines, by their number.
+    (/^1(?!000)/.test(digits) && size === 15) ||
+    (/^(?:5[0678]|6)/.test(digits) && size === 13)
   return known && luhn(digits) && !/^(\d)\1*$/.test(digits)
 }
 
@@ -166,13 +190,16 @@ function luhn(digits: string): boolean {
   return sum % 10 === 0
 }
 
-/** Lengths of IBANs by country (registry of SWIFT, release 99). */
+/** Countries by the length of their IBANs (registry of SWIFT, release 99; and some that use them). */
 const IBAN =
-  'AD24AE23AL28AT20AZ28BA20BE16BG22BH22BI27BR29BY28CH21CR22CY28CZ24DE22DJ27DK18DO28EE20EG29ES24' +
-  'FI18FK18FO18FR27GB22GE22GI23GL18GR27GT28HN28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32' +
-  'LI21LT20LU20LV21LY25MC27MD24ME22MK19MN20MR27MT31MU30NI28NL18NO15OM23PK24PL28PS29PT25QA29RO24' +
-  'RS22RU33SA24SC31SD18SE24SI19SK24SM27SO23ST25SV28TL23TN24TR26UA29VA22VG24XK20YE30'
-const LENGTHS = new Map([...IBAN.matchAll(/(..)(\d\d)/g)].map(([, name, size]) => [name, +size!]))
+  '15NO16BE18DKFIFKFOGLNLSD19MKSI20ATBAEEKZLTLUMNXK21CHHRLILV22BGBHCRDEGBGEIEMERSVA23AEGIILIQOMSO' +
+  'TL24ADCZESMDPKROSASESKTNVG25AOCVGWLYMZPTST26DZIRISTR27BICFCGCMDJFRGAGQGRITKMMCMGMRSMTD28ALAZBF' +
+  'BJBYCICYDOGTHNHULBMAMLNENIPLSNSVTG29BREGPSQAUA30JOKWMUYE31MTSC32LC33RU'
+const LENGTHS = new Map(
+  [...IBAN.matchAll(/(\d\d)(\D+)/g)].flatMap(([, size, names = '']) =>
+    (names.match(/../g) ?? []).map((name) => [name, Number(size)] as const),
+  ),
+)
 
 /** An IBAN, by the length of its country and its check digits. */
 export function ibanEnd(view: View, at: number): number {
@@ -194,7 +221,7 @@ export function ibanEnd(view: View, at: number): number {
     view.steps++
     const code = text.charCodeAt(p)
     if (!within(LETTER_OR_DIGIT, code)) {
-      const gap = code === 32 || code === 45
+      const gap = code === 32 || code === 45 || code === 160
       if (gap && count > 3 && within(LETTER_OR_DIGIT, text.charCodeAt(p - 1))) continue
       return NO
     }
@@ -210,6 +237,10 @@ export function ibanEnd(view: View, at: number): number {
   return (remainder * 1000000 + head) % 97 === 1 ? p : NO
 }
 
+/** Whether what stands here goes on an account, also one with wrong check digits. */
+export const inIban = (text: string, at: number) =>
+  /[a-z]{2}\d\d(?:[ -]\w{4})*[ -]$/i.test(back(text, at, 25))
+
 /** An IPv4 or IPv6 address. */
 export function ipEnd(view: View, at: number): number {
   const { text } = view
@@ -217,7 +248,7 @@ export function ipEnd(view: View, at: number): number {
   const before = text.charCodeAt(at - 1)
   if (!within(HEX, code) && code !== 58) return NO
   // §3.2.1.1 is a section.
-  if (wordBefore(text, at) || before === 46 || before === 58 || before === 0xa7) return NO
+  if (wordBefore(text, at) || before === 46 || before === 0xa7) return NO
   const to = runEnd(view, HOST, at, 46)
   if (unknown(view, to)) {
     // Words end here, unless they may go on as an address.
@@ -228,9 +259,17 @@ export function ipEnd(view: View, at: number): number {
   const whole = text.slice(at, to)
   const shown = whole.replace(/[.]+$/, '')
   for (const one of [shown, shown.replace(/:+$/, ''), shown.replace(/:\d{1,5}$/, '')]) {
-    if (isV4(one) || isV6(one)) return at + one.length
+    if (isV4(one) || (before !== 58 && isV6(one))) return restOfIp(view, at + one.length)
   }
   return NO
+}
+
+/** The end of an address with its zone and the length of its network: `%eth0`, `/24`. */
+function restOfIp(view: View, at: number): number {
+  const rest = view.text.slice(at, at + 22)
+  view.steps += 4
+  if (unknown(view, at + 22) && /^(?:%\w*)?(?:\/\d{0,3})?$/.test(rest)) return WAIT
+  return at + (/^(?:%\w{1,16})?(?:\/\d{1,3}(?!\w))?/.exec(rest)?.[0].length ?? 0)
 }
 
 /** Whether there is neither a point nor a colon: almost every word. */
@@ -243,9 +282,13 @@ function isPlain(text: string, from: number, to: number): boolean {
 }
 
 const host = (text: string) => /^[0-9a-f:.]*$/i.test(text)
-const isV4 = (text: string) => {
+export const isV4 = (text: string) => {
   const parts = text.split('.')
-  return parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part) && +part < 256)
+  return (
+    parts.length === 4 &&
+    parts.every((part) => /^\d{1,3}$/.test(part) && +part < 256) &&
+    (!/\b0\d/.test(text) || text.length === 15)
+  )
 }
 
 function isV6(text: string): boolean {
@@ -258,66 +301,16 @@ function isV6(text: string): boolean {
   if (four && !isV4(last)) return false
   const sixteen = four ? parts.slice(0, -1) : parts
   if (!sixteen.every((part) => /^[0-9a-f]{1,4}$/i.test(part))) return false
+  // Numbers of network cards have such groups only.
+  if (sixteen.length === 8 && sixteen.every((part) => part.length === 2)) return false
   const size = sixteen.length + (four ? 2 : 0)
   return halves.length === 2 ? size < 8 : size === 8
 }
 
-/** Words before a number that say what it is. */
-const CALLS =
-  /(?:phone|tel|mobile|cell|fax|call|whatsapp|sms|dial|handy|number is|contact)[^0-9\n]{0,12}$/i
-const CALLED = 24
-
-/** A phone number: international, of North America, or with a word before it. */
-export function phoneEnd(view: View, at: number): number {
-  const { text } = view
-  const first = text.charAt(at)
-  const plus = first === '+'
-  const round = first === '('
-  if (!plus && !round && !within(DIGIT, text.charCodeAt(at))) return NO
-  if (wordBefore(text, at) || text[at - 1] === '+') return NO
-  if (!plus && numberBefore(text, at)) return NO
-  let from = plus || round ? at + 1 : at
-  if (plus && text[from] === '(') from++
-  if (unknown(view, from)) return WAIT
-  const groups = groupsAt(view, from, ofPhoneDash, 15)
-  if (groups.open) return WAIT
-  // What the bracket holds is more than a part of a number, which begins behind it.
-  if (round && text[groups.ends[0] ?? from] !== ')') return NO
-  const last = groups.ends.at(-1) ?? from
-  if (/[.,:/-]/.test(text.charAt(last)) && unknown(view, last + 1)) return WAIT
-  const called = () => CALLS.test(text.slice(Math.max(0, at - CALLED), at))
-  let [count, found] = [0, NO]
-  groups.ends.forEach((end, index) => {
-    count += groups.sizes[index] as number
-    if (wordAt(text, end) || count > 15) return
-    if (/^[.,:/-]\d/.test(text.slice(end, end + 2)) && index === groups.ends.length - 1) return
-    const sizes = groups.sizes.slice(0, index + 1)
-    const is = plus
-      ? count >= 8 && groups.digits[0] !== '0'
-      : national(sizes, groups.digits.slice(0, count), round) || (count >= 7 && called())
-    if (is) found = end
-  })
-  return found
-}
-
-function national(sizes: readonly number[], digits: string, round: boolean): boolean {
-  const shape = sizes.join()
-  const area = shape.startsWith('1,') ? 1 : 0
-  if (shape === '3,3,4' || shape === '1,3,3,4') {
-    const one = area === 0 || digits[0] === '1'
-    return one && /[2-9]/.test(digits[area] ?? '') && /[2-9]/.test(digits[area + 3] ?? '')
-  }
-  if (round) return sizes.length > 1 && digits.length >= 9 && sizes[0]! < 6
-  const size = sizes.reduce((sum, one) => sum + one, 0)
-  if (digits[0] !== '0' || sizes.length < 2 || size < 9) return false
-  if (digits.startsWith('00')) return size >= 10 && sizes.length > 2
-  const pairs = shape === '2,2,2,2,2'
-  return pairs || (size < 13 && sizes[0]! > 2 && sizes.every((one, n) => n === 0 || one > 2))
-}
-
 /** Whether a digit is within or behind another number. */
-function numberBefore(text: string, at: number): boolean {
+export function numberBefore(text: string, at: number): boolean {
   if (wordBefore(text, at)) return true
   const before = text.charAt(at - 1)
-  return /[.,/:+-]/.test(before) && within(WORD, text.charCodeAt(at - 2))
+  const letters = before === ':' ? DIGIT : WORD
+  return /[.,/:+-]/.test(before) && within(letters, text.charCodeAt(at - 2))
 }

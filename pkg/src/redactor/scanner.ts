@@ -4,17 +4,19 @@
  * What they say depends on the text alone, not on how it was cut: a matcher that comes to the end of
  * what is there waits, and what may be in a match is held back.
  */
-import { contextAt, goesOn, MOST, MOST_QUOTED, randomAt, valueAt } from './context.js'
 import {
-  cardEnd,
-  emailEnd,
-  ibanEnd,
-  ipEnd,
-  local,
-  localStart,
-  LONGEST_LOCAL,
-  phoneEnd,
-} from './personal.js'
+  contextAt,
+  goesOn,
+  isPlace,
+  listAt,
+  MOST,
+  MOST_QUOTED,
+  MOST_RANDOM,
+  randomAt,
+  valueAt,
+} from './context.js'
+import { cardEnd, emailEnd, ibanEnd, ipEnd, local, localStart, LONGEST_LOCAL } from './personal.js'
+import { phoneEnd } from './phones.js'
 import { tables, type Atom, type Found, type Rule } from './tables.js'
 import type { Values } from './values.js'
 import {
@@ -97,6 +99,8 @@ export class Scanner implements View {
   #valueState = 0
   /** Characters of a name that may be one of an e-mail address. */
   #name = 0
+  /** Where the secret of a name ends, in the whole text: others may follow in a list. */
+  #list = -1
   #matches: Match[] = []
   /** By set: where its run that was read last begins and ends, and what grows with it. */
   readonly #runs: Run[] = this.#tables.sets.map(() => ({ from: 0, to: -1, match: undefined }))
@@ -145,6 +149,7 @@ export class Scanner implements View {
         const ended = found[state]
         if (ended && !this.#anchored(ended, at + 1, here)) return
       }
+      if (this.#list === this.#base + at && !this.#listed(at, here)) return
       if (!this.#begins(at, code, here)) return
       if (values) {
         this.#valueState = values.step(this.#valueState, code)
@@ -183,27 +188,39 @@ export class Scanner implements View {
       if (match === WAIT) return false
       if (match !== NO) here.push(match)
     }
-    if (!found.word && !found.name && found.words.length === 0) return true
-    const context = contextAt(this, at)
+    const service = found.service > 0 && isOwn(this.text, at - found.service, at)
+    if (!found.word && !found.name && !service) return true
+    const context = contextAt(this, at, found.name)
     if (context === WAIT) return false
     if (context === NO) return true
     const ends = [
-      found.word ? randomAt(this, context) : NO,
+      found.word || service ? randomAt(this, context, service) : NO,
       found.name ? valueAt(this, context) : NO,
     ]
-    for (const end of ends) {
+    for (const [index, end] of ends.entries()) {
       if (end === WAIT) return false
-      if (end === NO) continue
-      const match = this.#match(context.from, end, 'secret')
-      const most = context.quote ? MOST_QUOTED : MOST
-      if (end - context.from >= most) match.to = this.#run((match.open = 0), match.to)
-      here.push(match)
+      const most = index === 0 ? MOST_RANDOM : context.quote ? MOST_QUOTED : MOST
+      if (end !== NO) this.#named(context.from, end, most, here)
     }
-    for (const rule of found.words) {
-      const match = this.#rule(rule, context.from, context.from)
-      if (match === WAIT) return false
-      if (match !== NO) here.push(match)
-    }
+    return true
+  }
+
+  /** Adds the secret of a name. One that is longer than what is read goes on. */
+  #named(from: number, to: number, most: number, here: Match[]): void {
+    const match = this.#match(from, to, 'secret')
+    if (to - from >= most) match.to = this.#run((match.open = 0), match.to)
+    this.#list = match.to
+    here.push(match)
+  }
+
+  /** Looks for what follows a secret in a list: `"…", "…"`. Returns whether all is known. */
+  #listed(at: number, here: Match[]): boolean {
+    const context = listAt(this, at)
+    if (context === WAIT) return false
+    if (context === NO) return true
+    const end = randomAt(this, context, true)
+    if (end === WAIT) return false
+    if (end !== NO) this.#named(context.from, end, MOST_RANDOM, here)
     return true
   }
 
@@ -213,7 +230,9 @@ export class Scanner implements View {
       const from = localStart(this, at)
       const end = from < at ? emailEnd(this, at + 1) : NO
       if (end === WAIT) return false
-      if (end !== NO && !isFile(this.text.slice(from, end)))
+      // What stands before the `@` of an address with a scheme is a password.
+      const url = /:\/\/[^\s/]*:[^\s/]*$/.test(this.text.slice(Math.max(0, at - BEHIND), from))
+      if (end !== NO && !url && !isFile(this.text.slice(from, end)))
         here.push(this.#match(from, end, 'email'))
     }
     const { text } = this
@@ -230,9 +249,7 @@ export class Scanner implements View {
   /** Reads a rule around its anchor, which stands from `from` to `at`. */
   #rule(rule: Rule, from: number, at: number): Match | typeof NO | typeof WAIT {
     const { text } = this
-    if (rule.anchor !== undefined && !rule.inContext && !text.startsWith(rule.anchor, from)) {
-      return NO
-    }
+    if (rule.anchor !== undefined && !text.startsWith(rule.anchor, from)) return NO
     let begin = from
     for (const atom of [...rule.before].reverse()) {
       if (typeof atom === 'string') continue
@@ -254,14 +271,34 @@ export class Scanner implements View {
     }
     const [start, stop] = [read.opened ?? begin, read.closed ?? end]
     if (rule.entropy > 0 || rule.mixed) {
-      const secret = text.slice(start, stop)
+      // Of a key of its own beginning, what follows that.
+      const secret = text.slice(rule.mixed ? Math.max(start, at) : start, stop)
       this.steps += secret.length
-      const mixed = /\d/.test(secret) || (/[a-z]/.test(secret) && /[A-Z]/.test(secret))
-      if ((rule.mixed && !mixed) || entropy(secret) < rule.entropy) return NO
+      const mixed =
+        /[a-z]\d|\d[a-z]/i.test(secret) || (/[a-z]/.test(secret) && /[A-Z]/.test(secret))
+      const bits = entropy(secret)
+      // What only repeats is a made-up key, and no word.
+      const isKey = (mixed || !rule.mixed) && bits >= rule.entropy
+      if (!isKey && !(rule.mixed && bits < 2.6 && !/x{4}/i.test(secret))) return NO
     }
+    if (rule.url) return this.#password(start, stop)
     const match = this.#match(start, stop, 'secret')
     if (rule.open >= 0) match.to = this.#run((match.open = rule.open), match.to)
     return match
+  }
+
+  /** The password of an address; one with an `@` ends at the last of them. */
+  #password(from: number, to: number): Match | typeof NO | typeof WAIT {
+    const { text } = this
+    let end = to
+    for (let next = to + 1; next - to < 64; next++) {
+      if (unknown(this, next)) return WAIT
+      this.steps++
+      const code = text.charCodeAt(next)
+      if (code === 64) end = next
+      else if (!(code > 32) || PASSWORD_ENDS.includes(text.charAt(next))) break
+    }
+    return isPlace(text.slice(from, end)) ? NO : this.#match(from, end, 'secret')
   }
 
   #follow(atoms: readonly Atom[], at: number) {
@@ -406,6 +443,14 @@ export class Scanner implements View {
   }
 }
 
+/** What no password of an address has. */
+const PASSWORD_ENDS = '/?#"\'<>\\)]},;'
+/** Whether a word is one of its own, or a part of a name in camel case. */
+const isOwn = (text: string, from: number, to: number) => {
+  const [before, first] = [text.charAt(from - 1), text.charAt(from)]
+  const begins = !/[a-z]/i.test(before) || /[a-z]/.test(before) !== /[a-z]/.test(first)
+  return begins && !/[a-z]/.test(text.charAt(to))
+}
 const bothWords = (text: string, at: number) =>
   within(WORD, text.charCodeAt(at - 1)) && within(WORD, text.charCodeAt(at))
 /** Addresses of repositories, and of pictures in two sizes. */

@@ -1,6 +1,6 @@
 /** The rules as the scanner reads them: one automaton finds the anchors of all. */
 import { NAMES, UNQUOTED, WORDS } from './context.js'
-import { CLASSES, RULES } from './rules.js'
+import { CLASSES, RULES, SERVICES } from './rules.js'
 import { chars, type Chars } from './view.js'
 
 /** Characters of a set, from … to … of them; or the beginning or end of the secret. */
@@ -9,8 +9,6 @@ export type Atom = { set: Chars; min: number; max: number } | '(' | ')'
 export interface Rule {
   /** As it must stand, if its case matters. */
   readonly anchor: string | undefined
-  /** In a context of its word, such as `word_key = "…"`. */
-  readonly inContext: boolean
   /** Not behind a word character. */
   readonly bounded: boolean
   /** Not before a character of keys. */
@@ -19,6 +17,8 @@ export interface Rule {
   readonly open: number
   /** Has digits, or letters of both cases. */
   readonly mixed: boolean
+  /** It is the password of an address. */
+  readonly url: boolean
   readonly entropy: number
   readonly before: readonly Atom[]
   readonly follows: readonly Atom[]
@@ -27,10 +27,10 @@ export interface Rule {
 /** What ends at a state of the automaton. */
 export interface Found {
   rules: { rule: Rule; length: number }[]
-  /** Rules of a context, and whether its word is one of any secret, or the name of one. */
-  words: Rule[]
+  /** Whether a word is one of any secret, or the name of one; the length of one of a service. */
   word: boolean
   name: boolean
+  service: number
   /** The anchor of a private key, and of its end. */
   key: boolean
   end: boolean
@@ -49,17 +49,15 @@ export interface Tables {
 }
 
 const SETS = CLASSES.map(chars)
-const single = new Map<string, Chars>()
 
 /** The set of a letter; with `~` in both cases. */
-function letter(one: string, fold: boolean): Chars {
-  const pairs = fold ? one.toLowerCase().repeat(2) + one.toUpperCase().repeat(2) : one + one
-  let set = single.get(pairs)
-  if (!set) single.set(pairs, (set = chars(pairs)))
-  return set
-}
+const letter = (one: string, fold: boolean): Chars =>
+  chars(fold ? one.toLowerCase().repeat(2) + one.toUpperCase().repeat(2) : one + one)
 
-/** Reads `=text`, `~text`, `<set>.<min>[-<max>]`, `(` and `)`, with spaces between them. */
+/** Characters of a run without an end that are read. */
+const MOST = 512
+
+/** Reads `=text`, `~text`, `<set>.<min>[-<max>|+]`, `(` and `)`, with spaces between them. */
 function atoms(text: string): Atom[] {
   const read: Atom[] = []
   for (const [word = ''] of text.matchAll(/[=~](?:[^ ]| (?= |$))+|\S+/g)) {
@@ -69,9 +67,9 @@ function atoms(text: string): Atom[] {
         read.push({ set: letter(one, word[0] === '~'), min: 1, max: 1 })
     } else {
       const [name = '', counts = ''] = word.split('.')
-      const [min, max] = counts.split('-')
+      const [min = '', max = min] = counts.split('-')
       const set = SETS[parseInt(name, 36)] as Chars
-      read.push({ set, min: Number(min), max: Number(max ?? min) })
+      read.push({ set, min: parseInt(min), max: min.endsWith('+') ? MOST : Number(max) })
     }
   }
   return read
@@ -98,34 +96,33 @@ function make(): Tables {
     return found
   }
   for (const row of RULES) {
-    const [flags = '', bits, all = '', before = '', follows = ''] = row.split('\x60')
+    const [all = '', follows = '', before = '', flags = '', bits] = row.split('\x60')
     const body = atoms(follows)
     const last = body.filter((atom) => typeof atom === 'object').at(-1)
     let open = -1
-    if (flags.includes('o') && last) {
+    if (!flags.includes('c') && last) {
       open = sets.indexOf(last.set)
       if (open < 0) open = sets.push(last.set) - 1
       // Whether a key is mixed takes some of it; otherwise its beginning is enough.
       last.max = flags.includes('m') ? Math.max(last.min, MIXED) : last.min
     }
     for (const anchor of all.split('|')) {
-      const cased = anchor[0] === '='
       const rule: Rule = {
-        anchor: cased ? anchor.slice(1) : undefined,
-        inContext: flags.includes('k'),
-        bounded: flags.includes('b'),
-        ends: flags.includes('e') || flags.includes('k'),
+        anchor: flags.includes('i') ? undefined : anchor,
+        bounded: !flags.includes('f'),
+        ends: flags.includes('e'),
+        url: flags.includes('u'),
         open,
         mixed: flags.includes('m'),
-        entropy: Number(bits),
+        entropy: Number(bits || 3),
         before: atoms(before),
         follows: body,
       }
-      const text = (cased ? anchor.slice(1) : anchor).toLowerCase()
-      if (rule.inContext) at(text).words.push(rule)
-      else at(text).rules.push({ rule, length: text.length })
+      const text = anchor.toLowerCase()
+      at(text).rules.push({ rule, length: text.length })
     }
   }
+  for (const service of SERVICES.split(' ')) at(service).service = service.length
   for (const word of WORDS) at(word).word = true
   for (const name of NAMES) at(name).name = true
   at(KEY).key = true
@@ -134,7 +131,7 @@ function make(): Tables {
 }
 
 const nothing = (): Found => ({
-  ...{ rules: [], words: [], word: false, name: false, key: false, end: false },
+  ...{ rules: [], word: false, name: false, service: 0, key: false, end: false },
 })
 
 function automaton(anchors: ReadonlyMap<string, Found>) {
@@ -203,9 +200,9 @@ function both(one: Found | undefined, other: Found | undefined): Found | undefin
   if (!one || !other) return one ?? other
   return {
     rules: [...one.rules, ...other.rules],
-    words: [...one.words, ...other.words],
     word: one.word || other.word,
     name: one.name || other.name,
+    service: Math.max(one.service, other.service),
     key: one.key || other.key,
     end: one.end || other.end,
   }

@@ -37,6 +37,10 @@ export const WORD = chars('09AZaz__')
 export const LETTER_OR_DIGIT = chars('09AZaz')
 export const SPACE = chars('\t\r  ')
 
+/** The text of at most so many characters before `at`. */
+export const back = (text: string, at: number, size: number) =>
+  text.slice(Math.max(0, at - size), at)
+
 /** The end of a run of at most `most` characters. It may end at the end of the view. */
 export function runEnd(view: View, set: Chars, from: number, most: number): number {
   const { text } = view

@@ -1,0 +1,197 @@
+// Forms in which other projects write secrets, addresses and numbers: what is found, what is shown,
+// that no cut of a stream shows more, and that no form repeated takes more than linear work. Secrets
+// are made here, from parts, so that none stands in the repository.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { createRedactor } from 'turnlock/redact'
+import { BEGINS, BEGINS_PLAIN } from '../../scripts/redact-rules.mjs'
+import { KINDS, Scanner } from '../dist/redactor/scanner.js'
+
+const letters = 'aB3dE5gH7jK9mN2pQ4sT6vW8xYz1Cf0L'
+const random = (size, at = 0) =>
+  Array.from(
+    { length: size },
+    (_, n) => letters[(n * n * 3 + n * 7 + at * 5 + (n >> 3)) % 32],
+  ).join('')
+const hex = (size) => Buffer.from(random(size)).toString('hex').slice(0, size)
+const UUID = [8, 4, 4, 4, 12].map((size) => hex(size)).join('-')
+const KEY = random(32)
+const PASSWORD = ['hunter', '22!x'].join('')
+
+/** `‡` stands where a mask is. */
+const FOUND = {
+  'names and operators': [
+    [`if (apikey == "${KEY}")`, 'if (apikey == "‡")'],
+    [`if (password !== '${PASSWORD}') {`, "if (password !== '‡') {"],
+    [`os.environ["OPENAI_API_KEY"] = '${hex(32)}'`, `os.environ["OPENAI_API_KEY"] = '‡'`],
+    [`$c['password'] = '${PASSWORD}';`, "$c['password'] = '‡';"],
+    [`password = @"${PASSWORD}";`, 'password = @"‡";'],
+    [`def f(passwd: str = "${PASSWORD}"):`, 'def f(passwd: str = "‡"):'],
+    [`token .= "${KEY}"`, 'token .= "‡"'],
+    [`setPassword("${PASSWORD}")`, 'setPassword("‡")'],
+    [`| api key | ${KEY} |`, '| api key | ‡ |'],
+    [`token = '${UUID}'`, "token = '‡'"],
+    [`key: "${hex(300)}"`, 'key: "‡"'],
+    [`DB_PASSWORD=${'white'}${'duke'}`, 'DB_PASSWORD=‡'],
+    [`Server=h;User Id=u;Password=${'good'}${'spec'};Db=d`, 'Server=h;User Id=u;Password=‡;Db=d'],
+    [`MYSQLPASS: ${PASSWORD}x`, 'MYSQLPASS: ‡'],
+    [`my_pw = "${PASSWORD}"`, 'my_pw = "‡"'],
+  ],
+  'pairs, elements, lists': [
+    [`{"name": "DB_PASSWORD", "value": "${PASSWORD}"}`, '{"name": "DB_PASSWORD", "value": "‡"}'],
+    [`- name: DB_PASSWORD\n  value: ${PASSWORD}x`, '- name: DB_PASSWORD\n  value: ‡'],
+    [`<add key="Password" value="${'Clear'}${'text'}" />`, '<add key="Password" value="‡" />'],
+    [`<secret>{vendor AQAA ${KEY}}</secret>`, '<secret>‡</secret>'],
+    [`<password>\n  ${PASSWORD}\n</password>`, '<password>\n  ‡\n</password>'],
+    [`token = '${KEY}' | '${random(32, 3)}'`, "token = '‡' | '‡'"],
+    [`api_keys: ["${KEY}", "${random(24, 2)}", "b"]`, 'api_keys: ["‡", "‡", "b"]'],
+  ],
+  'commands and sentences': [
+    [`mysql -u root --password ${PASSWORD}x`, 'mysql -u root --password ‡'],
+    [`x --api-key "${KEY}"`, 'x --api-key "‡"'],
+    [`CREATE USER a IDENTIFIED BY '${PASSWORD}';`, "CREATE USER a IDENTIFIED BY '‡';"],
+    [`machine a.example login ada password ${PASSWORD}x`, 'machine a.example login ada password ‡'],
+    [`the password is ${PASSWORD}x, and`, 'the password is ‡, and'],
+    [`your API key is ${KEY}.`, 'your API key is ‡.'],
+    [`using token ${hex(40)} now`, 'using token ‡ now'],
+    [`okta token - '${random(40)}'`, "okta token - '‡'"],
+    [`asana: ${'1'.repeat(4)}${'2345678901234'}`, 'asana: ‡'],
+    [`curl -H "Authorization: Token ${hex(40)}"`, 'curl -H "Authorization: Token ‡"'],
+    [`proxy-authorization: SSWS ${random(30)}`, 'proxy-authorization: SSWS ‡'],
+  ],
+  addresses: [
+    [`postgres://ada:${PASSWORD}@db.example:5432/x`, 'postgres://ada:‡@db.example:5432/x'],
+    [`mongodb+srv://ada:p@${PASSWORD}@c.example/x`, 'mongodb+srv://ada:‡@c.example/x'],
+    [`x?sp=r&sig=${random(43)}%3D`, 'x?sp=r&sig=‡'],
+    [
+      `https://discord.com/api/webhooks/${'1'.repeat(18)}/${random(68)}`,
+      'https://discord.com/api/webhooks/‡',
+    ],
+    [
+      `https://api.telegram.org/bot${'12345678'}:AA${random(33)}/x`,
+      'https://api.telegram.org/bot‡/x',
+    ],
+  ],
+  keys: [
+    [`"auth": "${Buffer.from(`ada:${PASSWORD}`).toString('base64')}"`, '"auth": "‡"'],
+    [['-----BEGIN', 'RSA PRIVATE KEY-----'].join(' '), 40],
+    [
+      `Private-Lines: 2\n${random(64)}\n${random(20)}\nPrivate-MAC: ${hex(40)}`,
+      `Private-Lines: 2\n‡-MAC: ${hex(40)}`,
+    ],
+    [`$2b$12$${random(53)}`, '‡'],
+    [`$6$${random(8)}$${random(86)}`, '‡'],
+    [`eyJ${random(20)}.${random(30)}.${random(40)}`, '‡'],
+  ].map(([text, shown]) =>
+    shown === 40 ? [Buffer.from(text + random(90)).toString('base64'), '‡'] : [text, shown],
+  ),
+  emails: [
+    ["o'brien@example.com, 'ada@example.org'", "‡, '‡'"],
+    ['to "ada..l"@example.com', 'to ‡'],
+    ['иван@пример.рф δοκιμή@example.gr', '‡ ‡'],
+    ['ada@[192.0.2.1] ada@[IPv6:2001:db8::1].', '‡ ‡.'],
+  ],
+  hosts: [
+    ['ip:10.0.0.1 addr=10.0.0.0/8, fe80::1%eth0/64.', 'ip:‡ addr=‡, ‡.'],
+    ['http://[::ffff:192.0.2.1]:80', 'http://[‡]:80'],
+    ['x::ffff:192.0.2.1', 'x::ffff:‡'],
+  ],
+  accounts: [
+    ['IR200170000000339545727003', '‡'],
+    ['DE89\u00a03704\u00a00044\u00a00532\u00a00130\u00a000', '‡'],
+  ],
+  cards: [
+    ['8171999900000000021 122000000000003', '‡ ‡'],
+    ['card:4111111111111111', 'card:‡'],
+  ],
+  phones: [
+    ['(+44) (555)123-1234', '‡'],
+    ['+1(567)362-8910 +31(0)612345678', '‡ ‡'],
+    ['0 532 123 45 67; 0 (917) 123 4567; 8 912 345-67-89', '‡; ‡; ‡'],
+    ['532-123-45-67, 09-7625400, 090-1234-5678', '‡, ‡, ‡'],
+    ['02 1234 5678, 021 234 56 78, 0551 23 45 67', '‡, ‡, ‡'],
+    ['09171234567, 0612345678', '‡, ‡'],
+    ['tel:+1-415-555-2671 phone:4155552671', 'tel:‡ phone:‡'],
+    ['手机：13812345678 and my number is 13812345678', '手机：‡ and my number is ‡'],
+    ['+1.4155552671', '‡'],
+  ],
+}
+
+const SHOWN = [
+  'password: ${DB_PASSWORD}, $PASSWORD, {{password}}, %PASSWORD%, <password>, your_password, xxxxxxxx',
+  'password = process.env.PASSWORD2, config.password1, DB_PASSWORD_2',
+  'https://${user}:${pass}@h.example https://{{u}}:{{p}}@h.example http://$(U):$(P)@h.example/x',
+  "typeof apiKey === 'function', token: 'refresh-token', API_KEY = \"OPENAI_API_KEY\"",
+  "password : ''  , other: b1c2d3; secret(`abc_`), API key: https://host.example/a1?b=c2",
+  '"pbkdf2-password": "1.2.1", sk-... and `Basic ${Buffer.from(a1)}`',
+  `publicKey = "${KEY}", csrf-token=${KEY}, key_id: "${KEY}", apiVersion: v1beta1.a2b3c4`,
+  `monkey: ${KEY}, keyword = "${random(8)}", rookTable = ${KEY}`,
+  'perplexity/pplx-decider-flash-v1.2 xai/xai-code-execution-tool.1.json sk-fading-circle-2-words',
+  'GLC_CreateLightmapTextureArray(void) hf_transfer_enabled_somewhere2',
+  'the password is required, the key is to understand, a token is short-lived',
+  '1.2.3.04 01:02:03:04:05:06:07:ab 192.168.1.1.1 256.1.1.1/24 std::x ::',
+  '0.010518105 0.1261379 1.23456789 +123.456789 (-12.3456789, +90.1234)',
+  '078-05-1120 02540-4119 AL47 2121 1009 0000 0002 3569 8740 01-23-45-67-89-ab',
+  '0306406152 0000012345 01234567890 1699999999 2024-01-02 15:04:05 order number is 12345678',
+  'cell A1: 123 hotel 5551234567x and 192.168.100.200.1',
+]
+
+for (const [name, forms] of Object.entries(FOUND)) {
+  test(`found: ${name}`, () => {
+    const { redact } = createRedactor({ mask: () => '‡' })
+    for (const [text, shown] of forms) assert.equal(redact(text), shown)
+  })
+}
+
+test('shown: what only looks like one', () => {
+  for (const text of SHOWN) {
+    const kinds = KINDS.filter((kind) => kind !== 'ip' || text.startsWith('1.2.3.04'))
+    assert.equal(createRedactor({ kinds }).redact(text), text)
+  }
+})
+
+test('found: the beginnings of keys, and no word that begins so', () => {
+  const { redact } = createRedactor({ mask: () => '‡' })
+  for (const begin of [...BEGINS, ...BEGINS_PLAIN]) {
+    assert.equal(redact(`(${begin}${random(40)})`), '(‡)', begin)
+    assert.equal(redact(`${begin}${'a'.repeat(3)}-of-words-in-a-row`).includes('‡'), false, begin)
+  }
+})
+
+const ALL = [...Object.values(FOUND).flatMap((forms) => forms.map(([text]) => text)), ...SHOWN]
+
+test('every cut, also in each character', () => {
+  const redactor = createRedactor()
+  const streamed = (text, cuts) => {
+    let [shown, from] = ['', 0]
+    for (const cut of [...cuts, text.length]) {
+      shown += redactor.feed(text.slice(from, cut))
+      from = cut
+    }
+    return shown + redactor.end()
+  }
+  for (const text of ALL.map((one) => `${one}\n`)) {
+    const whole = redactor.redact(text)
+    assert.equal(streamed(text, [...Array(text.length).keys()]), whole)
+    for (let at = 0; at <= text.length; at++)
+      assert.equal(streamed(text, [at]), whole, `${at}: ${text}`)
+    for (let at = 0; at < text.length; at += 3) {
+      assert.equal(streamed(text, [at, Math.min(text.length, at + 7)]), whole, `${at}+7: ${text}`)
+    }
+  }
+})
+
+test('hostile: every form again and again', () => {
+  for (const unit of ALL) {
+    const steps = (size) => {
+      const text = unit.repeat(Math.ceil(size / unit.length))
+      const scanner = new Scanner({ kinds: new Set(KINDS), values: undefined, mask: () => '' })
+      scanner.feed(text)
+      scanner.end()
+      return scanner.steps / text.length
+    }
+    const [tenth, all] = [steps(4_000), steps(40_000)]
+    assert.ok(all <= 100, `${all} steps a character of ${unit}`)
+    assert.ok(all <= tenth * 1.1 + 0.5, `${tenth} and ${all} steps a character of ${unit}`)
+  }
+})
