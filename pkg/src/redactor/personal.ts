@@ -197,7 +197,7 @@ const IBAN =
   'BJBYCICYDOGTHNHULBMAMLNENIPLSNSVTG29BREGPSQAUA30JOKWMUYE31MTSC32LC33RU'
 const LENGTHS = new Map(
   [...IBAN.matchAll(/(\d\d)(\D+)/g)].flatMap(([, size, names = '']) =>
-    (names.match(/../g) ?? []).map((name) => [name, Number(size)] as const),
+    (names.match(/[A-Z]{2}/g) ?? []).map((name) => [name, Number(size)] as const),
   ),
 )
 
