@@ -51,13 +51,16 @@ function files(path) {
     .flatMap((name) => files(join(path, name)))
 }
 
+/** The file that says what something was made from. */
+export const stampOf = (name) => join(root, '.cache', `${name}.stamp`)
+
 /** Does `work` unless `out` was made from the same inputs. */
 export async function unlessFresh(name, inputs, out, work) {
   const hash = createHash('sha256')
   for (const file of inputs.flatMap((input) => files(join(root, input)))) {
     hash.update(file).update('\0').update(readFileSync(file)).update('\0')
   }
-  const stamp = join(root, '.cache', `${name}.stamp`)
+  const stamp = stampOf(name)
   const key = hash.digest('hex')
   const fresh = out.every((file) => existsSync(join(root, file)))
   if (fresh && existsSync(stamp) && readFileSync(stamp, 'utf8') === key) return

@@ -3,10 +3,10 @@
 // compiled of their dependencies. Skipped while nothing has changed.
 //
 //   node scripts/examples.mjs rust-page    a page: its `dist` is for any static server
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { cargo, glue, optimize, unlessFresh } from './build.mjs'
+import { cargo, glue, optimize, stampOf, unlessFresh } from './build.mjs'
 import { root, target } from './setup.mjs'
 import { main } from './tasks.mjs'
 
@@ -21,30 +21,41 @@ const CRATE = [
 const FLAGS = JSON.stringify([`--remap-path-prefix=${root}=.`])
 const SAME = ['--config', `target.wasm32-unknown-unknown.rustflags = ${FLAGS}`]
 
+/** How cargo builds a release, and what takes a third of the time, for tests of what it does. */
+const RELEASE = { profile: 'release', args: ['--release', ...SAME], rounds: ['-Oz', '-Oz'] }
+const QUICK = {
+  // As the root's, with which it shares what is compiled.
+  ...{ profile: 'debug', args: ['--config', 'profile.dev.debug="line-tables-only"'] },
+  rounds: [],
+}
+
+const stamped = (name, { profile }) => `${name}-${profile}`
+/** Whether what is in `dist` of an example is its release, whose size counts. */
+export const isRelease = (name) => existsSync(stampOf(stamped(name, RELEASE)))
+
 /**
- * Builds `examples/<name>`. `own` are its files beside the crate; `finish` gets the folder of the
- * result, with glue and wasm in it.
+ * Builds `examples/<name>`: its release, or with TURNLOCK_EXAMPLES=quick as fast as can be. `own` are
+ * its files beside the crate; `finish` gets the folder of the result, with glue and wasm in it.
  */
 export async function buildExample(name, own, finish) {
   const folder = join('examples', name)
   const [dist, crate] = [join(root, folder, 'dist'), name.replaceAll('-', '_')]
   const inputs = ['Cargo.toml', 'Cargo.lock', 'src', 'build.mjs', ...own]
   const out = [join(folder, 'dist', `${crate}_bg.wasm`)]
-  await unlessFresh(
-    name,
-    [...CRATE, ...inputs.map((file) => join(folder, file))],
-    out,
-    async () => {
-      rmSync(dist, { recursive: true, force: true })
-      const wasm = ['--release', '--locked', '--target', 'wasm32-unknown-unknown']
-      await cargo(`examples/${name}`, ['build', ...wasm, ...SAME], { cwd: join(root, folder) })
-      await glue('web', join(target, 'wasm32-unknown-unknown/release', `${crate}.wasm`), dist)
-      const made = join(dist, `${crate}_bg.wasm`)
-      // The second time it finds what the first has made possible.
-      for (const _ of [1, 2]) await optimize('-Oz', made, made)
-      await finish(dist)
-    },
-  )
+  const [kind, other] =
+    process.env.TURNLOCK_EXAMPLES === 'quick' ? [QUICK, RELEASE] : [RELEASE, QUICK]
+  const from = [...CRATE, ...inputs.map((file) => join(folder, file))]
+  await unlessFresh(stamped(name, kind), from, out, async () => {
+    rmSync(stampOf(stamped(name, other)), { force: true })
+    rmSync(dist, { recursive: true, force: true })
+    const wasm = ['--locked', '--target', 'wasm32-unknown-unknown', ...kind.args]
+    await cargo(`examples/${name}`, ['build', ...wasm], { cwd: join(root, folder) })
+    await glue('web', join(target, 'wasm32-unknown-unknown', kind.profile, `${crate}.wasm`), dist)
+    const made = join(dist, `${crate}_bg.wasm`)
+    // The second time it finds what the first has made possible.
+    for (const level of kind.rounds) await optimize(level, made, made)
+    await finish(dist)
+  })
   return dist
 }
 

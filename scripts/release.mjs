@@ -1,10 +1,13 @@
-// Is everything ready to be published? Versions that agree, an entry in the changelog, and a dry run of
-// each publication, with what it holds. npm run release:check
+// Is everything ready to be published? Versions that agree, an entry in the changelog, the examples
+// in Rust and what everything weighs, and a dry run of each publication, with what it holds.
+// npm run release:check
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cargoEnv, root } from './setup.mjs'
 import { build } from './build.mjs'
+import { buildPage } from './examples.mjs'
+import { buildWorker } from '../examples/rust-worker/build.mjs'
 
 const read = (path) => readFileSync(join(root, path), 'utf8')
 const run = (program, args, cwd = root) => {
@@ -28,6 +31,10 @@ if (tag && !read('CHANGELOG.md').includes(`\n## ${version}`)) {
 }
 
 await build()
+for (const page of ['rust-page', 'rust-leptos']) await buildPage(page)
+await buildWorker()
+const weighed = run(process.execPath, ['scripts/size.mjs', '--check'])
+for (const [line] of weighed.matchAll(/^example .*$/gm)) console.log(line)
 const packed = run('npm', ['publish', '--dry-run', '--json'], join(root, 'pkg'))
 // By the package's name, or, of older versions of npm, at once.
 const said = JSON.parse(/\{[\s\S]*\}/.exec(packed)[0])

@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { compileCore, featuresOf, glue } from './build.mjs'
+import { isRelease } from './examples.mjs'
 import { root } from './setup.mjs'
 import { sizeTables } from './size-tables.mjs'
 import { report } from './weight.mjs'
@@ -164,7 +165,7 @@ const whole = gzip(readFileSync(join(root, 'pkg/dist/turnlock.wasm')))
 console.log(`turnlock.wasm | ${within(whole, WHOLE)}`)
 for (const [name, limit] of Object.entries(RUST)) {
   const wasm = join(root, `examples/rust-${name}/dist/rust_${name}_bg.wasm`)
-  if (!existsSync(wasm)) continue
+  if (!existsSync(wasm) || !isRelease(`rust-${name}`)) continue
   console.log(`example ${name} in Rust, wasm | ${within(gzip(readFileSync(wasm)), limit)}`)
 }
 if (process.argv.includes('--peers')) {

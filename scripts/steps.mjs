@@ -92,6 +92,8 @@ const players = (name, folder) =>
 const PAGE = 'example page in Rust (build)'
 const LEPTOS = 'example in Leptos (build)'
 const WORKER = 'example worker in Rust (build)'
+/** A release of these takes six minutes; `npm run release:check` has their sizes. */
+const QUICK = { TURNLOCK_EXAMPLES: 'quick' }
 
 /** What cannot run before something of another step is there. */
 const built = { built: buildForTests }
@@ -208,21 +210,23 @@ export const PARTS = {
   examples: [
     tests('examples (npm start)', testsIn('tests/examples'), { needs: [browser, redis] }),
     script(PAGE, ['scripts/examples.mjs', 'rust-page'], { lane: 'cargo' }),
-    script(LEPTOS, ['scripts/examples.mjs', 'rust-leptos'], { lane: 'cargo' }),
-    script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo' }),
+    script(LEPTOS, ['scripts/examples.mjs', 'rust-leptos'], { lane: 'cargo', env: QUICK }),
+    script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo', env: QUICK }),
     tests('example page in Rust (Chromium)', inRust('e2e', 'page'), {
       ...{ needs: [browser], after: [PAGE] },
     }),
     tests('example in Leptos (Chromium)', ['tests/examples/rust-leptos.test.mjs'], {
-      ...{ needs: [browser], after: [LEPTOS] },
+      ...{ needs: [browser], after: [LEPTOS], env: QUICK },
     }),
-    tests('example worker in Rust (workerd)', inRust('server', 'worker'), { after: [WORKER] }),
+    tests('example worker in Rust (workerd)', inRust('server', 'worker'), {
+      ...{ after: [WORKER], env: QUICK },
+    }),
     tests('example server in Rust', inRust('server', 'server'), { lane: 'cargo' }),
   ],
   size: [
     script('size', ['scripts/size.mjs', '--check'], {
       built: build,
-      after: [PAGE, LEPTOS, WORKER],
+      after: [PAGE],
     }),
   ],
 }

@@ -82,7 +82,7 @@ test('without memory, the turns of the instance settle, and the next ones run', 
   const large = customModel(async function* () {
     yield { type: 'text', text: 'a' }
     await gate
-    yield { type: 'text', text: 'x'.repeat(8 * 2 ** 20) }
+    yield { type: 'text', text: 'x'.repeat(3 * 2 ** 20) }
   })
   const waiting = customModel(async function* (_, { signal }) {
     yield { type: 'text', text: 'b' }
@@ -116,7 +116,7 @@ test('a kept turn goes on behind it, and its tool is not run again', async () =>
       yield { type: 'finish', reason: 'tool_calls', raw: '' }
     } else if (asked === 2) {
       exhaust(parts.durable.core())
-      yield { type: 'text', text: 'x'.repeat(8 * 2 ** 20) }
+      yield { type: 'text', text: 'x'.repeat(3 * 2 ** 20) }
     } else yield { type: 'text', text: 'the answer' }
   })
   const pay = defineTool({ inputSchema: { type: 'object' }, execute: () => `payment ${++runs}` })

@@ -8,7 +8,7 @@ import { inflateRawSync } from 'node:zlib'
 import { Miniflare } from 'miniflare'
 import { sizes } from './limits/memories.mjs'
 import { play } from './limits/cases.mjs'
-import { serveStreams } from './limits/streams.mjs'
+import { LONGEST, serveStreams } from './limits/streams.mjs'
 import { collectGarbage } from '../../tests/garbage.mjs'
 import { inspect } from '../../tests/inspector.mjs'
 import { bundleWorker } from '../../tests/server/bundle.mjs'
@@ -72,9 +72,21 @@ const LIMITS = {
     'gigabyte',
     (told) => {
       assert.deepEqual(told, { status: 'failed', code: 'model.stream' })
-      assert.ok(streams.sent.gigabyte < 128 * MiB, `${streams.sent.gigabyte} bytes`)
+      assert.ok(streams.sent.gigabyte < 32 * MiB, `${streams.sent.gigabyte} bytes`)
     },
   ],
+  ...Object.fromEntries(
+    ['prose', 'quotes'].map((kind) => [
+      `a response as long as one may be, of ${kind}, leaves an isolate of 128 MB alive`,
+      [
+        `longest-${kind}`,
+        ({ largest, ...told }) => {
+          assert.deepEqual(told, { status: 'complete', characters: LONGEST })
+          assert.ok(largest < 64 * MiB, `${largest} bytes`)
+        },
+      ],
+    ]),
+  ),
   '100 000 tiny events are a text of as many characters': [
     'tiny',
     (told) => assert.deepEqual(told, { status: 'complete', text: 'x'.repeat(100_000) }),

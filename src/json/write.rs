@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use super::{Host, Json};
 use crate::order::order;
 
+/// Bytes of a string for which memory is taken at once.
+const LARGE: usize = 64 * 1024;
+
 /// Appends `value`; `canonical` sorts the members.
 pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {
     match value {
@@ -63,6 +66,11 @@ fn by_units(members: &[(Cow<'_, str>, Json<'_>)]) -> Vec<usize> {
 
 /// Appends `text` as a JSON string: RFC 8785 §3.2.2.2, which is the form of `JSON.stringify`.
 pub fn write_string(text: &str, out: &mut String) {
+    if text.len() > LARGE {
+        // Else the buffer doubles, and is there twice while it grows. Prose has an escape in 16 bytes
+        // at most.
+        out.reserve_exact(text.len().saturating_add(text.len() / 16));
+    }
     out.push('"');
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|b| b < 0x20 || b == b'"' || b == b'\\') {

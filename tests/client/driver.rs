@@ -12,6 +12,7 @@ mod bundles;
 mod callbacks;
 mod chains;
 mod evidence;
+mod extras;
 mod kept;
 #[cfg(target_arch = "wasm32")]
 mod leaks;

@@ -4,9 +4,14 @@ use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::bundle::{Bundle, BundleOptions, Effect, Input, PatchOperation};
 use turnlock::json::Json;
-use turnlock_client::bundle::{BundleRecording, EvidenceBundle, expand_bundle, replay_bundle};
+use turnlock_client::TurnStatus;
+use turnlock_client::bundle::{
+    BundleRecording, EvidenceBundle, Replicate, ReplicateContext, ReplicateError, Replicates, Stop,
+    bundle_tool, expand_bundle, replay_bundle,
+};
 
-use crate::platform::test;
+use crate::callbacks::{any, outcome};
+use crate::platform::{Seen, test};
 
 /// A recording as the npm package writes it.
 fn recorded(options: &Value, replicates: &[Value]) -> Value {
@@ -177,4 +182,26 @@ async fn compact_bundles_expand() {
         one.delta = one.delta.take().map(|_| vec![PatchOperation::from_json(patch).unwrap()]);
     }
     assert_eq!(expand_bundle(broken).unwrap_err().code, "options.invalid");
+}
+
+#[test]
+async fn a_bundle_tool_hands_out_the_recording_of_each_call() {
+    let recordings = Seen::new(Vec::new());
+    let kept = recordings.clone();
+    let replicates = Replicates::new(|context: ReplicateContext| async move {
+        Ok::<_, ReplicateError>(Replicate::new(json!({ "of": context.id })))
+    });
+    let replicates = replicates.on_recording(move |recording| {
+        kept.lock().push(recording);
+        panic!("a panic of it is ignored");
+    });
+    let judge = bundle_tool("tool", "", any(), replicates, |bundle| bundle.stop(Stop::Never));
+    let result = outcome(judge).await;
+    assert_eq!(result.status, TurnStatus::Complete, "{result:?}");
+    let recordings = recordings.lock();
+    let [recording] = recordings.as_slice() else { panic!("{recordings:?}") };
+    let replayed = replay_bundle(recording).unwrap().result;
+    let said = replayed.replicates.iter().map(|one| Value::from(one.data.clone().unwrap()));
+    let want = ["r1", "r2", "r3"].map(|id| json!({ "of": id }));
+    assert_eq!(said.collect::<Vec<_>>(), want);
 }

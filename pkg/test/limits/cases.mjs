@@ -10,19 +10,32 @@ import {
   runBundle,
   runTurn,
 } from 'turnlock'
+import { memories } from './memories.mjs'
 import { createProxy } from 'turnlock/proxy'
 import { createHandler } from 'turnlock/server'
 
 const messages = [{ role: 'user', content: 'go' }]
 const nested = (depth) => '['.repeat(depth) + ']'.repeat(depth)
 
-/** Runs a turn on a stream of streams.mjs. */
+/** A model that answers with a stream of streams.mjs. */
+const modelOn = (url, stream) =>
+  openaiChat({ baseURL: `${url}/${stream}/v1`, model: 'm', apiKey: 'k', maxRetries: 0 })
+
+/** Runs a turn on a stream. */
 async function turnOn(url, stream, more) {
-  const model = openaiChat({
-    ...{ baseURL: `${url}/${stream}/v1`, model: 'm', apiKey: 'k', maxRetries: 0 },
-  })
+  const model = modelOn(url, stream)
   const { status, error, text } = await runTurn({ model, messages, ...more }).result
   return { status, ...(error ? { code: error.code } : { text }) }
+}
+
+/** A turn on a stream; the largest memory that there is when it has ended. */
+async function longest(url, stream) {
+  const turn = runTurn({ model: modelOn(url, stream), messages })
+  let held
+  for await (const { type } of turn) if (type === 'text') held ??= memories()
+  const { status, text } = await turn.result
+  const largest = Math.max(...held.map(({ buffer }) => buffer.byteLength))
+  return { status, characters: text.length, largest }
 }
 
 /** A tool that counts its calls. */
@@ -54,6 +67,8 @@ const many = (make) => [...Array.from({ length: 100_000 }, (_, n) => make(n)), t
 const CASES = {
   'one-event': (url) => turnOn(url, 'one-event'),
   gigabyte: (url) => turnOn(url, 'gigabyte'),
+  'longest-prose': (url) => longest(url, 'longest-prose'),
+  'longest-quotes': (url) => longest(url, 'longest-quotes'),
   tiny: (url) => turnOn(url, 'tiny'),
   comments: (url) => turnOn(url, 'comments'),
 

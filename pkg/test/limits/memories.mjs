@@ -8,5 +8,8 @@ WebAssembly.Instance = class extends Instance {
   }
 }
 
+/** Each memory that somebody still holds. */
+export const memories = () => made.flatMap((one) => one.deref() ?? [])
+
 /** Bytes of each memory that somebody still holds. Collect garbage before. */
-export const sizes = () => made.flatMap((one) => one.deref()?.buffer.byteLength ?? [])
+export const sizes = () => memories().map(({ buffer }) => buffer.byteLength)

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 
 const MiB = 2 ** 20
+/** Bytes of text that one response may have: `RESPONSE_BYTES`. */
+export const LONGEST = 4 * MiB
 const chunk = (delta, finish_reason = null) =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
 const call = (index, text) =>
@@ -26,6 +28,15 @@ const STREAMS = {
   *gigabyte() {
     const piece = chunk({ content: 'x'.repeat(MiB) })
     for (let n = 0; n < 1024; n++) yield piece
+  },
+  *'longest-prose'() {
+    for (let n = 0; n < LONGEST; n += 64) yield chunk({ content: `${'x'.repeat(63)}\n` })
+    yield END
+  },
+  // Each character is two in JSON.
+  *'longest-quotes'() {
+    for (let n = 0; n < LONGEST; n += 4096) yield chunk({ content: '"'.repeat(4096) })
+    yield END
   },
   *tiny() {
     const one = chunk({ content: 'x' })

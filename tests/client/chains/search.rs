@@ -280,3 +280,41 @@ async fn feedback_is_counted_by_pattern() {
     assert_eq!(restored.export(), stats.export());
     assert_eq!(restored.of(Pattern::Parallel), parallel);
 }
+
+#[test]
+async fn the_pattern_that_did_best_is_asked_for() {
+    let known = || {
+        let stats = PatternStats::new().enough(2).explore(0.0);
+        for satisfied in [true, true, true, false] {
+            stats.record(Pattern::Sequential, satisfied, 1.0, 10);
+            stats.record(Pattern::Parallel, !satisfied, 1.0, 10);
+        }
+        stats
+    };
+    for (stats, asked) in [
+        (known().prefer_best(), r#""pattern": "sequential""#),
+        (known(), r#""pattern": "sequential|parallel|conditional""#),
+        // A share of one keeps every query free.
+        (known().prefer_best().explore(1.0), r#""pattern": "sequential|parallel|conditional""#),
+    ] {
+        let prompts = Seen::new(Vec::<String>::new());
+        let seen = prompts.clone();
+        let callbacks = Callbacks::new(
+            async |_| Ok::<_, StepError>("x"),
+            move |context: PlanContext| {
+                seen.lock().push(context.prompt.clone());
+                ready(Ok::<_, StepError>(
+                    json!({ "steps": [{ "id": 1, "type": "search", "query": "x" }] }),
+                ))
+            },
+            async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
+            async |_| Ok::<_, StepError>("done"),
+        )
+        .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
+        .feedback(stats);
+        let ran = run((ChainOptions::new(COMPARE), callbacks)).await;
+        assert_eq!(ran.result.outcome.status, ChainStatus::Complete);
+        let prompts = prompts.lock();
+        assert!(prompts.len() == 1 && prompts[0].contains(asked), "{prompts:?}");
+    }
+}

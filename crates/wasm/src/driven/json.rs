@@ -12,7 +12,7 @@ use turnlock::store::Answer;
 use turnlock::stream::{
     Delta, ErrorClass, FinishReason, ProviderTool, ProviderToolStatus, StreamError, Usage,
 };
-use turnlock::turn::{Effect, Event, EventKind, Input, Settled, Verdict};
+use turnlock::turn::{Effect, Event, EventKind, Input, PhaseName, Settled, Verdict};
 
 /// The members of an input. The first one that is missing or wrong is kept, and a blank value is
 /// returned for it: that needs less code than to stop at once.
@@ -275,11 +275,20 @@ type Written = Effect<Json<'static>, Json<'static>>;
 
 /// A JSON array of effects; empty when there are none. Text comes by the thousand: events of text
 /// with successive numbers are one array, `[phase, toolBatchId, first seq, chunk, …]`.
-pub(super) fn effects(effects: impl Iterator<Item = Written>) -> String {
-    let mut out = String::new();
-    // What the next event is if its chunk belongs into the last array.
-    let mut next = None;
-    for one in effects {
+#[derive(Default)]
+pub(super) struct Effects {
+    out: String,
+    /// What the next event is if its chunk belongs into the last array.
+    next: Option<(PhaseName, u32, u64)>,
+}
+
+impl Effects {
+    pub(super) fn bytes(&self) -> usize {
+        self.out.len()
+    }
+
+    pub(super) fn add(&mut self, one: Written) {
+        let out = &mut self.out;
         if let Effect::Emit(Event {
             phase,
             tool_batch_id: batch,
@@ -288,30 +297,33 @@ pub(super) fn effects(effects: impl Iterator<Item = Written>) -> String {
             ..
         }) = &one
         {
-            if next == Some((*phase, *batch, *seq)) {
+            if self.next == Some((*phase, *batch, *seq)) {
                 out.pop();
             } else {
                 out.push_str(if out.is_empty() { "[[\"" } else { ",[\"" });
                 out.push_str(phase.name());
                 out.push_str("\",");
-                whole(u64::from(*batch), &mut out);
+                whole(u64::from(*batch), out);
                 out.push(',');
-                whole(*seq, &mut out);
+                whole(*seq, out);
             }
             out.push(',');
-            write_string(chunk, &mut out);
+            write_string(chunk, out);
             out.push(']');
-            next = Some((*phase, *batch, seq + 1));
+            self.next = Some((*phase, *batch, seq + 1));
         } else {
-            next = None;
+            self.next = None;
             out.push(if out.is_empty() { '[' } else { ',' });
-            effect(one, &mut out);
+            effect(one, out);
         }
     }
-    if !out.is_empty() {
-        out.push(']');
+
+    pub(super) fn into_json(mut self) -> String {
+        if !self.out.is_empty() {
+            self.out.push(']');
+        }
+        self.out
     }
-    out
 }
 
 fn effect(effect: Written, out: &mut String) {

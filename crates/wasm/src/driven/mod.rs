@@ -57,21 +57,27 @@ pub(super) fn made(machine: Result<impl Into<Machine>, Error>) -> String {
     machine.map_or_else(|error| failure(&error), |machine| kept(machine.into()))
 }
 
-/// Effects of one answer. The others follow the next input, which is due at once.
+/// Effects of one answer, and bytes of their JSON behind which no other is added to it. The others
+/// follow the next input, which is due at once. Two large effects, such as the last event of a turn
+/// and its result, are so never held as JSON together.
 const EFFECTS: usize = 4096;
+const EFFECTS_BYTES: usize = 1024 * 1024;
 
 fn turn(handle: u32, now_ms: f64, input: Input) -> String {
     let effects = TURNS.with(|all| {
         all.with(handle, |turn| {
             turn.handle(millis(now_ms), input);
-            let mut left = EFFECTS;
-            json::effects(std::iter::from_fn(|| {
-                left = left.checked_sub(1).or_else(|| {
+            let mut written = json::Effects::default();
+            let mut count = 0;
+            while let Some(effect) = turn.poll() {
+                written.add(effect);
+                count += 1;
+                if count == EFFECTS || written.bytes() >= EFFECTS_BYTES {
                     turn.due();
-                    None
-                })?;
-                turn.poll()
-            }))
+                    break;
+                }
+            }
+            written.into_json()
         })
     });
     effects.unwrap_or_else(|| failure(&Error::Handle))
