@@ -138,7 +138,11 @@ async function tool(name, { package: from = name, version, asked, how = [] }) {
   await task(`${name} ${version}`, (say) =>
     command('cargo', args, {
       cwd: root,
-      env: { ...process.env, CARGO_BUILD_TARGET: undefined },
+      env: {
+        ...{ ...process.env, CARGO_BUILD_TARGET: undefined },
+        // The tools share what is compiled of their dependencies. Nobody debugs them.
+        ...{ CARGO_TARGET_DIR: join(tools, 'target'), CARGO_PROFILE_DEV_DEBUG: '0' },
+      },
       line: compiling(say),
     }),
   )

@@ -130,7 +130,8 @@ test('many requests at once, in one instance', async () => {
 
 /** A model that never stops, and counts what it could send. */
 async function endless() {
-  const piece = 'x'.repeat(4000)
+  // Small, so that the text stays below what a response may have until all buffers are full.
+  const piece = 'x'.repeat(20)
   const delta = JSON.stringify({ choices: [{ index: 0, delta: { content: piece } }] })
   const told = { bytes: 0, closed: false }
   const server = createServer(async (request, response) => {
@@ -143,7 +144,7 @@ async function endless() {
       })
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     while (!told.closed) {
-      const event = `data: ${delta}\n\n`
+      const event = `data: ${delta}\n\n`.repeat(200)
       told.bytes += event.length
       if (!response.write(event)) {
         await new Promise((go) => (told.go = go))
