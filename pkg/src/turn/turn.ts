@@ -42,10 +42,11 @@ export type TurnEnd<Answer = unknown, Result extends ToolResult = ToolResult> = 
 export interface Turn<
   Answer = unknown,
   Result extends ToolResult = ToolResult,
+  End = TurnEnd<Answer, Result>,
 > extends AsyncIterable<TurnEvent> {
   readonly requestId: string
   /** Settles when the turn has ended. Never rejects. */
-  readonly result: Promise<TurnEnd<Answer, Result>>
+  readonly result: Promise<End>
   /**
    * The text alone, as it comes. Each reader has it from the first piece on, and its end is that of the
    * turn; what went wrong is in `result`. Leaving it is leaving the turn's iteration.
