@@ -155,9 +155,7 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   async function rest(): Promise<void> {
     const { eventsUpTo } = await import('./result.js')
     whole = await eventsUpTo(wire, requestId, Infinity)
-    const last = whole?.at(-1)
-    if (last && TERMINAL.includes(last.type)) return close(last as Terminal)
-    fail(new TurnlockError('turn.events_gone', `the events behind ${seq ?? 0} are not kept`))
+    if (!close(whole?.at(-1))) fail(new TurnlockError('turn.events_gone', 'no events are kept'))
   }
 
   /** Whether all streams are far behind. */
@@ -209,20 +207,17 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   }
 
   /** Ends the turn if its last event is a terminal one. */
-  function finish(): boolean {
-    const last = events.at(-1)
-    if (!last || !TERMINAL.includes(last.type)) return false
-    close(last as Terminal)
-    return true
-  }
+  const finish = () => close(events.at(-1))
 
-  function close(last: Terminal): void {
-    if (over) return
+  function close(last: TurnEvent | undefined): boolean {
+    if (!last || !TERMINAL.includes(last.type)) return false
+    if (over) return true
     over = true
     quietly(() => left.abort())
     arrive()
-    settle(last)
+    settle(last as Terminal)
     tell()
+    return true
   }
 
   async function resultOf(last: Terminal): Promise<RemoteEnd> {

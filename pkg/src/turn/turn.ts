@@ -91,8 +91,9 @@ export function runTurn(options: RunTurnOptions): Turn {
   checkFallbacks(fallbacks)
   if (store !== undefined) checkStore(store)
   else if (keep) throw wrong('keep', 'a store with it')
-  else if (Object.values(tools ?? {}).some((tool) => tool?.needsApproval || tool?.page)) {
-    throw wrong('store', 'one with a tool that needs approval or has no `execute`')
+  else {
+    const waits = Object.entries(tools ?? {}).find(([, tool]) => tool?.needsApproval || tool?.page)
+    if (waits) throw wrong('store', `a store: calls of \`${waits[0]}\` make the turn wait`)
   }
   const requestId = options.requestId ?? randomId()
   const onTrace = tracer(options)
