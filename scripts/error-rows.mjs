@@ -169,6 +169,10 @@ export const AREAS = {
         '`results` of a resume names a call without a result, or one twice.',
         'Use `toolCallId` from `tool_results`.',
       ],
+      'tool.missing': [
+        '`approvals` of a resume approves a call whose tool is not in `tools`. Nothing was decided: the turn waits as before.',
+        'Give the tool, or refuse the call.',
+      ],
       'tool.no_approval': [
         '`approvals` of a resume decides on a call that does not wait.',
         'Use `signature` from the `paused` event.',

@@ -5,7 +5,9 @@
 //!
 //! assert_eq!(Dialect::parse("deepseek")?, Dialect::DeepSeek);
 //! assert_eq!("deepseek".parse::<Dialect>()?.to_string(), "deepseek");
-//! assert_eq!(Dialect::parse("telex").unwrap_err().code(), "dialect.unknown");
+//! let unknown = Dialect::parse("openai").unwrap_err();
+//! assert_eq!(unknown.code(), "dialect.unknown");
+//! assert!(unknown.to_string().ends_with("did you mean `openai-chat`?"));
 //! assert!(Dialect::ALL.contains(&Dialect::DeepSeek));
 //! # Ok::<(), turnlock::Error>(())
 //! ```

@@ -16,6 +16,7 @@ use std::fmt;
 use crate::chain::PlanError;
 use crate::json::JsonError;
 use crate::json::table::record;
+use crate::provider::Dialect;
 
 /// An error of any module of this crate.
 ///
@@ -93,7 +94,20 @@ impl fmt::Display for Error {
         match self {
             Self::Json(error) => error.fmt(f),
             Self::Options { option, expected } => write!(f, "`{option}`: expected {expected}"),
-            Self::Dialect { name, known: false } => write!(f, "unknown dialect `{name}`"),
+            Self::Dialect { name, known: false } => {
+                write!(f, "unknown dialect `{name}`: expected ")?;
+                let mut between = "";
+                for known in Dialect::ALL {
+                    f.write_str(between)?;
+                    f.write_str(known.name())?;
+                    between = ", ";
+                }
+                let is_meant = |known: &Dialect| known.name().starts_with(&**name);
+                match Dialect::ALL.iter().find(|known| !name.is_empty() && is_meant(known)) {
+                    Some(meant) => write!(f, "; did you mean `{}`?", meant.name()),
+                    None => Ok(()),
+                }
+            }
             Self::Dialect { name, known: true } => write!(f, "dialect `{name}` has no stream"),
             Self::MessageShape { index } | Self::MessageParts { index } => {
                 let has = if matches!(self, Self::MessageShape { .. }) {

@@ -39,6 +39,7 @@ export type ErrorCode =
   | 'tool.outcome_unknown'
   | 'tool.result_dropped'
   | 'tool.no_result'
+  | 'tool.missing'
   | 'tool.no_approval'
   | 'tool.no_call'
   | 'tool.no_claim'

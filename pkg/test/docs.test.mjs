@@ -2,7 +2,9 @@
 // run; `ts` blocks are fragments, which compile with the reader's own values of docs/names.d.ts.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import test, { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createProvider } from '../../tests/provider/server.mjs'
@@ -71,6 +73,56 @@ test('the samples of docs/start.md run', async () => {
   assert.equal((await run('unit', unit)).code, 0)
 })
 
+test('the samples of docs/moving.md run', async () => {
+  const samples = blocks('docs/moving.md', 'js')
+  assert.equal(samples.length, 2)
+  for (const [place, code] of samples.entries()) {
+    const session = `moving-${place}`
+    const ran = await run(session, code, at(session, 'loop-then-answer'))
+    assert.equal(ran.code, 0, ran.stderr)
+    assert.match(ran.stdout, /From the tool results I can say: .*BENCHMARKS\.md/)
+  }
+})
+
+test('the page for Vite of docs/start.md is served, and its model is asked with the key', async () => {
+  const paper = read('docs/start.md')
+  const files = paper.matchAll(/<!-- vite: (\S+) -->\n\n```\w+\n([^]*?)```/g)
+  const page = new URL('vite/', folder)
+  mkdirSync(page)
+  for (const [, name, code] of files) writeFileSync(new URL(name, page), code)
+  const asked = []
+  const api = createHttpServer(({ url, headers: { authorization } }, response) => {
+    asked.push([url, authorization])
+    const delta = { choices: [{ index: 0, delta: { content: 'Hi.' }, finish_reason: 'stop' }] }
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(`data: ${JSON.stringify(delta)}\n\ndata: [DONE]\n\n`)
+  }).listen(0, '127.0.0.1')
+  await once(api, 'listening')
+  process.env.BASE_URL = `http://127.0.0.1:${api.address().port}/v1`
+  process.env.OPENAI_API_KEY = 'sk-test'
+  const { createServer } = await import('vite')
+  const served = await createServer({
+    ...{ root: fileURLToPath(page), configFile: fileURLToPath(new URL('vite.config.js', page)) },
+    ...{ logLevel: 'silent', optimizeDeps: { noDiscovery: true } },
+  })
+  try {
+    await served.listen(0)
+    const { port } = served.httpServer.address()
+    const index = await (await fetch(`http://localhost:${port}/`)).text()
+    const script = /src="(\/index\.html\?html-proxy[^"]*)"/.exec(index)[1].replace('&amp;', '&')
+    const module = await (await fetch(`http://localhost:${port}${script}`)).text()
+    assert.match(module, /import \{ openaiChat, runTurn \} from "\/[^"]*index\.js/)
+    const { openaiChat, runTurn } = await import('turnlock')
+    const model = openaiChat({ baseURL: `http://localhost:${port}/api/v1`, model: 'm' })
+    const turn = runTurn({ model, messages: [{ role: 'user', content: 'Hello' }] })
+    assert.equal((await turn.result).text, 'Hi.')
+    assert.deepEqual(asked, [['/v1/chat/completions', 'Bearer sk-test']])
+  } finally {
+    await served.close()
+    api.close()
+  }
+})
+
 test('every other sample compiles', async () => {
   writeFileSync(
     new URL('names.d.ts', folder),
@@ -83,7 +135,7 @@ test('every other sample compiles', async () => {
       const name = paper.replace(/\W+/g, '-')
       writeFileSync(new URL(`${name}-${++count}.ts`, folder), `${code}\nexport {}\n`)
     }
-    const runs = paper === 'README.md' || /(start|testing)\.md$/.test(paper)
+    const runs = paper === 'README.md' || /(start|testing|moving)\.md$/.test(paper)
     assert.ok(runs || !blocks(paper, 'js').length, `${paper} has a js block that nothing runs`)
   }
   assert.ok(count > 20, `only ${count}`)

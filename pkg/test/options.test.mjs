@@ -24,6 +24,7 @@ import * as rows from '../dist/generated/rows.js'
 import { readOptions } from '../dist/options.js'
 
 const { customModel, defineTool, memoryStore, openaiChat, runTurn } = turnlock
+const { diagnose, normalize, openHistory } = turnlock
 const model = customModel(async function* () {
   yield { type: 'text', text: '{"tool_calls":[]}' }
 })
@@ -263,6 +264,75 @@ test('a name that is close is suggested', () => {
   const wrong = { model, messages, sginal: 1 }
   const message = '`sginal`: expected an option that exists; did you mean `signal`?'
   assert.throws(() => runTurn(wrong), { name: 'TurnlockError', message })
+})
+
+test('what other libraries call the schema of a tool is known', () => {
+  const message = '`parameters`: expected an option that exists; did you mean `inputSchema`?'
+  const parameters = { type: 'object' }
+  assert.throws(() => defineTool({ description: 'x', parameters }), { message })
+})
+
+test('a turn whose tool makes it wait says which one, and what it needs', () => {
+  const inputSchema = { type: 'object' }
+  const asks = defineTool({ description: 'x', inputSchema, needsApproval: true, execute() {} })
+  const page = defineTool({ description: 'x', inputSchema })
+  for (const [name, tools] of Object.entries({ asks: { asks }, page: { page } })) {
+    const message = `\`store\`: expected a store: calls of \`${name}\` make the turn wait`
+    assert.throws(() => runTurn({ model, messages, tools }), { message })
+  }
+})
+
+test('an unknown dialect names those that there are, and the one that may be meant', () => {
+  const said = (dialect) => {
+    try {
+      normalize([], { dialect })
+    } catch ({ code, message }) {
+      return [code, message]
+    }
+  }
+  const names =
+    'openai-chat, openai-responses, anthropic, gemini, mistral, deepseek, cohere, bedrock, ' +
+    'ollama, langchain, groq, xai, chat-template'
+  assert.deepEqual(said('claude'), [
+    'dialect.unknown',
+    `unknown dialect \`claude\`: expected ${names}`,
+  ])
+  assert.match(said('openai')[1], /; did you mean `openai-chat`\?$/)
+})
+
+test('an element that no shape is known for is described, without its words', () => {
+  const said = (element) => {
+    const history = [messages[0], element]
+    const given = { dialect: 'openai-chat' }
+    const told = []
+    for (const ask of [normalize, diagnose]) {
+      assert.throws(
+        () => ask(history, given),
+        ({ code, message, details }) => {
+          assert.deepEqual([code, details], ['message.unknown_shape', { index: 1 }])
+          return told.push(message) > 0
+        },
+      )
+    }
+    const grown = openHistory(given)
+    grown.append(messages[0])
+    for (const _ of [1, 2]) {
+      assert.throws(
+        () => grown.append(element),
+        ({ message }) => told.push(message) > 0,
+      )
+    }
+    assert.equal(new Set(told).size, 1, told.join('\n'))
+    return told[0]
+  }
+  const at = 'message 1 has no known shape: '
+  assert.equal(
+    said({ role: 'humanoid', content: 'hi' }),
+    `${at}{ role: "humanoid", content: string }`,
+  )
+  assert.equal(said({ role: 'user', content: 5 }), `${at}{ role: "user", content: number }`)
+  assert.equal(said({ role: 'user', words: [null] }), `${at}{ role: "user", words: list }`)
+  assert.equal(said('hi'), `${at}string`)
 })
 
 test('lists in place of what has names are refused', () => {

@@ -335,7 +335,7 @@ impl Machine {
     /// of the last event that was shown; `unseen`, the bytes of text after it; `beside`: the last
     /// event repeats `seq`. Returns the effects that stop the request and the tools.
     pub(super) fn lose(&mut self, end: End, seq: u64, unseen: usize, beside: bool) -> Vec<Effect> {
-        self.abort(end.status());
+        self.abort(&end);
         let stopped = self.record.drain().into_iter().filter(Effect::is_kept).collect();
         self.record.retract(seq, unseen);
         if beside {
@@ -581,12 +581,13 @@ impl Machine {
 
     /// Ends the turn, whatever is in flight.
     fn stop(&mut self, end: End) {
-        self.abort(end.status());
+        self.abort(&end);
         self.finish(end);
     }
 
     /// Aborts the request in flight, and cancels the calls that have not settled.
-    fn abort(&mut self, status: TurnStatus) {
+    fn abort(&mut self, end: &End) {
+        let status = end.status();
         match &mut self.state {
             State::Asking(inference) => {
                 if inference.stop() {
@@ -603,7 +604,7 @@ impl Machine {
                     self.record.count_usage(inference.response(), true);
                     self.record.trace_llm_call(inference.response(), status);
                 }
-                calling.cancel(&mut self.record);
+                calling.cancel(end.is_elsewhere(), &mut self.record);
             }
             State::Idle | State::Judging(_) | State::Over => {}
         }

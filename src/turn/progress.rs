@@ -116,6 +116,11 @@ impl End {
         }
     }
 
+    /// Whether the turn goes on, or has ended, with another owner.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        matches!(self, Self::Failed(failure) if failure.code == "turn.conflict")
+    }
+
     /// Whether the turn may be resumed. If the model failed, the request may be sent again.
     pub(super) fn is_open(&self) -> bool {
         match self {

@@ -41,6 +41,21 @@ const TYPES = [
 const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
 export const guards = {
+  async 'of two equal members of a body the last one counts, everywhere'(host) {
+    const client = new Client(host.url, { script: 'answer' })
+    const [first, last] = [fresh('first'), fresh('last')]
+    const ids = `"requestId":"${first}","requestId":"${last}"`
+    const body = `{"messages":[],${BODY.slice(1, -1)},${ids}}`
+    const response = await client.post('/messages_two_stage', body)
+    assert.equal(response.headers.get('x-request-id'), last)
+    await response.text()
+    const statuses = await Promise.all(
+      [first, last].map(async (id) => (await client.cancel(id)).status),
+    )
+    assert.deepEqual(statuses, [404, 200])
+    assert.equal((await client.post('/messages_two_stage/cancel', `{${ids}}`)).status, 200)
+  },
+
   'misuse throws where the handler is made'() {
     const good = {
       model: openaiChat({ baseURL: 'http://localhost/v1', model: 'm' }),

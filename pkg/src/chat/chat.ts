@@ -4,7 +4,7 @@ import type { ChatOptions } from '../generated/chat.js'
 import { CHAT_OPTIONS } from '../generated/rows.js'
 import { randomId } from '../shared/random.js'
 import type { PausedTurn } from '../remote/turns.js'
-import type { Turn } from '../turn/turn.js'
+import type { ShownTurn } from './turns.js'
 import type { PhaseName, ToolCall, TurnEvent, TurnFailure } from '../types.js'
 import { plain, shownOf, textOf, Transcript, type ChatMessage } from './message.js'
 
@@ -83,7 +83,7 @@ export function createChat(given: ChatOptions): Chat {
   /** The messages before the answer of the last turn. */
   let before = shownOf(history)
   let transcript: Transcript | undefined
-  let turn: Turn | undefined
+  let turn: ShownTurn | undefined
   let seq = 0
   let decisions: { signature: string; approved: boolean }[] = []
   let toolBatchId = 0
@@ -119,14 +119,14 @@ export function createChat(given: ChatOptions): Chat {
     transcript = undefined
   }
 
-  function begin(requestId: string, open: () => Turn | undefined): void {
+  function begin(requestId: string, open: () => ShownTurn | undefined): void {
     Object.assign(now, { requestId, status: 'running', approvals: [], error: undefined })
     decisions = []
     void read(open)
     publish()
   }
 
-  function fresh(requestId: string, open: () => Turn | undefined): void {
+  function fresh(requestId: string, open: () => ShownTurn | undefined): void {
     transcript = new Transcript()
     seq = 0
     now.object = now.phase = undefined
@@ -139,8 +139,8 @@ export function createChat(given: ChatOptions): Chat {
     fresh(requestId, () => turns.run({ ...own, messages: [...history], requestId }))
   }
 
-  async function read(open: () => Turn | undefined): Promise<void> {
-    let own: Turn | undefined
+  async function read(open: () => ShownTurn | undefined): Promise<void> {
+    let own: ShownTurn | undefined
     try {
       own = turn = open()
       if (!own) throw wrong('turns', 'what resumes them')
@@ -205,7 +205,7 @@ export function createChat(given: ChatOptions): Chat {
       if (reason !== undefined) abandon(reason)
       end()
     }
-    const own = { cancel: rest } as Turn
+    const own = { cancel: rest } as ShownTurn
     turn = own
     now.approvals = []
     try {

@@ -6,5 +6,5 @@
  */
 export type { ChatOptions } from '../generated/chat.js'
 export { createChat, isChat, type Chat, type ChatState, type ChatStatus } from './chat.js'
-export type { ChatTurns } from './turns.js'
+export type { ChatTurns, ShownTurn } from './turns.js'
 export type { CallPart, ChatMessage, ChatPart, TextPart } from './message.js'

@@ -1,21 +1,25 @@
 /** What a chat needs of turns: those of `remoteTurns`, or functions around `runTurn`. */
 import type { PausedTurn } from '../remote/turns.js'
 import type { Turn } from '../turn/turn.js'
+import type { ToolResult } from '../types.js'
+
+/** A turn, whatever its end says: a chat reads its events alone. */
+export type ShownTurn = Turn<unknown, ToolResult, unknown>
 
 /** How a chat runs turns. What `remoteTurns` returns is one. */
 export interface ChatTurns {
   /** Runs a turn, such as `(own) => runTurn({ model, tools, ...own })`. */
-  run(options: { messages: unknown[]; requestId: string; conversationId?: string }): Turn
+  run(options: { messages: unknown[]; requestId: string; conversationId?: string }): ShownTurn
   /** Continues a turn that paused, such as `(own) => resumeTurn({ model, tools, store, ...own })`. */
   resume?(options: {
     requestId: string
     toolBatchId: number
     approvals?: { signature: string; approved: boolean }[]
-  }): Turn
+  }): ShownTurn
   /** Runs the calls that wait for this page; `undefined` where another one runs them. */
-  answer?(paused: PausedTurn): Promise<Turn | undefined>
+  answer?(paused: PausedTurn): Promise<ShownTurn | undefined>
   /** The events of a turn that runs elsewhere, from its first one. */
-  follow?(options: { requestId: string }): Turn
+  follow?(options: { requestId: string }): ShownTurn
   /** Cancels a turn that paused. */
   cancel?(options: { requestId: string; reason?: string }): Promise<unknown>
 }

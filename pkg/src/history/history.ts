@@ -3,7 +3,7 @@ import { wrong } from '../checks.js'
 import type { HistoryGlue } from '../core/glue.js'
 import { answer, encode } from '../core/instance.js'
 import { history as part } from '../core/parts/history.js'
-import { TurnlockError } from '../errors.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
 import type { Repair } from '../generated/common.js'
 import type {
   HistoryOptions,
@@ -14,6 +14,7 @@ import type {
 import { HISTORY_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
 import { onceFreed } from '../shared/finalize.js'
+import { explained } from './shape.js'
 import { readTape, writeTape, type Kept, type Tape } from './tape.js'
 import { stringify } from '../shared/text.js'
 
@@ -49,10 +50,18 @@ function ask(
   const given = encode(stringify(asked(options)))
   const kept: Kept = []
   const { numbers, text } = tape(history, kept, options)
-  return told(
-    part.call((glue) => glue[what](given, numbers, encode(text))),
-    kept,
-  )
+  const made = part.call((glue) => glue[what](given, numbers, encode(text)))
+  try {
+    return told(made, kept)
+  } catch (error) {
+    throw described(error, history)
+  }
+}
+
+/** An error that names an element by its place describes it, too. */
+function described(error: unknown, elements: readonly unknown[], from = 0): unknown {
+  if (!isTurnlockError(error) || error.code !== 'message.unknown_shape') return error
+  return new TurnlockError(error.code, explained(error.message, elements, from), error.details)
 }
 
 /** A history that grows. Only its end is processed again. */
@@ -98,6 +107,8 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
   const read: Repair[] = []
   const arranged: Repair[] = []
   let live = true
+  /** How many elements were appended. */
+  let size = 0
   const kept: Kept = []
   const use = <T>(work: (glue: HistoryGlue) => T): T => {
     if (!live) throw new TurnlockError('core.stale_handle', 'the history was freed')
@@ -106,7 +117,16 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
   const history: GrowingHistory = {
     append(...elements) {
       const { numbers, text } = tape(elements, kept, options)
-      answer(use((glue) => glue.history_append(handle, numbers, encode(text))))
+      const made = use((glue) => glue.history_append(handle, numbers, encode(text)))
+      try {
+        answer(made)
+        size += elements.length
+      } catch (error) {
+        const told = described(error, elements, size)
+        // Those before the one that was refused are there.
+        size = Number((error as TurnlockError).details?.['index'] ?? size)
+        throw told
+      }
     },
     request() {
       const update = told(

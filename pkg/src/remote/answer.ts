@@ -4,8 +4,8 @@
  */
 import type { CallOutcome } from '../turn/resume.js'
 import type { Tool } from '../tools/tools.js'
-import type { Turn } from '../turn/turn.js'
 import type { ToolCall } from '../types.js'
+import type { RemoteTurn } from './turn.js'
 import type { PausedTurn, RemoteTurns } from './turns.js'
 import type { Wire } from './wire.js'
 
@@ -14,7 +14,7 @@ export async function answer(
   wire: Wire,
   { resume, calls = [] }: PausedTurn,
   tools: Record<string, Tool> = {},
-): Promise<Turn | undefined> {
+): Promise<RemoteTurn | undefined> {
   // Calls of tools that this page does not have are another one's.
   const own = calls.filter(({ name }) => Object.hasOwn(tools, name))
   if (!own.length) return undefined

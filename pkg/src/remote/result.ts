@@ -3,6 +3,37 @@ import type { TurnMessage } from '../generated/turn.js'
 import { resultMessage } from '../turn/result-message.js'
 import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
 import type { Terminal } from './turn.js'
+import type { Wire } from './wire.js'
+
+/** What the events of a turn tell of its result. */
+type Told = Omit<TurnResult, 'inferences'>
+
+/**
+ * The events of a turn from the first one up to `last`; `undefined` if the handler has not all of
+ * them any longer, or cannot be asked.
+ */
+export async function eventsUpTo(
+  wire: Wire,
+  requestId: string,
+  last: number,
+): Promise<TurnEvent[] | undefined> {
+  const { signal } = new AbortController()
+  for (let failures = 0; ; failures++) {
+    const events: TurnEvent[] = []
+    try {
+      for await (const event of (await wire.follow(requestId, 0, signal)) ?? []) {
+        if (event.seq !== events.length + 1) return undefined
+        events.push(event)
+        if (event.seq === last) return events
+      }
+      if (last === Infinity) return events
+    } catch (error) {
+      if ((error as { again?: boolean }).again === false) return undefined
+    }
+    if (failures >= wire.maxRetries) return undefined
+    await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** Math.min(failures, 5)))
+  }
+}
 
 /** What `complete` says of the result. */
 const TOLD = [
@@ -11,11 +42,7 @@ const TOLD = [
 ]
 
 /** What the events of a turn add to `bare`, which is the result of a turn that did nothing. */
-export function resultOf(
-  bare: TurnResult,
-  events: readonly TurnEvent[],
-  last: Terminal,
-): TurnResult {
+export function resultOf(bare: Told, events: readonly TurnEvent[], last: Terminal): Told {
   const standing = withoutVoid(events)
   const texts = standing.filter((event) => event.type === 'text')
   const answering = texts.at(-1)
@@ -24,7 +51,7 @@ export function resultOf(
     ({ phase, toolBatchId }) => phase === answering?.phase && toolBatchId === answering.toolBatchId,
   )
   const refusals = standing.filter((event) => event.type === 'refused')
-  const made: TurnResult = {
+  const made: Told = {
     ...bare,
     text: joined(answer),
     fullContent: joined(texts),

@@ -4,8 +4,20 @@ import { eventResponse, readable, textOf } from '../shared/events.js'
 import { quietly } from '../shared/quietly.js'
 import { abortReason, describe } from '../shared/serialize.js'
 import type { Turn, TurnEnd } from '../turn/turn.js'
-import type { TurnEvent, TurnResult } from '../types.js'
+import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
 import { Refused, type Wire } from './wire.js'
+
+/**
+ * The end of a turn of a handler. Its events do not tell how many inferences it made. `partial`: the
+ * events before the first one that was read could not be had, so texts, results and messages are those
+ * of the rest.
+ */
+export type RemoteEnd = Without<TurnEnd, 'inferences'> & { inferences?: number; partial?: true }
+
+type Without<Ends, Name extends string> = Ends extends unknown ? Omit<Ends, Name> : never
+
+/** A turn of a handler. */
+export type RemoteTurn = Turn<unknown, ToolResult, RemoteEnd>
 
 /** What a turn is opened with. */
 export interface Opening {
@@ -31,7 +43,7 @@ const MOST_BEHIND = 256
 const TERMINAL = ['complete', 'paused', 'cancelled', 'error']
 
 /** Closures: their names are shortened, those of private members are not. */
-export function remoteTurn(wire: Wire, about: Opening): Turn {
+export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   const { requestId, conversationId, signal, onSeq } = about
   /** All events, for any number of readers, each from the first one. */
   const events: TurnEvent[] = []
@@ -60,7 +72,11 @@ export function remoteTurn(wire: Wire, about: Opening): Turn {
   const settled = new Promise<Terminal>((resolve) => (settle = resolve))
   /** Resolves when the handler has the turn, or cannot be asked for it. */
   const arrived = new Promise<void>((resolve) => (arrive = resolve))
-  let result: Promise<TurnEnd> | undefined
+  let result: Promise<RemoteEnd> | undefined
+  /** The event behind which those of the reader begin, once the handler has shown the turn. */
+  let from: number | undefined
+  /** All events of a turn that rests with one that the reader has. */
+  let whole: TurnEvent[] | undefined
 
   /** A turn of one's own ends with its reader; another one's goes on without. */
   const leave = (reason: string) => {
@@ -94,7 +110,7 @@ export function remoteTurn(wire: Wire, about: Opening): Turn {
       try {
         await attach()
         // The handler has closed: behind the last event, or with a worker that was replaced.
-        if (finish()) return
+        if (over || finish()) return
       } catch (error) {
         if (over || finish()) return
         if (error instanceof Refused) {
@@ -127,11 +143,19 @@ export function remoteTurn(wire: Wire, about: Opening): Turn {
     const response = await (opening ? open(opening) : follow())
     opening = undefined
     arrive()
+    if (!response) return rest()
     for await (const event of response) {
       if (over) return
       take(event)
       while (isFull()) await next()
     }
+  }
+
+  /** Ends a turn of which no event will follow: the reader has the last one. */
+  async function rest(): Promise<void> {
+    const { eventsUpTo } = await import('./result.js')
+    whole = await eventsUpTo(wire, requestId, Infinity)
+    if (!close(whole?.at(-1))) fail(new TurnlockError('turn.events_gone', 'no events are kept'))
   }
 
   /** Whether all streams are far behind. */
@@ -156,6 +180,7 @@ export function remoteTurn(wire: Wire, about: Opening): Turn {
 
   function take(event: TurnEvent): void {
     const seen = seq ?? event.seq - 1
+    from ??= seen
     // Failures to read a turn are not stored, and have the number of the last event.
     if (event.seq <= seen && event.type !== 'error') return
     if (event.seq > seen + 1) throw new Error(`events ${seen + 1} to ${event.seq - 1} are missing`)
@@ -182,8 +207,9 @@ export function remoteTurn(wire: Wire, about: Opening): Turn {
   }
 
   /** Ends the turn if its last event is a terminal one. */
-  function finish(): boolean {
-    const last = events.at(-1)
+  const finish = () => close(events.at(-1))
+
+  function close(last: TurnEvent | undefined): boolean {
     if (!last || !TERMINAL.includes(last.type)) return false
     if (over) return true
     over = true
@@ -194,19 +220,23 @@ export function remoteTurn(wire: Wire, about: Opening): Turn {
     return true
   }
 
-  async function resultOf(last: Terminal): Promise<TurnEnd> {
+  async function resultOf(last: Terminal): Promise<RemoteEnd> {
     const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
-    const bare: TurnResult = {
+    const bare: Omit<TurnResult, 'inferences'> = {
       ...{ requestId, ...(conversationId !== undefined && { conversationId }) },
       ...{ status: last.type === 'error' ? 'failed' : last.type, text: '', fullContent: '' },
-      ...{ messages: [], toolResults: [], blockedSignatures: [], repeats: {}, inferences: 0 },
+      ...{ messages: [], toolResults: [], blockedSignatures: [], repeats: {} },
       ...{ usage, totalUsage: usage, repairs: [] },
     }
     try {
-      return (await import('./result.js')).resultOf(bare, events, last) as TurnEnd
+      const { eventsUpTo, resultOf } = await import('./result.js')
+      // What the reader has seen before belongs to the turn, too.
+      const before = !whole && from ? await eventsUpTo(wire, requestId, from) : []
+      const made = resultOf(bare, whole ?? [...(before ?? []), ...events], last)
+      return { ...made, ...(!before && { partial: true }) } as RemoteEnd
     } catch (error) {
       const failure = { code: 'core.unavailable', message: describe(error) }
-      return { ...bare, status: 'failed', error: failure } as TurnEnd
+      return { ...bare, status: 'failed', error: failure } as RemoteEnd
     }
   }
 
@@ -225,7 +255,7 @@ export function remoteTurn(wire: Wire, about: Opening): Turn {
   if (signal?.aborted) onAbort()
   void read()
 
-  const turn: Turn = {
+  const turn: RemoteTurn = {
     requestId,
     // Most pages read events alone, and do not load what makes a result of them.
     get result() {

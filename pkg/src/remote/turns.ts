@@ -15,9 +15,8 @@ import {
 } from '../generated/rows.js'
 import { randomId } from '../shared/random.js'
 import type { ListedTurn } from '../turn/beside.js'
-import type { Turn } from '../turn/turn.js'
 import type { TurnEvent } from '../types.js'
-import { remoteTurn } from './turn.js'
+import { remoteTurn, type RemoteTurn } from './turn.js'
 import { wireTo } from './wire.js'
 
 /** Where a turn stands behind a `pause` or a `cancel`. */
@@ -32,17 +31,24 @@ export type PausedTurn = Pick<Extract<TurnEvent, { type: 'paused' }>, 'resume' |
 /** The turns of a handler. */
 export interface RemoteTurns {
   /** Runs a turn. Leaving its iteration cancels it. */
-  run(options: RemoteRunOptions): Turn
-  /** Continues a turn that paused or was interrupted, with the events that follow. */
-  resume(options: RemoteResumeOptions): Turn
-  /** The events of a turn that runs, or ran, elsewhere. Leaving the iteration does not end it. */
-  follow(options: RemoteFollowOptions): Turn
+  run(options: RemoteRunOptions): RemoteTurn
+  /**
+   * Continues a turn that paused or was interrupted, with the events that follow. Its result is that of
+   * the whole turn, as `resumeTurn` gives it: where it is asked for, the handler is asked for the events
+   * before.
+   */
+  resume(options: RemoteResumeOptions): RemoteTurn
+  /**
+   * The events of a turn that runs, or ran, elsewhere, behind `after`. Leaving the iteration does not end
+   * it. The result is that of the whole turn.
+   */
+  follow(options: RemoteFollowOptions): RemoteTurn
   /**
    * Runs the calls of a turn that waits for this page, with `tools`: claims them, so that no other
    * page starts them too, runs those that were granted, and resumes the turn with their outcomes.
    * `undefined` where nothing was granted: another page runs them. Rejects with the handler's error.
    */
-  answer(paused: PausedTurn): Promise<Turn | undefined>
+  answer(paused: PausedTurn): Promise<RemoteTurn | undefined>
   /**
    * The turns of this client that are open, of a conversation if one is named, so that a page that was
    * reloaded follows or resumes them. Rejects with the handler's error.
@@ -65,7 +71,8 @@ const REMEMBERED = 256
  * `turn.events_gone`; one that cannot be reached in `maxRetries` attempts with
  * `remote.unreachable`. Refusals of the handler are terminal `error` events with its code.
  *
- * A result has what the events say: `repairs` is empty, `inferences` 0, `totalUsage` is `usage`.
+ * A result has what the events of the whole turn say: `repairs` is empty, `totalUsage` is `usage`, and
+ * there are no `inferences`. Events that the handler has dropped make it `partial`.
  *
  * @throws TurnlockError `options.invalid`
  */

@@ -28,8 +28,12 @@ export interface Wire {
   maxRetries: number
   /** Starts a turn, or resumes it: its events. */
   open(path: string, body: object, signal: AbortSignal): Promise<AsyncIterable<TurnEvent>>
-  /** The events of a turn behind `after`. */
-  follow(requestId: string, after: number, signal: AbortSignal): Promise<AsyncIterable<TurnEvent>>
+  /** The events of a turn behind `after`; `undefined` if none will follow. */
+  follow(
+    requestId: string,
+    after: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<TurnEvent> | undefined>
   /** Asks for something that is answered at once. */
   ask(path: string, body?: object): Promise<RemoteState>
 }
@@ -69,7 +73,6 @@ export function wireTo(options: RemoteTurnsOptions): Wire {
 
   /** The events of a response, until it ends or says nothing for too long. Rejects when it breaks. */
   async function* events(response: Response, signal: AbortSignal): AsyncGenerator<TurnEvent> {
-    if (response.status === 204) return
     const type = response.headers.get('content-type') ?? 'nothing'
     const reader = response.body?.getReader()
     if (!reader || !type.startsWith('text/event-stream')) {
@@ -105,7 +108,8 @@ export function wireTo(options: RemoteTurnsOptions): Wire {
     async follow(requestId, after, signal) {
       const path = `/${encodeURIComponent(requestId)}/events`
       const headers = { 'last-event-id': String(after) }
-      return events(await send(path, undefined, signal, headers), signal)
+      const response = await send(path, undefined, signal, headers)
+      return response.status === 204 ? undefined : events(response, signal)
     },
     async ask(path, body) {
       const response = await send(path, body, AbortSignal.timeout(idleMs))

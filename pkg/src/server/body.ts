@@ -60,6 +60,13 @@ export class Fields {
     )
   }
 
+  /** The name of a conversation. Half characters of it would become one in a store. */
+  name(name: string): string | undefined {
+    const value = this.text(name, 256)
+    if (value === undefined || !/\p{Surrogate}/u.test(value)) return value
+    throw invalid(this.#path + name, 'text without lone surrogates')
+  }
+
   id(name: string): string | undefined {
     return this.#read(name, 'an id of 1 to 128 of A-Z a-z 0-9 . _ : -', isId)
   }
@@ -90,6 +97,19 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 export const invalid = (path: string, what: string): Refusal =>
   new Refusal(400, 'request.invalid', `${path}: expected ${what}`)
 
+/**
+ * The id of a turn, as in every format.
+ *
+ * @throws Refusal 400, so that no longer one is kept or looked up
+ */
+export function turnIdOf(value: unknown, path: string): string {
+  if (isId(value)) return value
+  throw invalid(path, 'the id of a turn')
+}
+
+/** A text of a client; empty where it is none, as what is no text may have no form as one. */
+export const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')
+
 /** An object with the member, or an empty object if it has no value. */
 export const given = <K extends string, T>(name: K, value: T | undefined) =>
   (value === undefined ? {} : { [name]: value }) as { [key in K]?: T }
@@ -104,7 +124,7 @@ export function needed<T>(value: T | undefined, path: string): T {
 export const startOf = (body: Fields) => ({
   messages: needed(body.list('messages'), 'messages'),
   ...given('requestId', body.id('requestId')),
-  ...given('conversationId', body.text('conversationId', 256)),
+  ...given('conversationId', body.name('conversationId')),
 })
 
 /** Maximum approvals in one request, and results; a batch has no more calls. */

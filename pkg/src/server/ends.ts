@@ -25,7 +25,7 @@ export async function tellEvents<S extends Session>(
 
 /** Failures behind which a turn can be resumed, has another owner, or never began. */
 const GOES_ON =
-  /^(model|store|core|message|json)\.|^turn\.(conflict|cancelled|not_found)$|^tool\.no_(result|approval|call|claim)$/
+  /^(model|store|core|message|json)\.|^turn\.(conflict|cancelled|not_found)$|^tool\.(missing|no_(result|approval|call|claim))$/
 
 /**
  * Tells `onEnd` of a turn that has ended for good. Rejects with what it throws.

@@ -75,12 +75,15 @@ async function beforeText(store: Store, key: string, after: number): Promise<num
   return last?.seq ?? (seen[0] ? seen[0].seq - 1 : after)
 }
 
-/** The events after a `seq`. */
+/**
+ * The events after a `seq`. An error that is not stored has the number of the last event read: that
+ * the turn is unknown, or that its owner is gone.
+ */
 async function* behind(
   events: AsyncIterable<TurnEvent>,
   after: number,
 ): AsyncGenerator<TurnEvent, void, undefined> {
-  for await (const event of events) if (event.seq > after) yield event
+  for await (const event of events) if (event.seq > after || event.type === 'error') yield event
 }
 
 /** Reports failures of the store. They are not stored, so each reader reports its own. */

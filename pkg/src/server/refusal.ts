@@ -35,6 +35,7 @@ const STATUS: Record<string, [status: number, message: string]> = {
   'turn.cancelled': [409, 'this turn was stopped'],
   'tool.no_result': [400, 'results: the turn has no result of such a call, or it is named twice'],
   'tool.no_approval': [400, 'approvals: no call with such a signature waits'],
+  'tool.missing': [409, 'approvals: the tool of such a call is not there'],
   'tool.no_call': [400, 'no such call waits for a page'],
   'tool.no_claim': [409, 'outcomes: nobody has claimed such a call'],
   'turn.events_gone': [410, 'these events are not kept any longer'],

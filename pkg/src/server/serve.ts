@@ -37,7 +37,7 @@ export async function serveRun<S extends Session>(
 ): Promise<Response> {
   const { settings, request, context, session, running, report } = asked
   const { tenant } = session
-  const conversationId = body.text('conversationId', 256)
+  const conversationId = body.name('conversationId')
   const log = kind === 'passes' ? await passEventsOf(asked) : undefined
   const redactor = await redactorOf(asked)
   running.enter(tenant)

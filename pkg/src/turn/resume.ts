@@ -58,7 +58,7 @@ export type ResultRevision =
  *
  * Terminal `error` events: `turn.not_found` (unknown, expired, or another tenant's),
  * `turn.conflict` (ended, running elsewhere, or resumed by another owner at the same time),
- * `turn.cancelled`, `tool.no_result`, `tool.no_approval`, `tool.no_call`, `tool.no_claim`, `store.*`. After a conflict, read the turn
+ * `turn.cancelled`, `tool.no_result`, `tool.no_approval`, `tool.missing`, `tool.no_call`, `tool.no_claim`, `store.*`. After a conflict, read the turn
  * with `followTurn`. A dead owner may have sent a last write, and its lease starts when that write
  * arrives: try again when `followTurn` reports `turn.interrupted`.
  *
@@ -70,12 +70,7 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
   checkModel(model)
   checkFallbacks(fallbacks)
   checkBatch(toolBatchId)
-  const approvals = copied(
-    'approvals',
-    options.approvals,
-    isApproval,
-    'signature, approved: true or false',
-  )
+  const approvals = decisionsIn(options.approvals)
   const results = copied(
     'results',
     options.results,
@@ -197,9 +192,23 @@ function checkBatch(batch: unknown): void {
   throw wrong('toolBatchId', 'that of the `paused` event')
 }
 
-/** Malformed approvals would otherwise count as not given. */
-const isApproval = (one: Record<string, unknown>) =>
-  /^[0-9a-f]{64}$/.test(String(one['signature'])) && typeof one['approved'] === 'boolean'
+const APPROVAL = { signature: 0, approved: 0 } as const
+
+/** A copy of approvals. Malformed ones would otherwise count as not given. */
+function decisionsIn(given: readonly Approval[] | undefined): Approval[] | undefined {
+  if (given === undefined) return undefined
+  if (!Array.isArray(given)) throw wrong('approvals', 'a list of { signature, approved }')
+  return given.map((one: unknown, place) => {
+    const at = `approvals[${place}]`
+    if (!isObject(one)) throw wrong(at, '{ signature, approved }')
+    const { signature, approved } = readOptions(one, APPROVAL, at)
+    if (typeof signature !== 'string' || !/^[0-9a-f]{64}$/.test(signature)) {
+      throw wrong(`${at}.signature`, 'the 64 hexadecimal digits that the `paused` event has')
+    }
+    if (typeof approved !== 'boolean') throw wrong(`${at}.approved`, 'true or false')
+    return { signature, approved }
+  })
+}
 
 const isOutcome = (one: Record<string, unknown>) => typeof one['toolCallId'] === 'string'
 

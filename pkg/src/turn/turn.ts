@@ -42,10 +42,11 @@ export type TurnEnd<Answer = unknown, Result extends ToolResult = ToolResult> = 
 export interface Turn<
   Answer = unknown,
   Result extends ToolResult = ToolResult,
+  End = TurnEnd<Answer, Result>,
 > extends AsyncIterable<TurnEvent> {
   readonly requestId: string
   /** Settles when the turn has ended. Never rejects. */
-  readonly result: Promise<TurnEnd<Answer, Result>>
+  readonly result: Promise<End>
   /**
    * The text alone, as it comes. Each reader has it from the first piece on, and its end is that of the
    * turn; what went wrong is in `result`. Leaving it is leaving the turn's iteration.
@@ -90,8 +91,9 @@ export function runTurn(options: RunTurnOptions): Turn {
   checkFallbacks(fallbacks)
   if (store !== undefined) checkStore(store)
   else if (keep) throw wrong('keep', 'a store with it')
-  else if (Object.values(tools ?? {}).some((tool) => tool?.needsApproval || tool?.page)) {
-    throw wrong('store', 'one with a tool that needs approval or has no `execute`')
+  else {
+    const waits = Object.entries(tools ?? {}).find(([, tool]) => tool?.needsApproval || tool?.page)
+    if (waits) throw wrong('store', `a store: calls of \`${waits[0]}\` make the turn wait`)
   }
   const requestId = options.requestId ?? randomId()
   const onTrace = tracer(options)

@@ -23,7 +23,7 @@ use crate::error::Failure;
 use crate::json::Json;
 use crate::store::Kept;
 use crate::store::LARGEST;
-use crate::tool::{Call, Fate, Outcome};
+use crate::tool::{Call, Fate, Outcome, Registry, plain_name};
 
 /// Added to `seq` if the earlier owner may have shown events without storing them. It is larger
 /// than their number, so no `seq` is used twice.
@@ -87,7 +87,7 @@ impl Durable {
                 None => batches.push(calling),
             }
         }
-        check_approvals(&approvals, &batches)?;
+        check_approvals(&approvals, &batches, &record.options().tools)?;
         let is_running = point == Point::Running;
         let mut revisions = Vec::new();
         if !results.is_empty() {
@@ -182,14 +182,24 @@ fn replay(
 }
 
 /// An approval of a call that never waited for one is a mistake. One that was given before is not:
-/// whoever resumes again says it again.
-fn check_approvals(approvals: &[Approval], batches: &[Calling]) -> Result<(), Failure> {
-    for Approval { signature, .. } in approvals {
+/// whoever resumes again says it again. To approve a call whose tool is not there would spend the
+/// approval.
+fn check_approvals(
+    approvals: &[Approval],
+    batches: &[Calling],
+    tools: &Registry,
+) -> Result<(), Failure> {
+    for Approval { signature, approved } in approvals {
         let waited =
-            |call: &Call| call.fate() == Fate::Waiting && call.view().signature == *signature;
-        if !batches.iter().any(|one| one.batch().calls().iter().any(waited)) {
+            |call: &&Call| call.fate() == Fate::Waiting && call.view().signature == *signature;
+        let Some(call) = batches.iter().flat_map(|one| one.batch().calls()).find(waited) else {
             let message = format!("`approvals`: no call with the signature {signature} waits");
             return Err(Failure::new("tool.no_approval", message));
+        };
+        let name = plain_name(&call.view().name);
+        if *approved && tools.find(&call.view().name).is_none() {
+            let message = format!("`tools`: expected {name}, whose call is approved");
+            return Err(Failure::new("tool.missing", message));
         }
     }
     Ok(())

@@ -60,6 +60,12 @@ pub(super) fn cancelled() -> Outcome {
     Outcome::failed(Status::Cancelled, "tool.cancelled", message)
 }
 
+/// The outcome of a call whose turn another owner has: it may have run there.
+pub(super) fn elsewhere() -> Outcome {
+    let message = "another owner has the turn; whether the tool ran is not known here";
+    Outcome::failed(Status::Unknown, "tool.outcome_unknown", message)
+}
+
 /// Composes an answer from the results, for a model that gave no answer.
 pub(crate) fn compose(results: impl Iterator<Item = ResultView>) -> String {
     let mut lines = Vec::new();

@@ -1,6 +1,15 @@
 /** What clients of AG-UI send, and how they read a turn. */
 import { isObject } from '../../checks.js'
-import { approvalsOf, given, invalid, needed, outcomesOf, type Fields } from '../../server/body.js'
+import {
+  approvalsOf,
+  given,
+  invalid,
+  needed,
+  outcomesOf,
+  textIn,
+  turnIdOf,
+  type Fields,
+} from '../../server/body.js'
 import type { Asked, Format, Writer, WriterOf } from '../../server/format.js'
 import { AgUiStream, formatAgUi, type AgUiEvent } from './stream.js'
 
@@ -16,13 +25,13 @@ const OWN_ROLES = ['activity', 'reasoning']
  */
 function read(body: Fields): Asked {
   const about = {
-    ...given('conversationId', body.text('threadId', 256)),
-    ...given('run', body.text('runId', 256)),
+    ...given('conversationId', body.name('threadId')),
+    ...given('run', body.name('runId')),
   }
   const answers = body.list('resume') ?? []
   if (answers.length > 0) return { ...about, resume: resumeOf(answers) }
   const messages = needed(body.list('messages'), 'messages').filter(
-    (message) => !(isObject(message) && OWN_ROLES.includes(String(message['role']))),
+    (message) => !(isObject(message) && OWN_ROLES.includes(textIn(message['role']))),
   )
   const results = resultsOf(messages)
   const requestId = results.at(-1)?.requestId
@@ -40,9 +49,9 @@ function resultsOf(messages: unknown[]) {
   const from = messages.findLastIndex((message) => !isResult(message)) + 1
   return messages.slice(from).flatMap((message) => {
     const { toolCallId, content, error } = message as Record<string, unknown>
-    const [, requestId, id] = /^([0-9a-f-]{36}):([^]+)$/.exec(String(toolCallId)) ?? []
+    const [, requestId, id] = /^([0-9a-f-]{36}):([^]+)$/.exec(textIn(toolCallId)) ?? []
     if (requestId === undefined) return []
-    const said = error ? { error: { message: String(error) } } : { result: valueOf(content) }
+    const said = error ? { error: { message: textIn(error) } } : { result: valueOf(content) }
     return [{ requestId, toolCallId: id, ...said }]
   })
 }
@@ -61,9 +70,9 @@ function resumeOf(answers: unknown[]) {
   const turns = new Set<string>()
   const approvals = answers.map((answer, at) => {
     const { interruptId, status, payload } = isObject(answer) ? answer : {}
-    const [, requestId, signature] = /^(.+):([0-9a-f]{64})$/.exec(String(interruptId)) ?? []
+    const [, requestId, signature] = /^(.+):([0-9a-f]{64})$/.exec(textIn(interruptId)) ?? []
     if (!requestId) throw invalid(`resume.${at}.interruptId`, 'the id of an interrupt')
-    turns.add(requestId)
+    turns.add(turnIdOf(requestId, `resume.${at}.interruptId`))
     const approved = status === 'resolved' && isObject(payload) && payload['approved'] === true
     return { signature, approved }
   })

@@ -1,6 +1,15 @@
 /** What `useChat` of the AI SDK sends, and how it reads a turn. */
 import { isObject } from '../../checks.js'
-import { approvalsOf, given, invalid, needed, outcomesOf, type Fields } from '../../server/body.js'
+import {
+  approvalsOf,
+  given,
+  invalid,
+  needed,
+  outcomesOf,
+  textIn,
+  turnIdOf,
+  type Fields,
+} from '../../server/body.js'
 import type { Asked, Format, Writer, WriterOf } from '../../server/format.js'
 import { chats } from './chats.js'
 import { DONE, formatChunk, UI_HEADERS, UiMessageStream, type UiChunk } from './stream.js'
@@ -11,7 +20,7 @@ export const aiSdkFormat: Format = { read, writer, chats }
 /** `{ id, messages, trigger, messageId }`; other members are the host's own. */
 function read(body: Fields): Asked {
   const messages = needed(body.list('messages'), 'messages')
-  const about = given('conversationId', body.text('id', 256))
+  const about = given('conversationId', body.name('id'))
   const last: unknown = messages.at(-1)
   if (!isObject(last) || last['role'] !== 'assistant') return { ...about, messages }
   // A client that has answered the approvals or the calls of a turn sends its message, whose id
@@ -22,8 +31,7 @@ function read(body: Fields): Asked {
   if (approvals.length + outcomes.length === 0) {
     throw invalid(at, "the user's message, or an answer of the page")
   }
-  const requestId = last['id']
-  if (typeof requestId !== 'string' || !requestId) throw invalid(`${at}.id`, 'the id of a turn')
+  const requestId = turnIdOf(last['id'], `${at}.id`)
   return { ...about, resume: { requestId, approvals, outcomes } }
 }
 
@@ -44,7 +52,7 @@ function resultsOf(parts: unknown): unknown[] {
     const { toolCallId, state, output, errorText, preliminary } = isObject(part) ? part : {}
     if (state === 'output-available' && !preliminary) return [{ toolCallId, result: output }]
     return state === 'output-error'
-      ? [{ toolCallId, error: { message: String(errorText).slice(0, 65_536) } }]
+      ? [{ toolCallId, error: { message: textIn(errorText).slice(0, 65_536) } }]
       : []
   })
 }

@@ -7,7 +7,7 @@ use super::super::super::options::TurnOptions;
 use super::super::super::prompt::{Answered, Exchange};
 use super::super::super::protocol::{CancelReason, Effect};
 use super::super::Record;
-use super::super::outcomes::{answer, cancelled, repeated};
+use super::super::outcomes::{answer, cancelled, elsewhere, repeated};
 use super::{Calling, Place, has_run, is_accepted, own, tenant, terms, view};
 use crate::json::Json;
 use crate::signature::hex;
@@ -56,9 +56,9 @@ impl Calling {
         }
     }
 
-    /// Cancels the calls that have not settled, because the turn ends. Calls that are not judged
-    /// were never told of.
-    pub(crate) fn cancel(&mut self, record: &mut Record) {
+    /// Cancels the calls that have not settled, because the turn ends; `lost`: here, as another owner
+    /// has it. Calls that are not judged were never told of.
+    pub(crate) fn cancel(&mut self, lost: bool, record: &mut Record) {
         self.reading = false;
         self.batch.drop_unjudged();
         if self.batch.calls().is_empty() {
@@ -67,7 +67,8 @@ impl Calling {
         if !self.complete {
             self.open(record);
         }
-        for call in self.batch.cancel(record.now, &cancelled()) {
+        let outcome = if lost { elsewhere() } else { cancelled() };
+        for call in self.batch.cancel(record.now, &outcome) {
             record.push(Effect::CancelTool { call, reason: CancelReason::Cancelled });
         }
         self.tell(record);
