@@ -15,7 +15,7 @@ const OWN = new Set(
 )
 /** Members that hold what a model or a tool gave: everything in them is a text of theirs. */
 const THEIRS = new Set(
-  'args params result results error data object plan consensus values inputs'.split(' '),
+  'args params result results error data block object plan consensus values inputs'.split(' '),
 )
 
 type Texts = AnyEvent & { chunk: string; phase?: unknown }
