@@ -62,7 +62,8 @@ test('a failure is redacted', async () => {
   const last = events.at(-1)
   assert.equal(last.type, 'error')
   assert.ok(!JSON.stringify(events).includes(MAIL))
-  assert.equal(texts(events), 'half of ada@exam')
+  // It may have been going on.
+  assert.equal(texts(events), 'half of [redacted:email]')
 })
 
 test('leaving, and a stream that is cancelled while it waits, cancel the turn', async () => {

@@ -226,7 +226,9 @@ export function valueAt(view: View, context: Context): number {
   if (quote) {
     const to = quotedEnd(view, context)
     if (to < 0) return to
-    const value = text.slice(from, to).trimEnd()
+    // The end of a text that was cut stands for nothing.
+    const read = text.slice(from, to).trimEnd()
+    const value = text[to] === quote ? read : read.replace(/…$/, '')
     const isElement = quote === '<'
     // What a form says, such as «Enter your password», and code.
     const prose = /^[A-Z\s][^\d]*\s/.test(value) && !/\d/.test(value)

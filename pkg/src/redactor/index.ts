@@ -4,8 +4,10 @@ import type { RedactOptions } from '../generated/redactor.js'
 import { TurnlockError } from '../errors.js'
 import { reading, readOptions } from '../options.js'
 import { shownEvents, type AnyEvent } from './events.js'
-import { hidden, pathOf } from './json.js'
-import { KINDS, Scanner, type Plan, type RedactKind } from './scanner.js'
+import { hidden } from './json.js'
+import { pathOf } from './paths.js'
+import { KINDS, type Plan, type RedactKind } from './scanner.js'
+import { Stream } from './stream.js'
 import { encodings, SHORTEST, valuesOf } from './values.js'
 
 export type { RedactKind, RedactOptions }
@@ -68,21 +70,33 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
     values: looked.size > 0 && kinds.includes('value') ? valuesOf(looked) : undefined,
     mask: (kind) => masked(kind, mask),
   }
-  let stream: Scanner | undefined
+  const paths = fields.map(pathOf)
+  const fresh = () => new Stream(plan, paths)
+  let stream: Stream | undefined
   const redact = (text: string) => {
-    const scanner = new Scanner(plan)
-    return scanner.feed(text) + scanner.end()
+    const whole = fresh()
+    return whole.feed(text) + whole.end()
   }
-  const hide = {
-    text: redact,
-    mask: (kind: RedactKind | 'field') => masked(kind, mask),
-    paths: fields.map(pathOf),
-    names: kinds.includes('secret'),
+  /** A text whose end may be a mark of the core: what stands before that may be half of a match. */
+  const text = (text: string) => {
+    const mark = MARK.exec(text)
+    return mark ? fresh().feed(text.slice(0, mark.index)) + mark[0] : redact(text)
   }
+  const ended = (text: string) => {
+    const whole = fresh()
+    return whole.feed(text) + whole.pause()
+  }
+  const composed = (text: string) =>
+    redact(text)
+      .split(/(\s+|, |\))/)
+      .map((word, at) => (at % 2 ? word : ended(word)))
+      .join('')
+  const names = kinds.includes('secret')
+  const hide = { text, mask: (kind: RedactKind | 'field') => masked(kind, mask), paths, names }
   const value = <T>(value: T) => hidden(value, hide) as T
   return {
     redact,
-    feed: (chunk) => (stream ??= new Scanner(plan)).feed(chunk),
+    feed: (chunk) => (stream ??= fresh()).feed(chunk),
     end: () => {
       const rest = stream?.end() ?? ''
       stream = undefined
@@ -91,10 +105,13 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
     value,
     events: (given) => {
       const events = Symbol.asyncIterator in given ? given[Symbol.asyncIterator]() : given
-      return shownEvents(events, () => new Scanner(plan), { redact, value })
+      return shownEvents(events, fresh, { text, ended, composed, value })
     },
   }
 }
+
+/** What the core writes where it has cut a text; a quote may stand behind it. */
+const MARK = /… (?:\[cut: [^\]…]{1,80}\]|\(\d{1,12} (?:bytes|characters)\))"?$/
 
 /** Characters of all registered values: each takes some 20 states of the automaton. */
 const MOST_OF_VALUES = 65_536

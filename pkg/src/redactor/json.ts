@@ -1,4 +1,5 @@
 /** Redaction of JSON values: fields by their path, texts by what is in them. */
+import { behindName, type Path } from './paths.js'
 import type { RedactKind } from './scanner.js'
 
 /** Levels of a value below which nothing is shown. */
@@ -11,18 +12,6 @@ const SECRET = new RegExp(
     'accesstoken|refreshtoken|authtoken)$',
 )
 
-/** A path: names and indexes; `*` is any of them, `**` any number. */
-export type Path = readonly string[]
-
-/** Reads `/a/*` (JSON Pointer) or `a.*`. */
-export const pathOf = (text: string): Path =>
-  text.startsWith('/')
-    ? text
-        .slice(1)
-        .split('/')
-        .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-    : text.split('.')
-
 export interface Hide {
   text(text: string): string
   mask(kind: RedactKind | 'field'): string
@@ -33,8 +22,8 @@ export interface Hide {
 
 /** A copy of a value with all that may be shown; numbers stay numbers where they are shown. */
 export function hidden(value: unknown, hide: Hide): unknown {
-  /** @param open how far paths are matched */
-  const walk = (value: unknown, open: readonly Path[], above: readonly object[]): unknown => {
+  /** @param paths what is left of them here */
+  const walk = (value: unknown, paths: Iterable<Path>, above: readonly object[]): unknown => {
     if (typeof value === 'string') return hide.text(value)
     if (typeof value === 'number' || typeof value === 'bigint') {
       const text = String(value)
@@ -44,12 +33,12 @@ export function hidden(value: unknown, hide: Hide): unknown {
     if (above.length >= DEEPEST || above.includes(value)) return hide.mask('field')
     const inner = [...above, value]
     const member = (name: string, own: unknown): unknown => {
-      const next = open.flatMap((path) => after(path, name))
+      const { open, ends } = behindName(paths, name)
       const named = hide.names && SECRET.test(name.toLowerCase().replace(/[^a-z]/g, ''))
       // A flag or a missing value is no secret.
       const empty = own === null || own === undefined || own === '' || typeof own === 'boolean'
-      if (next.some((path) => path.length === 0) || (named && !empty)) return hide.mask('field')
-      return typeof own === 'string' ? behind(name, own, hide) : walk(own, next, inner)
+      if (ends || (named && !empty)) return hide.mask('field')
+      return typeof own === 'string' ? behind(name, own, hide) : walk(own, open, inner)
     }
     if (Array.isArray(value)) return value.map((own, index) => member(String(index), own))
     return Object.fromEntries(
@@ -65,12 +54,4 @@ function behind(name: string, text: string, hide: Hide): string {
   const shown = hide.text(before + text + after)
   const isOnly = shown.startsWith(before) && shown.endsWith(after)
   return isOnly ? shown.slice(before.length, -after.length) : hide.text(text)
-}
-
-/** What is left of a path behind a step; none if it does not match. */
-function after(path: Path, name: string): Path[] {
-  const [step, ...rest] = path
-  if (step === undefined) return []
-  if (step === '**') return rest.length === 0 ? [[]] : [path, ...after(rest, name)]
-  return step === '*' || step === name ? [rest] : []
 }

@@ -2,6 +2,7 @@
 import {
   back,
   chars,
+  CUT,
   DIGIT,
   LETTER_OR_DIGIT,
   NO,
@@ -65,6 +66,7 @@ export function emailEnd(view: View, at: number): number {
     if (within(LETTER_OR_DIGIT, code) || code === 45 || foreign) continue
     const name = text.slice(from, to).replace(/-+$/, '')
     if (from > at && isTop(name)) end = from + name.length
+    if (code === CUT && end === NO && /[a-z]/i.test(text.slice(at, to))) end = to
     if (code !== 46 || to === from) break
     from = to + 1
   }

@@ -22,6 +22,7 @@ import type { Values } from './values.js'
 import {
   BEHIND,
   chars,
+  CUT,
   entropy,
   NO,
   unknown,
@@ -39,7 +40,7 @@ export type RedactKind = (typeof KINDS)[number]
 export interface Plan {
   readonly kinds: ReadonlySet<RedactKind>
   readonly values: Values | undefined
-  mask(kind: RedactKind): string
+  mask(kind: RedactKind | 'field'): string
 }
 
 /** A match; positions count from the beginning of the whole text. */
@@ -61,6 +62,9 @@ const KEY_NAME = chars('09AZaz  __--')
 /** Characters of a body by which a private key is told from words about it, and spaces in them. */
 const [KEY_START, KEY_SPACES] = [40, 4]
 const KEY_HEADER = 140
+
+/** Characters of a value, of a key behind its beginning, and of that, by which a cut one is known. */
+const [LEAST_OF_VALUE, LEAST_OF_KEY, LEAST_OF_ANCHOR] = [4, 4, 3]
 
 /** A run of a set, and the match that goes on to its end. */
 interface Run {
@@ -133,6 +137,35 @@ export class Scanner implements View {
     return this.#show(this.#base + this.text.length)
   }
 
+  /** Whether something is held back. */
+  get holds(): boolean {
+    return Math.max(this.#shown, this.#masked) < this.#base + this.text.length
+  }
+
+  /**
+   * Returns the rest of what has come, as if the text were cut here. It may go on: what turns out to
+   * be a match that has begun before is masked from here on.
+   */
+  pause(): string {
+    const { text } = this
+    const end = this.#base + text.length
+    const [at, state, valueState] = [this.#at, this.#state, this.#valueState]
+    const [name, list] = [this.#name, this.#list]
+    const key = this.#key && { ...this.#key }
+    this.text += String.fromCharCode(CUT)
+    this.final = true
+    this.#scan()
+    const shown = this.#take(end)
+    this.#masked = Math.min(this.#masked, end)
+    this.#matches = []
+    this.text = text
+    this.final = false
+    ;[this.#at, this.#state, this.#valueState] = [at, state, valueState]
+    ;[this.#name, this.#list] = [name, list]
+    this.#key = key
+    return shown
+  }
+
   #scan(): void {
     const { text } = this
     const { column, columns, next, found } = this.#tables
@@ -152,9 +185,13 @@ export class Scanner implements View {
       if (this.#list === this.#base + at && !this.#listed(at, here)) return
       if (!this.#begins(at, code, here)) return
       if (values) {
+        const depth = code === CUT ? (values.depth[this.#valueState] as number) : 0
         this.#valueState = values.step(this.#valueState, code)
         const length = values.length[this.#valueState] as number
         if (length > 0) here.push(this.#match(at + 1 - length, at + 1, 'value'))
+        // What a cut has left of a value.
+        if (code === CUT && depth >= LEAST_OF_VALUE)
+          here.push(this.#match(at - depth, at, 'value'))
       }
       this.#state = state
       if (this.#names) this.#name = local(code) ? Math.min(this.#name + 1, LONGEST_LOCAL) : 0
@@ -265,6 +302,10 @@ export class Scanner implements View {
     const read = this.#follow(rule.follows, at)
     if (typeof read === 'number') return read
     const end = read.end
+    if (read.cut) {
+      const known = /[^a-z\d]/.test(rule.anchor ?? '') && at - from >= LEAST_OF_ANCHOR
+      return known && isMixed(text.slice(at, end)) ? this.#match(begin, end, 'secret') : NO
+    }
     if (rule.ends) {
       if (unknown(this, end)) return WAIT
       if (goesOn(text.charCodeAt(end))) return NO
@@ -314,10 +355,13 @@ export class Scanner implements View {
         while (end - from < atom.max && within(atom.set, text.charCodeAt(end))) end++
         this.steps += end - from + 1
         if (end - from < atom.max && unknown(this, end)) return WAIT
-        if (end - from < atom.min) return NO
+        if (end - from < atom.min) {
+          const cut = text.charCodeAt(end) === CUT && end - at >= LEAST_OF_KEY
+          return cut ? { end, opened, closed, cut } : NO
+        }
       }
     }
-    return { end, opened, closed }
+    return { end, opened, closed, cut: false }
   }
 
   /** The end of a run of a set; each character of a run is read once. */
@@ -370,6 +414,7 @@ export class Scanner implements View {
       if (unknown(this, p)) return WAIT
       this.steps++
       const code = text.charCodeAt(p)
+      if (code === CUT && p > begin) break
       if (!within(KEY_BODY, code)) return NO
       if (code === 32) spaces++
     }
@@ -411,6 +456,18 @@ export class Scanner implements View {
 
   /** Shows the text up to a position, and forgets it. */
   #show(to: number): string {
+    const shown = this.#take(to)
+    const gone = Math.max(0, Math.min(to - this.#base, this.#at) - BEHIND)
+    if (gone > 0) {
+      this.text = this.text.slice(gone)
+      this.#base += gone
+      this.#at -= gone
+      this.#length -= gone
+    }
+    return shown
+  }
+
+  #take(to: number): string {
     const { text } = this
     const base = this.#base
     let shown = ''
@@ -421,10 +478,11 @@ export class Scanner implements View {
       if (match.from >= to) break
       count++
       match.told = true
-      if (match.from >= this.#masked) {
+      // Behind a pause, what is shown already stays.
+      if (match.from >= this.#masked && match.to > this.#shown) {
         shown += text.slice(Math.max(this.#shown, this.#masked) - base, match.from - base)
         shown += this.#plan.mask(match.kind)
-        this.#shown = match.from
+        this.#shown = Math.max(this.#shown, match.from)
       }
       this.#masked = Math.max(this.#masked, match.to)
     }
@@ -432,19 +490,13 @@ export class Scanner implements View {
     const from = Math.max(this.#shown, this.#masked)
     if (from < to) shown += text.slice(from - base, to - base)
     this.#shown = Math.max(this.#shown, to)
-    const gone = Math.max(0, Math.min(to - base, this.#at) - BEHIND)
-    if (gone > 0) {
-      this.text = text.slice(gone)
-      this.#base += gone
-      this.#at -= gone
-      this.#length -= gone
-    }
     return shown
   }
 }
 
 /** What no password of an address has. */
 const PASSWORD_ENDS = '/?#"\'<>\\)]},;'
+const isMixed = (text: string) => /[a-z]\d|\d[a-z]/i.test(text) || /[a-z][A-Z]/.test(text)
 /** Whether a word is one of its own, or a part of a name in camel case. */
 const isOwn = (text: string, from: number, to: number) => {
   const [before, first] = [text.charAt(from - 1), text.charAt(from)]
