@@ -252,6 +252,9 @@ export function valueAt(view: View, context: Context): number {
   const whole = to - begin < MOST
   const value = whole ? read.replace(/[.:,!?]+$/, '') : read
   view.steps += value.length
+  // A number is one where JSON names it.
+  const named = /["']\s?:\s?$/.test(text.slice(at, from)) && !/pass$/i.test(back(text, at, 4))
+  if (whole && named && /^\d{4,}$/.test(value)) return begin + value.length
   const called = whole && '([{'.includes(text.charAt(to) || ' ')
   const setting = isSetting(text, at, from)
   const code = !setting && (!isOdd(value) || (CODE.test(value) && !/^\w*\d\w*$/.test(value)))

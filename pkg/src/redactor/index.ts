@@ -4,7 +4,7 @@ import type { RedactOptions } from '../generated/redactor.js'
 import { TurnlockError } from '../errors.js'
 import { reading, readOptions } from '../options.js'
 import { shownEvents, type AnyEvent } from './events.js'
-import { hidden } from './json.js'
+import { hidden, hiddenAt } from './json.js'
 import { pathOf } from './paths.js'
 import { KINDS, type Plan, type RedactKind } from './scanner.js'
 import { Stream } from './stream.js'
@@ -30,11 +30,15 @@ export interface Redactor {
   value<T>(value: T): T
   /**
    * The events of a turn, or of a pass, bundle or chain, as they may be shown, each with its own
-   * number; `redact` of `runTurn` and of `createHandler` calls it for each reader. A text waits for the
-   * event behind it.
+   * number; `redact` of `runTurn` and of `createHandler` calls it for each reader. A text of which
+   * something is held back waits for the next one of its kind, for an event that is no text, or for
+   * eight events.
+   *
+   * @param before what the reader has of the same turn: a text goes on from there
    */
   events<Event extends AnyEvent>(
     events: AsyncIterable<Event> | AsyncIterator<Event, void, undefined>,
+    before?: readonly Event[] | Promise<readonly Event[]>,
   ): AsyncGenerator<Event, void, undefined>
 }
 
@@ -82,9 +86,10 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
     const mark = MARK.exec(text)
     return mark ? fresh().feed(text.slice(0, mark.index)) + mark[0] : redact(text)
   }
-  const ended = (text: string) => {
+  const ended = (one: string) => {
+    if (MARK.test(one)) return text(one)
     const whole = fresh()
-    return whole.feed(text) + whole.pause()
+    return whole.feed(one) + whole.pause()
   }
   const composed = (text: string) =>
     redact(text)
@@ -94,6 +99,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const names = kinds.includes('secret')
   const hide = { text, mask: (kind: RedactKind | 'field') => masked(kind, mask), paths, names }
   const value = <T>(value: T) => hidden(value, hide) as T
+  const at = (pointer: string, value: unknown) => hiddenAt(pointer, value, hide)
   return {
     redact,
     feed: (chunk) => (stream ??= fresh()).feed(chunk),
@@ -103,9 +109,9 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
       return rest
     },
     value,
-    events: (given) => {
+    events: (given, before) => {
       const events = Symbol.asyncIterator in given ? given[Symbol.asyncIterator]() : given
-      return shownEvents(events, fresh, { text, ended, composed, value })
+      return shownEvents(events, fresh, { text, ended, composed, value, at, mask: hide.mask }, before)
     },
   }
 }

@@ -6,15 +6,16 @@ export interface Path {
   readonly rest: Path | undefined
 }
 
-export function pathOf(text: string): Path {
-  const steps = text.startsWith('/')
+export const pathOf = (text: string): Path =>
+  stepsOf(text).reduceRight<Path | undefined>((rest, step) => ({ step, rest }), undefined)!
+
+export const stepsOf = (text: string): string[] =>
+  text.startsWith('/')
     ? text
         .slice(1)
         .split('/')
         .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
     : text.split('.')
-  return steps.reduceRight<Path | undefined>((rest, step) => ({ step, rest }), undefined)!
-}
 
 /** What is left of paths behind a name, each once; and whether one of them ends there. */
 export function behindName(paths: Iterable<Path>, name: string) {

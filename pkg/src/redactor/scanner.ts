@@ -263,9 +263,13 @@ export class Scanner implements View {
 
   /** Looks for what begins at a position, or has its `@` there. Returns whether all is known. */
   #begins(at: number, code: number, here: Match[]): boolean {
-    if (code === 64 && this.#plan.kinds.has('email')) {
+    // In an address `%40`.
+    const size = code === 64 ? 1 : code === 37 && this.text[at + 1] === '4' ? 3 : 0
+    const isAt = size === 1 || (size === 3 && this.text[at + 2] === '0')
+    if (code === 37 && unknown(this, at + 2)) return false
+    if (isAt && this.#plan.kinds.has('email')) {
       const from = localStart(this, at)
-      const end = from < at ? emailEnd(this, at + 1) : NO
+      const end = from < at ? emailEnd(this, at + size) : NO
       if (end === WAIT) return false
       // What stands before the `@` of an address with a scheme is a password.
       const url = /:\/\/[^\s/]*:[^\s/]*$/.test(this.text.slice(Math.max(0, at - BEHIND), from))
