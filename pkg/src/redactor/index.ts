@@ -3,6 +3,7 @@ import { REDACT_OPTIONS } from '../generated/rows.js'
 import type { RedactOptions } from '../generated/redactor.js'
 import { TurnlockError } from '../errors.js'
 import { reading, readOptions } from '../options.js'
+import { unescaped } from './escapes.js'
 import { shownEvents, type AnyEvent } from './events.js'
 import { hidden, hiddenAt } from './json.js'
 import { pathOf } from './paths.js'
@@ -59,6 +60,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const values = list('values', given.values) ?? []
   const kinds = list('kinds', given.kinds) ?? KINDS
   const fields = list('fields', given.fields) ?? []
+  if (mask !== undefined && typeof mask !== 'function') throw wrong('mask', 'a function')
   if (!kinds.every((kind) => KINDS.includes(kind))) throw wrong('kinds', `of ${KINDS.join(', ')}`)
   values.forEach((value, index) => {
     if (value.trim().length < SHORTEST) {
@@ -69,15 +71,18 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
     throw wrong('values', `at most ${MOST_OF_VALUES} characters together`)
   }
   const looked = new Set(values.flatMap((value) => [...encodings(value)]))
+  const hasValues = looked.size > 0 && kinds.includes('value')
   const plan: Plan = {
     kinds: new Set(kinds),
-    values: looked.size > 0 && kinds.includes('value') ? valuesOf(looked) : undefined,
+    values: hasValues ? valuesOf(looked) : undefined,
+    bytes: hasValues ? valuesOf(unescaped(looked)) : undefined,
     mask: (kind) => masked(kind, mask),
   }
   const paths = fields.map(pathOf)
   const fresh = () => new Stream(plan, paths)
   let stream: Stream | undefined
   const redact = (text: string) => {
+    if (typeof text !== 'string') throw wrong('text', 'a text; `value` redacts JSON')
     const whole = fresh()
     return whole.feed(text) + whole.end()
   }

@@ -17,6 +17,7 @@ import {
 } from './context.js'
 import { cardEnd, emailEnd, ibanEnd, ipEnd, local, localStart, LONGEST_LOCAL } from './personal.js'
 import { phoneEnd } from './phones.js'
+import { Escaped } from './escapes.js'
 import { tables, type Atom, type Found, type Rule } from './tables.js'
 import type { Values } from './values.js'
 import {
@@ -40,6 +41,8 @@ export type RedactKind = (typeof KINDS)[number]
 export interface Plan {
   readonly kinds: ReadonlySet<RedactKind>
   readonly values: Values | undefined
+  /** The same, in bytes, as `escapes.ts` reads them. */
+  readonly bytes: Values | undefined
   mask(kind: RedactKind | 'field'): string
 }
 
@@ -114,11 +117,13 @@ export class Scanner implements View {
   /** Whether a name may belong to what follows it. */
   readonly #names: boolean
   readonly #looks: readonly Look[]
+  readonly #escaped: Escaped | undefined
 
   constructor(plan: Plan) {
     this.#plan = plan
     this.#secrets = plan.kinds.has('secret')
     this.#names = this.#secrets || plan.kinds.has('email')
+    this.#escaped = plan.bytes && new Escaped(plan.bytes)
     this.#looks = LOOKS.filter(({ kind }) => plan.kinds.has(kind))
   }
 
@@ -152,6 +157,7 @@ export class Scanner implements View {
     const [at, state, valueState] = [this.#at, this.#state, this.#valueState]
     const [name, list] = [this.#name, this.#list]
     const key = this.#key && { ...this.#key }
+    const place = this.#escaped && { ...this.#escaped.place }
     this.text += String.fromCharCode(CUT)
     this.final = true
     this.#scan()
@@ -163,6 +169,7 @@ export class Scanner implements View {
     ;[this.#at, this.#state, this.#valueState] = [at, state, valueState]
     ;[this.#name, this.#list] = [name, list]
     this.#key = key
+    if (this.#escaped && place) this.#escaped.place = place
     return shown
   }
 
@@ -184,7 +191,9 @@ export class Scanner implements View {
       }
       if (this.#list === this.#base + at && !this.#listed(at, here)) return
       if (!this.#begins(at, code, here)) return
-      if (values) {
+      const read = this.#escaped?.read(this, at, this.#base) ?? NO
+      if (read === WAIT) return
+      if (values && this.#escaped) {
         const depth = code === CUT ? (values.depth[this.#valueState] as number) : 0
         this.#valueState = values.step(this.#valueState, code)
         const length = values.length[this.#valueState] as number
@@ -192,6 +201,11 @@ export class Scanner implements View {
         // What a cut has left of a value.
         if (code === CUT && depth >= LEAST_OF_VALUE)
           here.push(this.#match(at - depth, at, 'value'))
+        const begun = code === CUT ? this.#escaped.begun(LEAST_OF_VALUE) : NO
+        if (begun !== NO) here.push(this.#match(begun - this.#base, at, 'value'))
+        const from = read === NO ? NO : this.#escaped.take(read, this.#base + at)
+        if (from !== NO && read !== NO)
+          here.push(this.#match(from - this.#base, at + read.size, 'value'))
       }
       this.#state = state
       if (this.#names) this.#name = local(code) ? Math.min(this.#name + 1, LONGEST_LOCAL) : 0
@@ -207,7 +221,8 @@ export class Scanner implements View {
       this.#plan.values?.depth[this.#valueState] ?? 0,
       this.#name,
     )
-    const safe = this.#at - back
+    const begun = this.#escaped?.begun(1) ?? NO
+    const safe = Math.min(this.#at - back, begun === NO ? this.#at : begun - this.#base)
     // No half of a pair is shown.
     const last = this.text.charCodeAt(safe - 1)
     return this.#base + safe - (last >= 0xd800 && last <= 0xdbff ? 1 : 0)
