@@ -16,10 +16,16 @@ const BEGUN = /^(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?)?|&(?:#x?[\da-f]*|[a-z
 const NAMED: Record<string, number> = { amp: 38, lt: 60, gt: 62, quot: 34, apos: 39, nbsp: 160 }
 const IN_JSON: Record<string, number> = { n: 10, r: 13, t: 9, b: 8, f: 12 }
 
+/** What no escape begins with: one object for all. */
+const plain = { code: 0, isByte: false, size: 1 }
+
 /** Reads the character at a position, or the escape that begins there. */
 function readAt(view: View, at: number): Read | typeof WAIT {
   const code = view.text.charCodeAt(at)
-  if (code !== 37 && code !== 38 && code !== 92) return { code, isByte: false, size: 1 }
+  if (code !== 37 && code !== 38 && code !== 92) {
+    plain.code = code
+    return plain
+  }
   const text = view.text.slice(at, at + LONGEST)
   view.steps += 4
   const found = WHOLE.exec(text)
@@ -70,15 +76,22 @@ export class Escaped {
   take({ code, isByte, size }: Read, from: number): number {
     const { place } = this
     place.next = from + size
+    if (isByte || code < 128) return this.#byte(code, from)
     let found = NO
-    for (const byte of isByte ? [code] : this.#bytes(code)) {
-      if (byte === 10 || byte === 13) continue
-      place.state = this.#values.step(place.state, byte === 43 ? 32 : byte)
-      this.#starts[place.count++ % this.#starts.length] = from
-      const length = this.#values.length[place.state] as number
-      if (length > 0) found = this.#start(length)
+    for (const byte of this.#bytes(code)) {
+      const start = this.#byte(byte, from)
+      if (start !== NO) found = start
     }
     return found
+  }
+
+  #byte(byte: number, from: number): number {
+    if (byte === 10 || byte === 13) return NO
+    const { place } = this
+    place.state = this.#values.step(place.state, byte === 43 ? 32 : byte)
+    this.#starts[place.count++ % this.#starts.length] = from
+    const length = this.#values.length[place.state] as number
+    return length > 0 ? this.#start(length) : NO
   }
 
   /** Where the value began that is being read, in the whole text; `NO` if none is. */
@@ -93,7 +106,6 @@ export class Escaped {
 
   #bytes(code: number): Iterable<number> {
     const { place } = this
-    if (code < 128) return [code]
     if (code >= 0xd800 && code <= 0xdbff) {
       place.high = code
       return []
