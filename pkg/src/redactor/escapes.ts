@@ -64,7 +64,9 @@ export class Escaped {
 
   constructor(values: Values) {
     this.#values = values
-    this.#starts = new Array<number>(4096 + values.length.reduce((a, b) => Math.max(a, b), 0)).fill(0)
+    this.#starts = new Array<number>(4096 + values.length.reduce((a, b) => Math.max(a, b), 0)).fill(
+      0,
+    )
   }
 
   /** Looks whether all is known of what begins at a position. */
@@ -111,7 +113,9 @@ export class Escaped {
       return []
     }
     const isLow = code >= 0xdc00 && code <= 0xdfff
-    const text = isLow ? String.fromCharCode(place.high, code) : String.fromCodePoint(code % 0x110000)
+    const text = isLow
+      ? String.fromCharCode(place.high, code)
+      : String.fromCodePoint(code % 0x110000)
     return new TextEncoder().encode(text)
   }
 }

@@ -29,9 +29,7 @@ const OWN = new Set(
   ).split(' '),
 )
 /** Members that hold what a model or a tool gave: everything in them is a text of theirs. */
-const THEIRS = new Set(
-  'args params result results data block object plan values inputs'.split(' '),
-)
+const THEIRS = new Set('args params result results data block object plan values inputs'.split(' '))
 /** Texts that the core cuts at their end without a mark, and those that end where a response was cut. */
 const ENDED = new Set('tool_name detail message text fullContent'.split(' '))
 /** Texts with what the core has cut in them, without a mark. */
@@ -158,20 +156,24 @@ interface Named {
 
 /** An event that is no text. */
 function whole(event: AnyEvent, shows: Shows): AnyEvent {
-  const one = shown(event, shows) as AnyEvent & { id?: unknown }
+  const one = shown(withoutNames(event, shows), shows) as AnyEvent & { id?: unknown }
   // The ids of a chain's steps are a model's.
-  if (/^step/.test(event.type) && typeof one.id === 'string') one.id = shows.text(one.id)
+  if (event.type.startsWith('step') && typeof one.id === 'string') one.id = shows.text(one.id)
+  return one
+}
+
+/** The core has written names into sentences, without the characters by which they are known. */
+function withoutNames(event: AnyEvent, shows: Shows): AnyEvent {
   const { toolCalls = [], toolResults = [] } = event as Partial<Record<string, Named[]>> & AnyEvent
-  // The core has written them into sentences, without the characters by which they are known.
   const names = [...toolCalls, ...toolResults].flatMap(({ name }) => {
     if (typeof name !== 'string') return []
     const own = shows.text(name)
     return own === name ? [] : [[plainName(name), own] as const]
   })
-  if (names.length === 0) return one
+  if (names.length === 0) return event
   const hide = (text: string) =>
     names.reduce((left, [plain, own]) => left.replaceAll(plain, own), text)
-  return deep(one, hide) as AnyEvent
+  return deep(event, hide) as AnyEvent
 }
 
 /** A name as the core writes it (`plain_name`). */

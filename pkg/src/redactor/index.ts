@@ -116,7 +116,12 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
     value,
     events: (given, before) => {
       const events = Symbol.asyncIterator in given ? given[Symbol.asyncIterator]() : given
-      return shownEvents(events, fresh, { text, ended, composed, value, at, mask: hide.mask }, before)
+      return shownEvents(
+        events,
+        fresh,
+        { text, ended, composed, value, at, mask: hide.mask },
+        before,
+      )
     },
   }
 }

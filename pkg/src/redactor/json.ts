@@ -40,7 +40,12 @@ export function hiddenAt(pointer: string, value: unknown, hide: Hide): unknown {
 }
 
 /** @param paths what is left of them here */
-function walk(value: unknown, paths: Iterable<Path>, above: readonly object[], hide: Hide): unknown {
+function walk(
+  value: unknown,
+  paths: Iterable<Path>,
+  above: readonly object[],
+  hide: Hide,
+): unknown {
   if (typeof value === 'string') return hide.text(value)
   if (typeof value === 'number' || typeof value === 'bigint') {
     const text = String(value)

@@ -199,8 +199,7 @@ export class Scanner implements View {
         const length = values.length[this.#valueState] as number
         if (length > 0) here.push(this.#match(at + 1 - length, at + 1, 'value'))
         // What a cut has left of a value.
-        if (code === CUT && depth >= LEAST_OF_VALUE)
-          here.push(this.#match(at - depth, at, 'value'))
+        if (code === CUT && depth >= LEAST_OF_VALUE) here.push(this.#match(at - depth, at, 'value'))
         const begun = code === CUT ? this.#escaped.begun(LEAST_OF_VALUE) : NO
         if (begun !== NO) here.push(this.#match(begun - this.#base, at, 'value'))
         const from = read === NO ? NO : this.#escaped.take(read, this.#base + at)
