@@ -9,6 +9,7 @@ import {
   runBundle,
   runChain,
   runWithToolRequests,
+  TurnlockError,
 } from 'turnlock'
 import { createRedactor } from 'turnlock/redact'
 import { createHandler } from 'turnlock/server'
@@ -157,4 +158,93 @@ test('so are passes with their trace, bundles and chains', async () => {
   const bundle = await run('/bundles/three')
   assert.match(JSON.stringify(bundle.at(-1)), /\[redacted:email\]/)
   assert.equal(texts(await run('/chains/search')), SHOWN)
+})
+
+const OWN = 'hunter2-registered-value'
+const hides = createRedactor({ values: [OWN] })
+const said = (parts) =>
+  customModel(async function* () {
+    for (const [type, text] of parts) yield { type, text }
+    yield { type: 'finish', reason: 'stop', raw: 'stop' }
+  })
+const joined = (events) =>
+  events
+    .map((event) => (/^(text|TEXT)/.test(event.type) ? (event.chunk ?? event.delta ?? '') : ''))
+    .join('')
+const asked = {
+  'ai-sdk': {
+    id: 'chat',
+    messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'go' }] }],
+  },
+  'ag-ui': {
+    ...{ threadId: 't', runId: 'r', state: {}, tools: [], context: [], forwardedProps: {} },
+    messages: [{ id: 'm', role: 'user', content: 'go' }],
+  },
+}
+const read = async (response) =>
+  Array.from((await response.text()).matchAll(/^data: (\{.*)$/gm), ([, data]) => JSON.parse(data))
+
+for (const format of [undefined, 'ai-sdk', 'ag-ui']) {
+  test(`reasoning between two halves of a secret shows neither: ${format ?? 'own events'}`, async () => {
+    for (let at = 1; at < OWN.length; at++) {
+      const model = said([
+        ['text', `Key ${OWN.slice(0, at)}`],
+        ['reasoning', 'hm'],
+        ['text', `${OWN.slice(at)}, and ada.lov`],
+        ['reasoning', '.'],
+        ['text', 'elace@example.com.'],
+      ])
+      const handler = handlerOf({ redact: hides, model, ...(format && { format }) })
+      const body = format ? asked[format] : { messages }
+      const events = await read(await handler(request(format ? '' : '/messages', body)))
+      assert.equal(joined(events), 'Key [redacted:value], and [redacted:email].')
+    }
+  })
+}
+
+test('a pause between two halves of a secret: the rest is not shown, nor to who attaches', async () => {
+  let asks = 0
+  const model = customModel(async function* () {
+    if (asks++ === 0) {
+      yield { type: 'text', text: `Key ${OWN.slice(0, 12)}` }
+      yield { type: 'tool_call_start', index: 0, id: 'c', name: 'pay' }
+      yield { type: 'tool_call_arguments', index: 0, text: '{}' }
+      yield { type: 'tool_call_end', index: 0 }
+      yield { type: 'finish', reason: 'tool_calls', raw: 'tool_calls' }
+      return
+    }
+    yield { type: 'text', text: `${OWN.slice(12)} and more.` }
+    yield { type: 'finish', reason: 'stop', raw: 'stop' }
+  })
+  const pay = defineTool({
+    ...{ description: 'pays', inputSchema: { type: 'object' }, needsApproval: true },
+    execute: () => 1,
+  })
+  const store = memoryStore()
+  const handler = handlerOf({ redact: hides, model, store, tools: { pay } })
+  const start = request('/messages', { messages, requestId: 'r' })
+  const paused = await read(await handler(start))
+  const [{ signature }] = paused.at(-1).approvals
+  const body = { requestId: 'r', approvals: [{ signature, approved: true }] }
+  const resumed = await read(await handler(request('/resume', body)))
+  assert.equal(joined([...paused, ...resumed]), 'Key [redacted:value] and more.')
+  const all = [...paused, ...resumed]
+  for (let at = 0; at < all.length - 1; at++) {
+    const rest = await read(await handler(request(`/r/events?after=${all[at].seq}`)))
+    assert.deepEqual(rest, all.slice(at + 1))
+  }
+})
+
+test('what functions of the host throw is redacted where it is told', async () => {
+  const fails = () => {
+    throw new TurnlockError('json.own', `no ${OWN}`)
+  }
+  const handler = handlerOf({
+    ...{ redact: hides, passes: { p: fails }, bundles: { b: fails }, prepare: fails },
+  })
+  for (const path of ['/passes/p', '/bundles/b', '/messages']) {
+    const response = await handler(request(path, { messages }))
+    assert.equal(response.status, 400)
+    assert.equal((await response.json()).error.message, 'no [redacted:value]')
+  }
 })

@@ -226,7 +226,9 @@ export function valueAt(view: View, context: Context): number {
   if (quote) {
     const to = quotedEnd(view, context)
     if (to < 0) return to
-    const value = text.slice(from, to).trimEnd()
+    // The end of a text that was cut stands for nothing.
+    const read = text.slice(from, to).trimEnd()
+    const value = text[to] === quote ? read : read.replace(/…$/, '')
     const isElement = quote === '<'
     // What a form says, such as «Enter your password», and code.
     const prose = /^[A-Z\s][^\d]*\s/.test(value) && !/\d/.test(value)
@@ -250,6 +252,9 @@ export function valueAt(view: View, context: Context): number {
   const whole = to - begin < MOST
   const value = whole ? read.replace(/[.:,!?]+$/, '') : read
   view.steps += value.length
+  // A number is one where JSON names it.
+  const named = /["']\s?:\s?$/.test(text.slice(at, from)) && !/pass$/i.test(back(text, at, 4))
+  if (whole && named && /^\d{4,}$/.test(value)) return begin + value.length
   const called = whole && '([{'.includes(text.charAt(to) || ' ')
   const setting = isSetting(text, at, from)
   const code = !setting && (!isOdd(value) || (CODE.test(value) && !/^\w*\d\w*$/.test(value)))

@@ -1,9 +1,24 @@
 /** Redaction of events on their way to a reader. */
 import type { Redactor } from './index.js'
+import { deep } from '../shared/redact.js'
+import type { Stream } from './stream.js'
 
 /** An event of a turn, a pass, a bundle or a chain. */
 export interface AnyEvent {
   type: string
+}
+
+/** What events are redacted with. */
+export interface Shows extends Pick<Redactor, 'value'> {
+  /** A whole text. */
+  text(text: string): string
+  /** A text that may have been cut at its end. */
+  ended(text: string): string
+  /** A text in which results may have been cut anywhere. */
+  composed(text: string): string
+  /** A value that stands at a JSON pointer of another one. */
+  at(pointer: string, value: unknown): unknown
+  mask(kind: 'field'): string
 }
 
 /** Members whose texts are ids and codes. Names of tools are a model's where a tool is unknown. */
@@ -14,53 +29,94 @@ const OWN = new Set(
   ).split(' '),
 )
 /** Members that hold what a model or a tool gave: everything in them is a text of theirs. */
-const THEIRS = new Set(
-  'args params result results error data object plan consensus values inputs'.split(' '),
-)
+const THEIRS = new Set('args params result results data block object plan values inputs'.split(' '))
+/** Texts that the core cuts at their end without a mark, and those that end where a response was cut. */
+const ENDED = new Set('tool_name detail message text fullContent'.split(' '))
+/** Texts with what the core has cut in them, without a mark. */
+const COMPOSED = new Set(['query', 'result_summary'])
+/** Records of a bundle whose names are pointers, and lists whose items name one. */
+const BY_POINTER = new Set(['consensus', 'support', 'distributions'])
+const POINTING: Record<string, string> = { disagreements: 'field', delta: 'path' }
 
 type Texts = AnyEvent & { chunk: string; phase?: unknown }
 const isText = (event: AnyEvent): event is Texts =>
   event.type === 'text' || event.type === 'reasoning'
 
+/** Events that may wait behind a text of which something is held back. */
+const MOST_WAITING = 8
+
+/** Text, or reasoning: it goes on behind events of another kind. */
+interface Channel {
+  stream: Stream
+  /** Its last event, if that waits for what its stream holds back. */
+  last: Texts | undefined
+}
+
 /**
- * Each event as it may be shown, with the number that it has. A text waits for the event behind it:
- * what a text that ends had held back belongs to its last one.
+ * Each event as it may be shown, with the number that it has. A text of which something is held back
+ * waits for the next one of its kind, with what comes between them; any event that is no text, and
+ * the eighth that waits, end the waiting. What is held back is then shown as the end of a text that
+ * was cut, and the text goes on behind it: a match that spans the two is masked from there on.
+ *
+ * @param before events that the reader has: they are read first, and not given
  */
 export function shownEvents<Event extends AnyEvent>(
   events: AsyncIterator<Event, void, undefined>,
-  fresh: () => Pick<Redactor, 'feed' | 'end'>,
-  redactor: Pick<Redactor, 'redact' | 'value'>,
+  fresh: () => Stream,
+  shows: Shows,
+  before: readonly Event[] | Promise<readonly Event[]> = [],
 ): AsyncGenerator<Event, void, undefined> {
-  let waiting: Texts | undefined
-  let stream = fresh()
+  const channels = new Map<string, Channel>()
+  /** In order: what has been read and not been given. */
+  let waiting: AnyEvent[] = []
   const ready: AnyEvent[] = []
   let isOver = false
-  const flush = () => {
-    if (waiting) {
-      const last: Texts = { ...waiting, chunk: waiting.chunk + stream.end() }
-      ready.push(last)
+  let hasBegun = false
+  /** How many of those to come the reader has. */
+  let had = 0
+  /** Ends the waiting of all, or of the one that the others wait behind. */
+  const flush = (only?: AnyEvent) => {
+    for (const channel of channels.values()) {
+      if (!channel.last || (only && channel.last !== only)) continue
+      channel.last.chunk += channel.stream.pause()
+      channel.last = undefined
     }
-    waiting = undefined
+    release()
+  }
+  const release = () => {
+    const lasts = Array.from(channels.values(), ({ last }) => last)
+    const first = waiting.findIndex((event) => (lasts as unknown[]).includes(event))
+    ready.push(...waiting.splice(0, first < 0 ? waiting.length : first))
   }
   const take = (event: AnyEvent) => {
     if (!isText(event)) {
       flush()
-      ready.push(shown(event, redactor) as AnyEvent)
+      // An inference is made again from its beginning.
+      if ('voidFrom' in event && event.voidFrom !== undefined) channels.clear()
+      ready.push(whole(event, shows))
       return
     }
-    const follows = waiting?.type === event.type && waiting.phase === event.phase
-    if (waiting && follows) ready.push(waiting)
-    else {
-      flush()
-      stream = fresh()
-    }
-    waiting = { ...event, chunk: stream.feed(event.chunk) }
+    let channel = channels.get(event.type)
+    if (!channel) channels.set(event.type, (channel = { stream: fresh(), last: undefined }))
+    const { stream } = channel
+    const one = { ...event, chunk: stream.feed(event.chunk) }
+    channel.last = stream.holds ? one : undefined
+    waiting.push(one)
+    release()
+    if (waiting.length > MOST_WAITING) flush(waiting[0])
   }
   /** Calls are answered in order; leaving does not wait for them. */
   let last: Promise<unknown> = Promise.resolve()
   const next = async (): Promise<IteratorResult<AnyEvent, void>> => {
+    if (!hasBegun) {
+      hasBegun = true
+      const seen = await before
+      had = seen.length
+      seen.forEach(take)
+    }
     for (;;) {
       const event = ready.shift()
+      if (event && had-- > 0) continue
       if (event) return { done: false, value: event }
       if (isOver) return { done: true, value: undefined }
       const read = await events.next()
@@ -72,7 +128,8 @@ export function shownEvents<Event extends AnyEvent>(
   }
   const left = async (): Promise<IteratorResult<AnyEvent, void>> => {
     isOver = true
-    waiting = undefined
+    channels.clear()
+    waiting = []
     ready.length = 0
     await events.return?.()
     return { done: true, value: undefined }
@@ -93,13 +150,91 @@ export function shownEvents<Event extends AnyEvent>(
   return iterator as unknown as AsyncGenerator<Event, void, undefined>
 }
 
-function shown(value: unknown, redactor: Pick<Redactor, 'redact' | 'value'>): unknown {
-  if (typeof value === 'string') return redactor.redact(value)
-  if (Array.isArray(value)) return value.map((item) => shown(item, redactor))
+interface Named {
+  name?: unknown
+}
+
+/** An event that is no text. */
+function whole(event: AnyEvent, shows: Shows): AnyEvent {
+  const one = shown(withoutNames(event, shows), shows) as AnyEvent & { id?: unknown }
+  // The ids of a chain's steps are a model's.
+  if (event.type.startsWith('step') && typeof one.id === 'string') one.id = shows.text(one.id)
+  return one
+}
+
+/** The core has written names into sentences, without the characters by which they are known. */
+function withoutNames(event: AnyEvent, shows: Shows): AnyEvent {
+  const { toolCalls = [], toolResults = [] } = event as Partial<Record<string, Named[]>> & AnyEvent
+  const names = [...toolCalls, ...toolResults].flatMap(({ name }) => {
+    if (typeof name !== 'string') return []
+    const own = shows.text(name)
+    return own === name ? [] : [[plainName(name), own] as const]
+  })
+  if (names.length === 0) return event
+  const hide = (text: string) =>
+    names.reduce((left, [plain, own]) => left.replaceAll(plain, own), text)
+  return deep(event, hide) as AnyEvent
+}
+
+/** A name as the core writes it (`plain_name`). */
+const plainName = (name: string) =>
+  Array.from(name)
+    .slice(0, 64)
+    .join('')
+    .replace(/[^\w.:-]/gu, '_')
+
+function shown(value: unknown, shows: Shows, name = ''): unknown {
+  if (typeof value === 'string') {
+    if (COMPOSED.has(name)) return shows.composed(value)
+    return ENDED.has(name) ? shows.ended(value) : shows.text(value)
+  }
+  if (Array.isArray(value)) {
+    const by = POINTING[name]
+    return value.map((item) => (by ? pointing(item, by, shows) : shown(item, shows, name)))
+  }
   if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([name, own]) => [
-    name,
-    OWN.has(name) ? own : THEIRS.has(name) ? redactor.value(own) : shown(own, redactor),
-  ])
+  const entries = Object.entries(value).map(([inner, own]) => {
+    if (BY_POINTER.has(name)) return [shows.text(inner), pointed(name, inner, own, shows)]
+    if (inner === 'error' && typeof own === 'object' && own !== null) {
+      const message = 'message' in own && { message: shown(own.message, shows, 'message') }
+      return [inner, { ...(shows.value(own) as object), ...message }]
+    }
+    return [
+      inner,
+      OWN.has(inner) ? own : THEIRS.has(inner) ? shows.value(own) : shown(own, shows, inner),
+    ]
+  })
   return Object.fromEntries(entries)
+}
+
+/** What a record of a bundle has of the field at a pointer. */
+function pointed(record: string, pointer: string, own: unknown, shows: Shows): unknown {
+  if (record === 'support') return own
+  const value = shows.at(pointer, own)
+  const isNumbers = record === 'distributions' && typeof own === 'object' && own && 'mean' in own
+  if (!isNumbers || JSON.stringify(value) === JSON.stringify(own)) return value
+  // The mean of numbers of which one is hidden tells it.
+  return Object.fromEntries(
+    Object.entries(own).map(([name, one]) => [name, name === 'n' ? one : shows.mask('field')]),
+  )
+}
+
+/** An item that names its field: what it has of that is shown as in the field. */
+function pointing(item: unknown, by: string, shows: Shows): unknown {
+  if (typeof item !== 'object' || item === null) return shown(item, shows)
+  const pointer = String((item as Record<string, unknown>)[by])
+  const valued = (one: unknown): unknown => {
+    if (Array.isArray(one)) return one.map(valued)
+    if (typeof one !== 'object' || one === null) return shown(one, shows)
+    const entries = Object.entries(one).map(([name, own]) => [
+      name,
+      name === 'value'
+        ? shows.at(pointer, own)
+        : name === 'values'
+          ? valued(own)
+          : shown(own, shows, name),
+    ])
+    return Object.fromEntries(entries)
+  }
+  return valued(item)
 }

@@ -3,9 +3,12 @@ import { REDACT_OPTIONS } from '../generated/rows.js'
 import type { RedactOptions } from '../generated/redactor.js'
 import { TurnlockError } from '../errors.js'
 import { reading, readOptions } from '../options.js'
+import { unescaped } from './escapes.js'
 import { shownEvents, type AnyEvent } from './events.js'
-import { hidden, pathOf } from './json.js'
-import { KINDS, Scanner, type Plan, type RedactKind } from './scanner.js'
+import { hidden, hiddenAt } from './json.js'
+import { pathOf } from './paths.js'
+import { KINDS, type Plan, type RedactKind } from './scanner.js'
+import { Stream } from './stream.js'
 import { encodings, SHORTEST, valuesOf } from './values.js'
 
 export type { RedactKind, RedactOptions }
@@ -28,11 +31,15 @@ export interface Redactor {
   value<T>(value: T): T
   /**
    * The events of a turn, or of a pass, bundle or chain, as they may be shown, each with its own
-   * number; `redact` of `runTurn` and of `createHandler` calls it for each reader. A text waits for the
-   * event behind it.
+   * number; `redact` of `runTurn` and of `createHandler` calls it for each reader. A text of which
+   * something is held back waits for the next one of its kind, for an event that is no text, or for
+   * eight events.
+   *
+   * @param before what the reader has of the same turn: a text goes on from there
    */
   events<Event extends AnyEvent>(
     events: AsyncIterable<Event> | AsyncIterator<Event, void, undefined>,
+    before?: readonly Event[] | Promise<readonly Event[]>,
   ): AsyncGenerator<Event, void, undefined>
 }
 
@@ -53,6 +60,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const values = list('values', given.values) ?? []
   const kinds = list('kinds', given.kinds) ?? KINDS
   const fields = list('fields', given.fields) ?? []
+  if (mask !== undefined && typeof mask !== 'function') throw wrong('mask', 'a function')
   if (!kinds.every((kind) => KINDS.includes(kind))) throw wrong('kinds', `of ${KINDS.join(', ')}`)
   values.forEach((value, index) => {
     if (value.trim().length < SHORTEST) {
@@ -63,38 +71,63 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
     throw wrong('values', `at most ${MOST_OF_VALUES} characters together`)
   }
   const looked = new Set(values.flatMap((value) => [...encodings(value)]))
+  const hasValues = looked.size > 0 && kinds.includes('value')
   const plan: Plan = {
     kinds: new Set(kinds),
-    values: looked.size > 0 && kinds.includes('value') ? valuesOf(looked) : undefined,
+    values: hasValues ? valuesOf(looked) : undefined,
+    bytes: hasValues ? valuesOf(unescaped(looked)) : undefined,
     mask: (kind) => masked(kind, mask),
   }
-  let stream: Scanner | undefined
+  const paths = fields.map(pathOf)
+  const fresh = () => new Stream(plan, paths)
+  let stream: Stream | undefined
   const redact = (text: string) => {
-    const scanner = new Scanner(plan)
-    return scanner.feed(text) + scanner.end()
+    if (typeof text !== 'string') throw wrong('text', 'a text; `value` redacts JSON')
+    const whole = fresh()
+    return whole.feed(text) + whole.end()
   }
-  const hide = {
-    text: redact,
-    mask: (kind: RedactKind | 'field') => masked(kind, mask),
-    paths: fields.map(pathOf),
-    names: kinds.includes('secret'),
+  /** A text whose end may be a mark of the core: what stands before that may be half of a match. */
+  const text = (text: string) => {
+    const mark = MARK.exec(text)
+    return mark ? fresh().feed(text.slice(0, mark.index)) + mark[0] : redact(text)
   }
+  const ended = (one: string) => {
+    if (MARK.test(one)) return text(one)
+    const whole = fresh()
+    return whole.feed(one) + whole.pause()
+  }
+  const composed = (text: string) =>
+    redact(text)
+      .split(/(\s+|, |\))/)
+      .map((word, at) => (at % 2 ? word : ended(word)))
+      .join('')
+  const names = kinds.includes('secret')
+  const hide = { text, mask: (kind: RedactKind | 'field') => masked(kind, mask), paths, names }
   const value = <T>(value: T) => hidden(value, hide) as T
+  const at = (pointer: string, value: unknown) => hiddenAt(pointer, value, hide)
   return {
     redact,
-    feed: (chunk) => (stream ??= new Scanner(plan)).feed(chunk),
+    feed: (chunk) => (stream ??= fresh()).feed(chunk),
     end: () => {
       const rest = stream?.end() ?? ''
       stream = undefined
       return rest
     },
     value,
-    events: (given) => {
+    events: (given, before) => {
       const events = Symbol.asyncIterator in given ? given[Symbol.asyncIterator]() : given
-      return shownEvents(events, () => new Scanner(plan), { redact, value })
+      return shownEvents(
+        events,
+        fresh,
+        { text, ended, composed, value, at, mask: hide.mask },
+        before,
+      )
     },
   }
 }
+
+/** What the core writes where it has cut a text; a quote may stand behind it. */
+const MARK = /… (?:\[cut: [^\]…]{1,80}\]|\(\d{1,12} (?:bytes|characters)\))"?$/
 
 /** Characters of all registered values: each takes some 20 states of the automaton. */
 const MOST_OF_VALUES = 65_536

@@ -2,6 +2,7 @@
 import {
   back,
   chars,
+  CUT,
   DIGIT,
   LETTER_OR_DIGIT,
   NO,
@@ -65,6 +66,7 @@ export function emailEnd(view: View, at: number): number {
     if (within(LETTER_OR_DIGIT, code) || code === 45 || foreign) continue
     const name = text.slice(from, to).replace(/-+$/, '')
     if (from > at && isTop(name)) end = from + name.length
+    if (code === CUT && end === NO && (to === at || /[a-z]/i.test(text.slice(at, to)))) end = to
     if (code !== 46 || to === from) break
     from = to + 1
   }
@@ -142,7 +144,7 @@ export function groupsAt(view: View, at: number, between: (text: string) => bool
   return groups
 }
 
-const ofCard = (text: string) => text === ' ' || text === '-'
+const ofCard = (text: string) => /^[ \u00a0\u2009\u202f\u2011-]$/.test(text)
 
 /** A number of a payment card: its beginning, its length, and Luhn's check digit. */
 export function cardEnd(view: View, at: number): number {

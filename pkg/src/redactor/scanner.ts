@@ -17,11 +17,13 @@ import {
 } from './context.js'
 import { cardEnd, emailEnd, ibanEnd, ipEnd, local, localStart, LONGEST_LOCAL } from './personal.js'
 import { phoneEnd } from './phones.js'
+import { Escaped } from './escapes.js'
 import { tables, type Atom, type Found, type Rule } from './tables.js'
 import type { Values } from './values.js'
 import {
   BEHIND,
   chars,
+  CUT,
   entropy,
   NO,
   unknown,
@@ -39,7 +41,9 @@ export type RedactKind = (typeof KINDS)[number]
 export interface Plan {
   readonly kinds: ReadonlySet<RedactKind>
   readonly values: Values | undefined
-  mask(kind: RedactKind): string
+  /** The same, in bytes, as `escapes.ts` reads them. */
+  readonly bytes: Values | undefined
+  mask(kind: RedactKind | 'field'): string
 }
 
 /** A match; positions count from the beginning of the whole text. */
@@ -61,6 +65,9 @@ const KEY_NAME = chars('09AZaz  __--')
 /** Characters of a body by which a private key is told from words about it, and spaces in them. */
 const [KEY_START, KEY_SPACES] = [40, 4]
 const KEY_HEADER = 140
+
+/** Characters of a value, of a key behind its beginning, and of that, by which a cut one is known. */
+const [LEAST_OF_VALUE, LEAST_OF_KEY, LEAST_OF_ANCHOR] = [4, 4, 3]
 
 /** A run of a set, and the match that goes on to its end. */
 interface Run {
@@ -110,11 +117,13 @@ export class Scanner implements View {
   /** Whether a name may belong to what follows it. */
   readonly #names: boolean
   readonly #looks: readonly Look[]
+  readonly #escaped: Escaped | undefined
 
   constructor(plan: Plan) {
     this.#plan = plan
     this.#secrets = plan.kinds.has('secret')
     this.#names = this.#secrets || plan.kinds.has('email')
+    this.#escaped = plan.bytes && new Escaped(plan.bytes)
     this.#looks = LOOKS.filter(({ kind }) => plan.kinds.has(kind))
   }
 
@@ -131,6 +140,37 @@ export class Scanner implements View {
     this.final = true
     this.#scan()
     return this.#show(this.#base + this.text.length)
+  }
+
+  /** Whether something is held back. */
+  get holds(): boolean {
+    return Math.max(this.#shown, this.#masked) < this.#base + this.text.length
+  }
+
+  /**
+   * Returns the rest of what has come, as if the text were cut here. It may go on: what turns out to
+   * be a match that has begun before is masked from here on.
+   */
+  pause(): string {
+    const { text } = this
+    const end = this.#base + text.length
+    const [at, state, valueState] = [this.#at, this.#state, this.#valueState]
+    const [name, list] = [this.#name, this.#list]
+    const key = this.#key && { ...this.#key }
+    const place = this.#escaped && { ...this.#escaped.place }
+    this.text += String.fromCharCode(CUT)
+    this.final = true
+    this.#scan()
+    const shown = this.#take(end)
+    this.#masked = Math.min(this.#masked, end)
+    this.#matches = []
+    this.text = text
+    this.final = false
+    ;[this.#at, this.#state, this.#valueState] = [at, state, valueState]
+    ;[this.#name, this.#list] = [name, list]
+    this.#key = key
+    if (this.#escaped && place) this.#escaped.place = place
+    return shown
   }
 
   #scan(): void {
@@ -151,10 +191,20 @@ export class Scanner implements View {
       }
       if (this.#list === this.#base + at && !this.#listed(at, here)) return
       if (!this.#begins(at, code, here)) return
-      if (values) {
+      const read = this.#escaped?.read(this, at, this.#base) ?? NO
+      if (read === WAIT) return
+      if (values && this.#escaped) {
+        const depth = code === CUT ? (values.depth[this.#valueState] as number) : 0
         this.#valueState = values.step(this.#valueState, code)
         const length = values.length[this.#valueState] as number
         if (length > 0) here.push(this.#match(at + 1 - length, at + 1, 'value'))
+        // What a cut has left of a value.
+        if (code === CUT && depth >= LEAST_OF_VALUE) here.push(this.#match(at - depth, at, 'value'))
+        const begun = code === CUT ? this.#escaped.begun(LEAST_OF_VALUE) : NO
+        if (begun !== NO) here.push(this.#match(begun - this.#base, at, 'value'))
+        const from = read === NO ? NO : this.#escaped.take(read, this.#base + at)
+        if (from !== NO && read !== NO)
+          here.push(this.#match(from - this.#base, at + read.size, 'value'))
       }
       this.#state = state
       if (this.#names) this.#name = local(code) ? Math.min(this.#name + 1, LONGEST_LOCAL) : 0
@@ -170,7 +220,8 @@ export class Scanner implements View {
       this.#plan.values?.depth[this.#valueState] ?? 0,
       this.#name,
     )
-    const safe = this.#at - back
+    const begun = this.#escaped?.begun(1) ?? NO
+    const safe = Math.min(this.#at - back, begun === NO ? this.#at : begun - this.#base)
     // No half of a pair is shown.
     const last = this.text.charCodeAt(safe - 1)
     return this.#base + safe - (last >= 0xd800 && last <= 0xdbff ? 1 : 0)
@@ -226,9 +277,13 @@ export class Scanner implements View {
 
   /** Looks for what begins at a position, or has its `@` there. Returns whether all is known. */
   #begins(at: number, code: number, here: Match[]): boolean {
-    if (code === 64 && this.#plan.kinds.has('email')) {
+    // In an address `%40`.
+    const size = code === 64 ? 1 : code === 37 && this.text[at + 1] === '4' ? 3 : 0
+    const isAt = size === 1 || (size === 3 && this.text[at + 2] === '0')
+    if (code === 37 && unknown(this, at + 2)) return false
+    if (isAt && this.#plan.kinds.has('email')) {
       const from = localStart(this, at)
-      const end = from < at ? emailEnd(this, at + 1) : NO
+      const end = from < at ? emailEnd(this, at + size) : NO
       if (end === WAIT) return false
       // What stands before the `@` of an address with a scheme is a password.
       const url = /:\/\/[^\s/]*:[^\s/]*$/.test(this.text.slice(Math.max(0, at - BEHIND), from))
@@ -265,6 +320,10 @@ export class Scanner implements View {
     const read = this.#follow(rule.follows, at)
     if (typeof read === 'number') return read
     const end = read.end
+    if (read.cut) {
+      const known = /[^a-z\d]/.test(rule.anchor ?? '') && at - from >= LEAST_OF_ANCHOR
+      return known && isMixed(text.slice(at, end)) ? this.#match(begin, end, 'secret') : NO
+    }
     if (rule.ends) {
       if (unknown(this, end)) return WAIT
       if (goesOn(text.charCodeAt(end))) return NO
@@ -314,10 +373,13 @@ export class Scanner implements View {
         while (end - from < atom.max && within(atom.set, text.charCodeAt(end))) end++
         this.steps += end - from + 1
         if (end - from < atom.max && unknown(this, end)) return WAIT
-        if (end - from < atom.min) return NO
+        if (end - from < atom.min) {
+          const cut = text.charCodeAt(end) === CUT && end - at >= LEAST_OF_KEY
+          return cut ? { end, opened, closed, cut } : NO
+        }
       }
     }
-    return { end, opened, closed }
+    return { end, opened, closed, cut: false }
   }
 
   /** The end of a run of a set; each character of a run is read once. */
@@ -370,6 +432,7 @@ export class Scanner implements View {
       if (unknown(this, p)) return WAIT
       this.steps++
       const code = text.charCodeAt(p)
+      if (code === CUT && p > begin) break
       if (!within(KEY_BODY, code)) return NO
       if (code === 32) spaces++
     }
@@ -411,6 +474,18 @@ export class Scanner implements View {
 
   /** Shows the text up to a position, and forgets it. */
   #show(to: number): string {
+    const shown = this.#take(to)
+    const gone = Math.max(0, Math.min(to - this.#base, this.#at) - BEHIND)
+    if (gone > 0) {
+      this.text = this.text.slice(gone)
+      this.#base += gone
+      this.#at -= gone
+      this.#length -= gone
+    }
+    return shown
+  }
+
+  #take(to: number): string {
     const { text } = this
     const base = this.#base
     let shown = ''
@@ -421,10 +496,11 @@ export class Scanner implements View {
       if (match.from >= to) break
       count++
       match.told = true
-      if (match.from >= this.#masked) {
+      // Behind a pause, what is shown already stays.
+      if (match.from >= this.#masked && match.to > this.#shown) {
         shown += text.slice(Math.max(this.#shown, this.#masked) - base, match.from - base)
         shown += this.#plan.mask(match.kind)
-        this.#shown = match.from
+        this.#shown = Math.max(this.#shown, match.from)
       }
       this.#masked = Math.max(this.#masked, match.to)
     }
@@ -432,19 +508,13 @@ export class Scanner implements View {
     const from = Math.max(this.#shown, this.#masked)
     if (from < to) shown += text.slice(from - base, to - base)
     this.#shown = Math.max(this.#shown, to)
-    const gone = Math.max(0, Math.min(to - base, this.#at) - BEHIND)
-    if (gone > 0) {
-      this.text = text.slice(gone)
-      this.#base += gone
-      this.#at -= gone
-      this.#length -= gone
-    }
     return shown
   }
 }
 
 /** What no password of an address has. */
 const PASSWORD_ENDS = '/?#"\'<>\\)]},;'
+const isMixed = (text: string) => /[a-z]\d|\d[a-z]/i.test(text) || /[a-z][A-Z]/.test(text)
 /** Whether a word is one of its own, or a part of a name in camel case. */
 const isOwn = (text: string, from: number, to: number) => {
   const [before, first] = [text.charAt(from - 1), text.charAt(from)]

@@ -55,26 +55,16 @@ export function valuesOf(values: Iterable<string>): Values {
   return { step, length, depth }
 }
 
-/** A value as it is, and as it stands in addresses, JSON, HTML, base64 and hexadecimal. */
+/**
+ * A value as it is, in base64 and in hexadecimal, and in JSON within JSON: what `escapes.ts` does not
+ * read.
+ */
 export function* encodings(value: string): Generator<string> {
   // A half of a pair is no text in UTF-8.
   const bytes = new TextEncoder().encode(value)
   const texts = new Set([value, value.trim()])
   for (const text of [...texts]) {
-    for (const inJson of [quoted(text), ascii(quoted(text))]) {
-      texts.add(inJson)
-      texts.add(inJson.replaceAll('/', '\\/'))
-      // JSON in JSON: the arguments of calls, in bodies.
-      texts.add(quoted(inJson))
-    }
-    texts.add(text.replace(/[&<>"']/g, (one) => ENTITIES[one] as string))
-  }
-  const strict = percent(bytes, /[\w.~-]/)
-  for (const text of [percent(bytes, /[\w.~!*'()-]/), strict, percent(bytes, /[^]/)]) {
-    for (const one of [text, text.replaceAll('%20', '+')]) {
-      texts.add(one)
-      texts.add(one.replace(/%\w\w/g, (code) => code.toLowerCase()))
-    }
+    for (const inJson of [quoted(text), ascii(quoted(text))]) texts.add(quoted(inJson))
   }
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))
   texts.add(hex.join('')).add(hex.join('').toUpperCase())
@@ -85,22 +75,10 @@ export function* encodings(value: string): Generator<string> {
 /** Characters of the shortest value: what is shorter may be a part of any word. */
 export const SHORTEST = 6
 
-const ENTITIES: Record<string, string> = {
-  ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' },
-}
 const quoted = (text: string) => JSON.stringify(text).slice(1, -1)
 const ascii = (text: string) =>
   text.replace(/[^\0-~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 const url = (text: string) => text.replaceAll('+', '-').replaceAll('/', '_')
-
-function percent(bytes: Uint8Array, plain: RegExp): string {
-  const every = plain.source === '[^]'
-  return Array.from(bytes, (byte) => {
-    const one = String.fromCharCode(byte)
-    if (!every && byte < 128 && plain.test(one)) return one
-    return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
-  }).join('')
-}
 
 /**
  * A value alone, and within other bytes: behind as many bytes as leave 0, 1 or 2 of a group of

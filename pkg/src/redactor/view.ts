@@ -5,6 +5,9 @@ export const NO = -1
 /** Whether something begins here is known when more of the text is. */
 export const WAIT = -2
 
+/** Where a text was cut: `…`. What stands before it may be the beginning of a match. */
+export const CUT = 0x2026
+
 /** Characters behind a position that no matcher reads. */
 export const BEHIND = 96
 

@@ -39,6 +39,8 @@ export class Exchange<S extends Session> {
   readonly settings: Settings<S>
   readonly request: Request
   readonly context: RequestContext
+  /** Whose request it is, once that is known. */
+  session: S | undefined
   #switches: Promise<TwoStage> | undefined
 
   constructor(shared: Shared<S>, request: Request, context: RequestContext) {
@@ -57,6 +59,13 @@ export class Exchange<S extends Session> {
     const refusal = isTurnlockError(error) ? refusalFor(error) : failed()
     if (refusal.status >= 500) this.report(error)
     return refusal
+  }
+
+  /** A refusal as a response. Its words may be those of the host's functions, or of the client. */
+  async refuse(refusal: Refusal): Promise<Response> {
+    const redactor = this.session && (await this.redactor(this.session))
+    if (redactor) refusal.message = redactor.redact(refusal.message)
+    return refusal.toResponse()
   }
 
   /** The switches, read once per request so that they do not change within it. */

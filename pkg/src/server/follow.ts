@@ -54,36 +54,16 @@ async function read<S extends Session>(
   const { readers } = at.shared
   const key = turnKey(session.tenant, requestId)
   const redactor = await at.redactor(session)
-  const from = redactor ? await beforeText(store, key, after) : after
+  // All of the texts of which the client has seen a part.
+  const seen = redactor ? (await storedEvents(store, key)).filter(({ seq }) => seq <= after) : []
   const left = new AbortController()
   const leave = () => left.abort()
   whenGone(at.request, leave)
-  const events = at.reader(session, store, requestId, left.signal)(from)
+  const events = at.reader(session, store, requestId, left.signal)(after)
   readers.enter(key)
   const counted = watched(at, events, () => readers.leave(key))
-  const shown = redactor ? behind(redactor.events(counted), after) : counted
+  const shown = redactor?.events(counted, seen) ?? counted
   return at.stream(requestId, shown, leave, writer)
-}
-
-/**
- * The `seq` behind which a redactor has to read, so that it sees what a client has seen a part of: that
- * of the last event up to `after` which is not of a running text.
- */
-async function beforeText(store: Store, key: string, after: number): Promise<number> {
-  const seen = (await storedEvents(store, key)).filter(({ seq }) => seq <= after)
-  const last = seen.findLast(({ type }) => type !== 'text' && type !== 'reasoning')
-  return last?.seq ?? (seen[0] ? seen[0].seq - 1 : after)
-}
-
-/**
- * The events after a `seq`. An error that is not stored has the number of the last event read: that
- * the turn is unknown, or that its owner is gone.
- */
-async function* behind(
-  events: AsyncIterable<TurnEvent>,
-  after: number,
-): AsyncGenerator<TurnEvent, void, undefined> {
-  for await (const event of events) if (event.seq > after || event.type === 'error') yield event
 }
 
 /** Reports failures of the store. They are not stored, so each reader reports its own. */

@@ -56,10 +56,12 @@ export function createHandler<S extends Session = Session>(options: HandlerOptio
 
 async function respond<S extends Session>(at: Exchange<S>): Promise<Response> {
   const { origins } = at.settings
-  const response = await answer(at).catch((error: unknown) => {
-    const refusal = error instanceof Refusal ? error : at.refusalFor(error)
-    return refusal.toResponse()
-  })
+  const refused = (error: unknown) =>
+    at.refuse(error instanceof Refusal ? error : at.refusalFor(error))
+  // A redactor that cannot be had is itself an error.
+  const response = await answer(at)
+    .catch(refused)
+    .catch((error: unknown) => at.refusalFor(error).toResponse())
   try {
     return origins.apply(at.request, response)
   } catch (error) {
@@ -84,6 +86,7 @@ async function answer<S extends Session>(at: Exchange<S>): Promise<Response> {
   const mode = await modeOf(at, route)
   const session = await authorize(at)
   if (session instanceof Response) return session
+  at.session = session
   if (route.name === 'events') return follow(at, session, route.requestId)
   if (route.name === 'chat') return replay(at, session, route.chat)
   if (route.name === 'turns') return list(at, session)

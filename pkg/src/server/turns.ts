@@ -3,7 +3,7 @@ import { storedEvents, turnKey } from '../turn/kept.js'
 import { claimCalls, resumeTurn } from '../turn/resume.js'
 import type { Store } from '../stores/store.js'
 import { runTurn, type Turn } from '../turn/turn.js'
-import type { Policy, TurnResult } from '../types.js'
+import type { Policy, TurnEvent, TurnResult } from '../types.js'
 import { approvalsOf, droppedOf, given, invalid, needed, outcomesOf, startOf } from './body.js'
 import type { Fields } from './body.js'
 import { tellEnd, tellEvents } from './ends.js'
@@ -127,9 +127,10 @@ async function goOn<S extends Session>(
   at.shared.resumes.use(tenant, requestId)
   const common = await at.common(session)
   let options: Resuming | undefined = asked
+  const { store, tools = {} } = common
+  const hides = writer || at.settings.redact
+  const events = hides ? await storedEvents(store, turnKey(tenant, requestId)) : []
   if (writer) {
-    const { store, tools = {} } = common
-    const events = await storedEvents(store, turnKey(tenant, requestId))
     options = await resumingOf(asked, events, (toolBatchId, toolCallIds) =>
       claimCalls({ requestId, toolBatchId, toolCallIds, store, tenant, tools }),
     )
@@ -137,10 +138,10 @@ async function goOn<S extends Session>(
     writer.seen(events)
   }
   const begin = () => resumeTurn({ ...common, ...options })
-  return run(at, session, common.store, begin, undefined, writer)
+  return run(at, session, store, begin, undefined, writer, events)
 }
 
-/** Runs a turn. It continues when its client disconnects, unless `clientGone` is `stop`. */
+/** Runs a turn; `before`: its events before a resume. It continues when its client disconnects, unless `clientGone` is `stop`. */
 async function run<S extends Session>(
   at: Exchange<S>,
   session: S,
@@ -148,6 +149,7 @@ async function run<S extends Session>(
   begin: () => Turn,
   messages?: unknown[],
   writer?: Writer,
+  before: TurnEvent[] = [],
 ): Promise<Response> {
   const { running, turns } = at.shared
   const redactor = await at.redactor(session)
@@ -184,5 +186,5 @@ async function run<S extends Session>(
   // but abort the request's signal at once.
   whenGone(at.request, leave)
   const events = asKept(stream, follow)
-  return at.stream(turn.requestId, redactor?.events(events) ?? events, leave, writer)
+  return at.stream(turn.requestId, redactor?.events(events, before) ?? events, leave, writer)
 }

@@ -17,7 +17,15 @@ import type {
   PauseTurnOptions,
   ResumeTurnOptions,
 } from '../generated/turn.js'
-import { eventsBehind, inTime, keepOptions, stateOf, turnKey, type KeptState } from './kept.js'
+import {
+  eventsBehind,
+  inTime,
+  keepOptions,
+  stateOf,
+  storedEvents,
+  turnKey,
+  type KeptState,
+} from './kept.js'
 import { fallbackOptions, modelOptions } from '../models/model.js'
 import { readOptions } from '../options.js'
 import { randomHex } from '../shared/random.js'
@@ -87,21 +95,29 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
   const { signal } = options
   const answer = answerOf(options.answerSchema)
   const wire = wireTools(tools)
-  const turn = open({
-    ...{ model, fallbacks, tools, requestId, store, tenant, signal },
-    ...{ onTrace: tracer(options), outcomes, answer, redact: options.redact },
-  })
+  const { redact } = options
+  checkStore(store)
   const key = turnKey(tenant, requestId)
-  void restore(turn, store, key, async (kept, events) => ({
-    ...modelOptions(model),
-    ...fallbackOptions(fallbacks),
-    ...{ requestId, tools: wire },
-    keep: keepOptions(tenant),
-    resume: {
-      ...{ kept, events, toolBatchId, results },
-      approvals: outcomes ? [...(approvals ?? []), ...(await granted(kept))] : approvals,
-    },
-  }))
+  // If they cannot be read, neither can the turn.
+  const before = redact && storedEvents(store, key).catch(() => [])
+  const turn = open({
+    ...{ model, fallbacks, tools, requestId, store, tenant, signal, before },
+    ...{ onTrace: tracer(options), outcomes, answer, redact },
+  })
+  void restore(turn, store, key, async (kept, events) => {
+    // Before the turn writes more of them.
+    await before
+    return {
+      ...modelOptions(model),
+      ...fallbackOptions(fallbacks),
+      ...{ requestId, tools: wire },
+      keep: keepOptions(tenant),
+      resume: {
+        ...{ kept, events, toolBatchId, results },
+        approvals: outcomes ? [...(approvals ?? []), ...(await granted(kept))] : approvals,
+      },
+    }
+  })
   return turn
 
   async function granted(kept: Kept | null): Promise<Approval[]> {

@@ -167,6 +167,8 @@ type TurnHost = Partial<
     Pick<RunTurnOptions, 'projectId' | 'conversationId'>
 > & {
   requestId: string
+  /** With `redact`: the events before a resume. */
+  before?: Promise<TurnEvent[]> | undefined
   outcomes?: readonly CallOutcome[] | undefined
   answer?: AnswerSchema | undefined
 }
@@ -304,7 +306,7 @@ export class RunningTurn implements Turn {
 
   #read(stream?: boolean): AsyncGenerator<TurnEvent, void, undefined> {
     const events = this.#feed.read(this.#left, stream)
-    return this.#host.redact?.events(events) ?? events
+    return this.#host.redact?.events(events, this.#host.before) ?? events
   }
 
   toResponse(init: ResponseInit = {}): Response {
