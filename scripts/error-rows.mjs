@@ -376,7 +376,10 @@ export const AREAS = {
   host: {
     about: 'Access.',
     codes: {
-      'host.denied': ['The server was called by a name that is not in `hosts` (403).', 'Add it.'],
+      'host.denied': [
+        'The server was called by a name that is not in `hosts` (403).',
+        'Add it; for `turnlock proxy`, with `--allow-host`.',
+      ],
     },
   },
   client: {
