@@ -83,10 +83,31 @@ export function addressOf(upstream: Upstream, path: string, search: string): str
   return address.href
 }
 
+/** Times that a server may decode a path; `leaves` refuses what is encoded more often. */
+const ROUNDS = 4
+
+/**
+ * A path as a lenient server reads it: one that is spelled otherwise is watched as well. What is sent
+ * on keeps its spelling.
+ */
+export function plainPath(path: string): string {
+  let plain = path
+  for (let round = 0; round <= ROUNDS; round++) {
+    // One character at a time: of `%zz`, which is no encoding, the rest is read all the same.
+    plain = plain.replace(/%([0-7][\da-f])/gi, (_, code: string) =>
+      String.fromCharCode(parseInt(code, 16)),
+    )
+  }
+  // Parameters of a segment, and a query that was encoded.
+  const segments = plain.replace(/[?#][^]*/, '').split(/[/\\]/)
+  const named = segments.map((segment) => segment.replace(/;[^]*/, '').trim()).filter(Boolean)
+  return `/${named.join('/')}`.toLowerCase()
+}
+
 /** Whether a path names a folder above, in any encoding that a server may undo. */
 function leaves(path: string): boolean {
   let decoded = path
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     if (/(^|[/\\])\.\.?([/\\;]|$)|[\0\r\n]/.test(decoded)) return true
     let next: string
     try {

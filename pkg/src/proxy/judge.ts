@@ -25,14 +25,16 @@ export interface Refused {
 
 /** The identity of a call; free text counts as a string. */
 function identityOf({ name, args }: Call): string {
-  const of = (json: string) => signature({ tool: name, args: json })
+  const of = (tool: string, json: string) => signature({ tool, args: json })
   try {
-    return of(args === '' ? '{}' : args)
+    return of(name, args === '' ? '{}' : args)
   } catch {
     // A lone surrogate has no canonical form; it is one in no other call either.
-    return of(JSON.stringify(args.replace(/[\uD800-\uDFFF]/g, '\uFFFD')))
+    return of(whole(name), JSON.stringify(whole(args)))
   }
 }
+
+const whole = (text: string): string => text.replace(/[\uD800-\uDFFF]/g, '\uFFFD')
 
 interface Streak {
   result: string

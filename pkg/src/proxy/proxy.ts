@@ -10,7 +10,7 @@ import { whenGone } from '../server/stream.js'
 import { decoded } from './body.js'
 import { chat } from './chat.js'
 import { refusalResponse } from './errors.js'
-import { addressOf, requestHeaders, responseHeaders } from './headers.js'
+import { addressOf, plainPath, requestHeaders, responseHeaders } from './headers.js'
 import { mend } from './history.js'
 import { Judge } from './judge.js'
 import { list, parse, withMember, type Members } from './json.js'
@@ -76,7 +76,7 @@ class Exchange<S extends ProxySession> {
     this.#context = context
     this.#url = new URL(request.url)
     this.#path = this.#url.pathname.slice(settings.basePath.length)
-    this.#wire = ROUTES.get(this.#path.replace(/^\/v1(?=\/)/, ''))
+    this.#wire = ROUTES.get(plainPath(this.#path).replace(/^\/v1(?=\/)/, ''))
   }
 
   async respond(): Promise<Response> {
