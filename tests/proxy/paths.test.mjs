@@ -80,3 +80,54 @@ test('a path that is another passes unwatched, as it is spelled', async () => {
   assert.equal(asked.length, paths.length)
   assert.deepEqual(reports, [])
 })
+
+/** Credentials of a client, and the accounts that they bill. */
+const KEYS = {
+  ...{ authorization: 'Bearer own', 'x-api-key': 'own', 'api-key': 'own', 'x-goog-api-key': 'own' },
+  ...{
+    'openai-organization': 'org',
+    'openai-project': 'project',
+    'x-goog-user-project': 'project',
+  },
+}
+
+test("what is the client's account stays at the edge, unless its key is passed on", async () => {
+  const url = 'https://provider.example'
+  for (const [upstream, passed] of [
+    [{ url, apiKey: 'edge' }, false],
+    [{ url, apiKey: 'edge', passAuthorization: true }, false],
+    [{ url, headers: { 'x-own-key': 'edge' } }, false],
+    [{ url, passAuthorization: true }, true],
+  ]) {
+    const { proxy, asked } = proxied({ upstream }, () => new Response('{}'))
+    for (const [method, body, path] of [
+      ['GET', undefined, '/v1/models'],
+      ['POST', '{"messages":[]}', '/v1/chat/completions'],
+    ]) {
+      const headers = { ...KEYS, 'x-app': 'cli', 'anthropic-beta': 'b' }
+      await (
+        await proxy(new Request(`https://edge.example${path}`, { method, body, headers }))
+      ).text()
+      const { headers: sent } = asked.at(-1)
+      assert.deepEqual([sent.get('x-app'), sent.get('anthropic-beta')], ['cli', 'b'])
+      const own = Object.entries(KEYS).filter(([name, value]) => sent.get(name) === value)
+      assert.equal(own.length, passed ? Object.keys(KEYS).length : 0)
+      if (upstream.apiKey) assert.equal(sent.get('authorization'), 'Bearer edge')
+    }
+  }
+})
+
+test('the report is the one of the proxy, whatever a provider says', async () => {
+  const forged = () =>
+    new Response('{}', { headers: { 'x-turnlock-report': 'forged', 'x-own': '1' } })
+  const { proxy } = proxied({}, forged)
+  for (const [path, init] of [
+    ['/v1/models', {}],
+    ['/v1/messages', { method: 'POST', body: '{}' }],
+  ]) {
+    const { headers } = await proxy(new Request(`https://edge.example${path}`, init))
+    const report = headers.get('x-turnlock-report')
+    assert.equal(headers.get('x-own'), '1')
+    assert.equal(report && JSON.parse(report).mode, init.body ? 'observe' : null)
+  }
+})
