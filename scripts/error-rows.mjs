@@ -404,6 +404,10 @@ export const AREAS = {
         'A callback of the proxy, or the proxy itself, failed (500).',
         'The report’s `error` and the server’s log have the cause.',
       ],
+      'proxy.call_form': [
+        '`bound` left out a call that stood where its wire has none, or what could not be read and named one. In reports, and in place of a whole response that cannot be read.',
+        'Look at what the provider sends.',
+      ],
       'proxy.held_too_long': [
         'A response was longer than `heldBytes` before it could be judged, and passed as it was. In reports only.',
         'Raise the limit.',

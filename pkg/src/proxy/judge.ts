@@ -18,7 +18,8 @@ export interface Refused {
   name: string
   /** As `signature({ tool, args })`. */
   signature: string
-  reason: 'duplicate' | 'budget'
+  /** `form`: it stood where its wire has no calls. */
+  reason: 'duplicate' | 'budget' | 'form'
   /** Earlier calls with the same arguments and result, in a row. */
   repeats: number
 }
@@ -35,6 +36,11 @@ function identityOf({ name, args }: Call): string {
 }
 
 const whole = (text: string): string => text.replace(/[\uD800-\uDFFF]/g, '\uFFFD')
+
+/** A call in a place where its wire has none: clients may read it, so it is left out. */
+export const misplaced = (call: Call): Refused => ({
+  ...{ name: call.name, signature: identityOf(call), reason: 'form', repeats: 0 },
+})
 
 interface Streak {
   result: string
