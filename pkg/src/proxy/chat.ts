@@ -68,7 +68,7 @@ class ChatStream implements StreamWire {
 
   matters(frames: string): boolean {
     return (
-      (/tool_calls|function_call/.test(frames) && NAMES_CALL.test(frames)) ||
+      (frames.includes('_call') && NAMES_CALL.test(frames)) ||
       frames.includes('"usage":{') ||
       frames.includes('"usage": {') ||
       (this.#calls.length > 0 && frames.includes('finish_reason')) ||

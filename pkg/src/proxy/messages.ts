@@ -279,7 +279,7 @@ export const messages: Wire = {
     ),
     whole: placesIn((path) => path === 'content.*'),
   },
-  words: /tool_use/,
+  words: /tool_use|partial_json/,
   calls: (json) =>
     list(json.content).flatMap((value, at) => {
       const block = object(value)

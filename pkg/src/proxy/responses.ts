@@ -103,7 +103,8 @@ class ResponsesStream implements StreamWire {
     const at = Number(json.output_index)
     const item = object(json.item)
     const call = this.#open.at(at)
-    if (call) this.#keys.set(json, call.key)
+    // The response itself has no place, as a call may have none.
+    if (call && json.response === undefined) this.#keys.set(json, call.key)
     switch (json.type) {
       case 'response.created':
         // The client knows the first response, whose text another one may continue.
@@ -332,7 +333,7 @@ export const responses: Wire = {
     ),
     whole: placesIn((path) => path === 'output.*'),
   },
-  words: /_call(?!s)|mcp_approval_request/,
+  words: /_call(?!s)|custom_tool|mcp_approval_request/,
   calls: (json) =>
     list(json.output).flatMap((value, at) => {
       const item = object(value)
