@@ -380,7 +380,10 @@ export const AREAS = {
   host: {
     about: 'Access.',
     codes: {
-      'host.denied': ['The server was called by a name that is not in `hosts` (403).', 'Add it.'],
+      'host.denied': [
+        'The server was called by a name that is not in `hosts` (403).',
+        'Add it; for `turnlock proxy`, with `--allow-host`.',
+      ],
     },
   },
   client: {
@@ -404,6 +407,10 @@ export const AREAS = {
       'proxy.failed': [
         'A callback of the proxy, or the proxy itself, failed (500).',
         'The report’s `error` and the server’s log have the cause.',
+      ],
+      'proxy.call_form': [
+        '`bound` left out a call that stood where its wire has none, or what could not be read and named one. In reports, and in place of a whole response that cannot be read.',
+        'Look at what the provider sends.',
       ],
       'proxy.held_too_long': [
         'A response was longer than `heldBytes` before it could be judged, and passed as it was. In reports only.',

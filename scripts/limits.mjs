@@ -105,7 +105,11 @@ const PACKAGE = {
   'server/pass-events.ts MOST': ['events of one answer', 'events', 'the page asks on'],
   'server/limits.ts MOST_TENANTS': ['tenants whose resumes are counted', 'tenants', 'the oldest'],
   'server/limits.ts MOST_TURNS': ['turns of a tenant counted in a minute', 'turns', '429'],
-  'proxy/frames.ts LONGEST': ['a frame of a stream', 'bytes', 'the stream passes unread'],
+  'proxy/frames.ts LONGEST': [
+    'a frame of a stream',
+    'bytes',
+    'the stream passes unread; in `bound`, `heldBytes` counts',
+  ],
   'proxy/history.ts WINDOW': ['a difference of two histories', 'elements', 'one difference'],
   'redactor/index.ts MOST_OF_VALUES': [
     'registered values together',

@@ -96,6 +96,7 @@ export type ErrorCode =
   | 'client.left'
   | 'server.failed'
   | 'proxy.failed'
+  | 'proxy.call_form'
   | 'proxy.held_too_long'
   | 'remote.unreachable'
   | 'remote.invalid'

@@ -9,7 +9,7 @@ import { dim, progress, wrapped } from './terminal.js'
 export const bench = command({
   name: 'bench',
   about:
-    'What this package costs on this machine, beside plain JavaScript. A streamed text event, a history of 1 000 messages, a bundle of 8 answers, each in rounds in which all take turns. A ratio is the median of those of the rounds; read the ratios, since times depend on what else runs.',
+    'What this package costs on this machine, beside plain JavaScript. A streamed text event, a history of 1 000 messages, a bundle of 8 answers, each in rounds in which all take turns. A ratio is that of the medians, with the least and the greatest of a round in brackets; read the ratios, since times depend on what else runs.',
   positionals: [],
   options: {
     rounds: { type: 'string', value: 'N', default: '7', about: 'how often each is measured' },
@@ -51,7 +51,9 @@ interface Row {
   subject: string
   /** In the unit of the case. */
   median: number
+  /** Of the medians. */
   ratio: number
+  /** Of a round. */
   least: number
   greatest: number
 }
@@ -67,11 +69,13 @@ async function measured(name: string, one: Case, rounds: number): Promise<Row[]>
     },
   })
   const [first = ''] = Object.keys(subjects)
+  const timesOf = (subject: string) => times.map((round) => (round[subject] ?? NaN) / per)
+  const base = median(timesOf(first))
   return Object.keys(subjects).map((subject) => {
-    const list = times.map((round) => (round[subject] ?? NaN) / per)
+    const own = median(timesOf(subject))
     const ratios = times.map((round) => (round[subject] ?? NaN) / (round[first] ?? NaN))
     const [least, greatest] = [Math.min(...ratios), Math.max(...ratios)]
-    return { subject, median: median(list), ratio: median(ratios), least, greatest }
+    return { subject, median: own, ratio: own / base, least, greatest }
   })
 }
 

@@ -23,7 +23,7 @@ export const doctor = command({
     },
     fix: { type: 'string', value: 'FILE', about: 'writes the messages as the provider takes them' },
   },
-  ends: '0 if the provider takes it as it is, 1 if it must be repaired or is the error of a provider; 1 for what is nobody’s request if any provider refuses it',
+  ends: '0 if the provider takes it as it is, 1 if it must be repaired or is the error of a provider; for what is nobody’s request, 1 if a provider whose shape it has refuses it',
   async run({ dialect, fix, json }, file = '') {
     if (dialect !== undefined && !DIALECTS.includes(dialect)) {
       throw new Usage(`--dialect: one of ${DIALECTS.join(', ')}`)
@@ -43,33 +43,61 @@ function examined(text: string, dialect: Dialect): Examined {
   return found
 }
 
+interface Row {
+  name: string
+  what: string | undefined
+  refused: readonly string[] | undefined
+  violations: readonly Violation[]
+}
+
 /** Every provider at a glance. */
 function glance(text: string) {
-  const rows = DIALECTS.map((name, at) => {
+  const rows = DIALECTS.map((name, at): Row => {
     progress(`${name}, ${at + 1} of ${DIALECTS.length}`)
     const { what, violations = [], refused } = examined(text, name as Dialect)
-    return { name, what, refused, violations: violations.length }
+    return { name, what, refused, violations }
   })
   progress()
-  const dialects = Object.fromEntries(rows.map(({ name, violations }) => [name, violations]))
+  const dialects = Object.fromEntries(rows.map(({ name, violations }) => [name, violations.length]))
   return { rows, dialects }
 }
 
-/** What is nobody's request: all are asked. */
+/** Whether it is written as another provider's: that is no fault of what nobody was sent. */
+const isForeign = ({ violations }: Row) => violations.some(({ code }) => code === 'CONTENT_SHAPE')
+
+/** What is nobody's request: those whose shape it has are asked; all of them, if it has none's. */
 function all(text: string, json: boolean): number {
   const { rows, dialects } = glance(text)
-  const isBad = rows.some(({ violations, refused }) => violations > 0 || refused)
+  const own = rows.filter((row) => !isForeign(row))
+  const asked = own.length ? own : rows
+  const isBad = asked.some(({ violations, refused }) => violations.length > 0 || refused)
+  const [{ what, refused } = {} as Partial<Row>] = rows
   if (json) {
-    console.log(JSON.stringify({ what: rows[0]?.what, refused: rows[0]?.refused, dialects }))
+    const found = rows.filter(({ violations }) => violations.length > 0)
+    const violations = Object.fromEntries(found.map((row) => [row.name, row.violations]))
+    console.log(JSON.stringify({ what, refused, dialects, violations }))
     return isBad ? 1 : 0
   }
-  console.log(dim(line(rows[0]?.what ?? '')))
-  refusal(rows[0]?.refused)
-  for (const { name, violations } of rows) {
-    const mark = violations ? red(`✕ ${violations} refused`) : green('✓')
-    console.log(`${name.padEnd(17)} ${mark}`)
+  console.log(dim(line(what ?? '')))
+  refusal(refused)
+  for (const row of rows) {
+    const { length } = row.violations
+    const isOther = length > 0 && !asked.includes(row)
+    const mark = isOther ? dim('another shape') : length ? red(`✕ ${length} refused`) : green('✓')
+    console.log(`${row.name.padEnd(17)} ${mark}`)
+  }
+  if (rows.some(({ violations }) => violations.length > 0)) {
+    console.log(dim('--dialect NAME says what a provider refuses, and where'))
   }
   return isBad ? 1 : 0
+}
+
+/** The members of a provider's request. */
+function bodyOf(dialect: Dialect, messages: unknown, system: unknown): Record<string, unknown> {
+  if (dialect === 'openai-responses') return { input: messages }
+  const [said, own] =
+    dialect === 'gemini' ? ['contents', 'systemInstruction'] : ['messages', 'system']
+  return { ...(system !== undefined && { [own as string]: system }), [said as string]: messages }
 }
 
 interface How {
@@ -87,8 +115,7 @@ function one(text: string, dialect: Dialect, { fix, json, others = false }: How)
   if (fix !== undefined) {
     if (!result) throw new Usage('--fix: there is no history in it')
     const { messages, system } = result
-    const fixed = { ...(system !== undefined && { system }), messages }
-    output(fix, `${JSON.stringify(fixed, null, 2)}\n`)
+    output(fix, `${JSON.stringify(bodyOf(dialect, messages, system), null, 2)}\n`)
   }
   const dialects = others ? glance(text).dialects : undefined
   const repairs = result?.repairs ?? []

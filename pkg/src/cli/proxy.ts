@@ -1,5 +1,6 @@
 /** The proxy on one's own machine, with a line for each request. */
 import type { ProxyReport } from 'turnlock/proxy'
+import { HOST } from '../shared/host.js'
 import { command, line, Usage, whole } from './command.js'
 import { listen, portOf } from './listen.js'
 import { complain, dim, green, progress, red } from './terminal.js'
@@ -18,6 +19,11 @@ export const proxy = command({
     'max-repeats': { type: 'string', value: 'N', about: 'how often a call may come again' },
     'max-tools': { type: 'string', value: 'N', about: 'the budget of a user turn' },
     port: { type: 'string', value: 'N', default: '8787', about: '0 is a free one' },
+    'allow-host': {
+      ...{ type: 'string', value: 'NAMES' },
+      about:
+        'more names under which it may be called, with commas: host.docker.internal; else it is localhost, 127.0.0.1 and [::1] alone',
+    },
     'key-env': { type: 'string', value: 'NAME', about: 'a variable with the key of the provider' },
   },
   ends: '0',
@@ -33,13 +39,14 @@ export const proxy = command({
     if (variable !== undefined && !apiKey) throw new Usage(`--key-env: ${variable} is not set`)
     const maxRepeats = whole(values, 'max-repeats', { least: 1 })
     const maxTools = whole(values, 'max-tools')
+    const hosts = [...LOCAL, ...namesOf(values['allow-host'])]
     const { createProxy } = await import('turnlock/proxy')
     const { repaired, refused } = DOES[mode]
     const total: Record<string, number> = { requests: 0, [repaired]: 0, [refused]: 0, failed: 0 }
     const count = (what: string) => (total[what] = (total[what] ?? 0) + 1)
     const handle = createProxy({
       upstream: { url: upstream, ...(apiKey ? { apiKey } : { passAuthorization: true }) },
-      mode,
+      ...{ mode, hosts },
       policy: {
         ...(maxRepeats !== undefined && { maxRepeats }),
         ...(maxTools !== undefined && { maxTools }),
@@ -67,6 +74,18 @@ export const proxy = command({
     return code
   },
 })
+
+/**
+ * Names that no page of another site can have. Without this list, a page whose own name leads to this
+ * machine would spend the key.
+ */
+const LOCAL = ['localhost', '127.0.0.1', '[::1]']
+
+function namesOf(given = ''): string[] {
+  const names = given.split(',').filter((name) => name !== '')
+  if (names.every((name) => HOST.test(name))) return names
+  throw new Usage('--allow-host: names such as host.docker.internal, with commas')
+}
 
 /** What is done in a mode, and what would be. */
 const DOES = {

@@ -1,6 +1,6 @@
 /** A turn again, from its events or from another program's trace: nothing is asked, nothing runs. */
 import { once } from 'node:events'
-import { runTurn, type TurnEvent } from 'turnlock'
+import { isTurnlockError, runTurn, type TurnEvent } from 'turnlock'
 import { read as readTrace } from '../../../www/src/doctor/examine.js'
 import { callsOf } from '../../../www/src/trace/calls.js'
 import { replay as replayTrace } from '../../../www/src/trace/replay.js'
@@ -28,7 +28,8 @@ export const replay = command({
       throw new Usage('--step reads keys: it needs a terminal, a file, and no --json')
     }
     const maxTools = whole(values, 'max-tools')
-    const { history = [] } = readTrace(await input(file))
+    const text = await input(file)
+    const { history = [] } = asTrace(() => readTrace(text))
     const print = printer(json, step)
     const events = history.filter(isEvent)
     if (events.length) return own(events, { mode, maxTools, json, print })
@@ -41,6 +42,21 @@ export const replay = command({
     return trace(history, maxTools ?? 1, json, print)
   },
 })
+
+/** What cannot be read as one; what is no JSON says so itself. */
+function asTrace<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!isTurnlockError(error) || error.code.startsWith('json.')) throw error
+    throw noTrace(error.message)
+  }
+}
+
+const noTrace = (why: string) =>
+  new Usage(
+    `this is no trace (${why}): replay reads the events of a turn, as an array, JSON lines or an event stream, or a history with calls in it, such as a request body`,
+  )
 
 type Print = (event: TurnEvent) => Promise<boolean>
 interface How {
@@ -73,14 +89,17 @@ async function own(events: TurnEvent[], how: How): Promise<number> {
   const same = isSame(now)
   const missing = before.filter((text) => !now.includes(text))
   const added = now.filter((text) => !before.includes(text))
-  const ended = recorded.at(-1)?.type
+  const last = recorded.at(-1)
+  const ended = last?.type
+  const code = last?.type === 'error' ? last.code : undefined
   if (json) {
-    console.log(JSON.stringify({ replayed: { same, missing, added, ended } }))
+    console.log(JSON.stringify({ replayed: { same, missing, added, ended, code } }))
     return same ? 0 : 1
   }
   if (same) {
     console.log(green(`✓ the same turn, ${played.length} events`))
-    if (!isWhole(recorded)) console.log(dim(`it did not come to an answer: ${ended}`))
+    const why = code === undefined ? ended : `${ended}, ${line(code)}`
+    if (!isWhole(recorded)) console.log(dim(`it did not come to an answer: ${why}`))
     return 0
   }
   console.log(red('✕ another turn than the recorded one:'))
@@ -115,8 +134,8 @@ const isText = ({ type }: TurnEvent) => type === 'text' || type === 'reasoning'
 
 /** A trace of another program: what a turn of Turnlock makes of the same model and tools. */
 async function trace(history: unknown[], maxTools: number, json: boolean, print: Print) {
-  const found = callsOf(history)
-  if (!found.calls.length) throw new Usage('there is no call in it: nothing to replay')
+  const found = asTrace(() => callsOf(history))
+  if (!found.calls.length) throw noTrace('there is no call in it')
   const { turn } = found.calls.at(-1) as { turn: number }
   const asked = found.calls.filter((call) => call.turn === turn).length
   const waiting: Promise<unknown>[] = []

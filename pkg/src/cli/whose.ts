@@ -23,6 +23,8 @@ const SHAPES: [RegExp, Dialect][] = [
   [/(Responses request body|Responses items)$/, 'openai-responses'],
   [/Anthropic (request body|messages)$/, 'anthropic'],
   [/Bedrock Converse request body$/, 'bedrock'],
+  [/Ollama request body$/, 'ollama'],
+  [/LangChain request body$/, 'langchain'],
   [/OpenAI (request body|messages)$/, 'openai-chat'],
 ]
 

@@ -1,6 +1,7 @@
 /** OpenAI's Chat Completions. */
 import { isSaid, resultText, type PastCall } from './judge.js'
 import { list, object, text, type Members } from './json.js'
+import { hasEscapes, type Places } from './stray.js'
 import {
   INTERRUPTED,
   lastInRow,
@@ -43,21 +44,35 @@ export const saysSomething = (content: unknown): boolean =>
       })
 
 interface Open extends Keyed {
-  index: number
+  id: string
+  /** The choice that it is of. */
+  choice: string
 }
 
+/** A choice, by its index. */
+const choiceOf = (choice: Members): string => String(choice.index ?? 0)
+
 class ChatStream implements StreamWire {
-  #open = new Map<string, Open>()
+  /** Calls that no end was seen of, in their order; and by their places. */
+  #calls: Open[] = []
+  #places = new Map<string, Open>()
+  /** The call of a piece, once it was read. */
+  readonly #keys = new WeakMap<Members, string>()
+  #count = 0
+  /** Choices that have ended. */
+  readonly #over = new Set<string>()
   #head: Members | undefined
-  #kept = new Map<string, number>()
+  /** Where the calls of the provider stand for the client. */
+  readonly #kept = new Map<string, number>()
   #second = false
 
   matters(frames: string): boolean {
     return (
-      frames.includes('"tool_calls"') ||
+      (frames.includes('_call') && NAMES_CALL.test(frames)) ||
       frames.includes('"usage":{') ||
       frames.includes('"usage": {') ||
-      (this.#open.size > 0 && frames.includes('finish_reason'))
+      (this.#calls.length > 0 && frames.includes('finish_reason')) ||
+      hasEscapes(frames)
     )
   }
 
@@ -65,53 +80,89 @@ class ChatStream implements StreamWire {
     this.#head ??= json
     const step: Step = {}
     if (typeof json.usage === 'object' && json.usage !== null) step.usage = json.usage
-    const choices = list(json.choices).map(object)
-    for (const choice of choices) {
+    for (const choice of list(json.choices).map(object)) {
       const delta = object(choice.delta)
+      const which = choiceOf(choice)
       if (text(delta.content) || text(delta.refusal)) step.text = true
-      for (const piece of list(delta.tool_calls).map(object)) this.#piece(choice, piece)
-      if (text(choice.finish_reason)) {
-        step.finish = true
-        step.complete = [...this.#open.values()]
-        this.#open.clear()
-      }
+      for (const piece of list(delta.tool_calls).map(object)) this.#piece(which, piece)
+      const { function_call: called } = delta
+      if (isFull(called)) this.#piece(which, called, { index: 'function', function: called })
+      if (!text(choice.finish_reason)) continue
+      this.#over.add(which)
+      step.finish = true
     }
-    step.open = this.#open.size > 0
+    // Choices end one by one; what is held is of all of them.
+    if (step.finish && this.#calls.some(({ choice }) => !this.#over.has(choice)))
+      step.finish = false
+    if (step.finish) step.complete = this.rest()
+    step.open = this.#calls.length > 0
     return step
   }
 
-  #piece(choice: Members, piece: Members): void {
-    const key = keyOf(choice, piece)
+  /** Reads a piece of a call. Where it says another id, or a name behind whole arguments, one begins. */
+  #piece(choice: string, own: Members, piece: Members = own): void {
     const { name, args } = callOf(piece)
-    const open = this.#open.get(key)
-    if (open) {
-      open.name ||= name
-      open.args += args
-    } else this.#open.set(key, { key, name, args, index: Number(piece.index ?? 0) })
+    const id = text(piece.id)
+    const place = `${choice}:${String(piece.index ?? (id || name))}`
+    // Without a place of its own, it goes on with the last call.
+    const isBare = piece.index === undefined && !id && !name
+    const open = isBare
+      ? this.#calls.findLast((call) => call.choice === choice)
+      : this.#places.get(place)
+    const isSame =
+      open !== undefined &&
+      (!id || !open.id || id === open.id) &&
+      !(name && open.name && (args ? isJson(open.args) : piece.index === undefined && !id))
+    const call = isSame ? open : { key: `${this.#count++}`, name, args: '', id, choice }
+    if (!isSame) {
+      this.#calls.push(call)
+      this.#places.set(place, call)
+    }
+    call.name ||= name
+    call.id ||= id
+    call.args += args
+    this.#keys.set(own, call.key)
+  }
+
+  rest(): Keyed[] {
+    const all = this.#calls
+    this.#calls = []
+    this.#places.clear()
+    return all
   }
 
   rewrite(json: Members, refused: ReadonlySet<string>): Members[] {
     const choices = list(json.choices).map(object)
     if (!choices.length) return [this.#named(json)]
+    const isLeft = (piece: Members) => {
+      const key = this.#keys.get(piece)
+      return key !== undefined && !refused.has(key) && !refused.has('*')
+    }
     const kept = choices.flatMap((choice) => {
-      const { tool_calls: pieces, ...rest } = object(choice.delta)
-      const left = list(pieces)
-        .map(object)
-        .filter((piece) => !refused.has(keyOf(choice, piece)) && !refused.has('*'))
+      const { tool_calls: pieces, function_call: called, ...rest } = object(choice.delta)
+      const left = list(pieces).map(object).filter(isLeft)
       const calls = left.map((piece) => ({ ...piece, index: this.#place(choice, piece) }))
-      const delta = calls.length ? { ...rest, tool_calls: calls } : rest
+      const delta: Members = {
+        ...rest,
+        ...(calls.length && { tool_calls: calls }),
+        ...(isFull(called) && isLeft(called) && { function_call: called }),
+      }
       // A frame that was nothing but pieces of refused calls.
       const empty = Object.values(delta).every((value) => value === null || value === '')
-      if (list(pieces).length && empty && !text(choice.finish_reason)) return []
+      const hadCalls = list(pieces).length > 0 || isFull(called)
+      if (hadCalls && empty && !text(choice.finish_reason)) return []
       return [{ ...choice, delta }]
     })
     return kept.length ? [this.#named({ ...json, choices: kept })] : []
   }
 
   #place(choice: Members, piece: Members): number {
-    const key = keyOf(choice, piece)
-    const place = this.#kept.get(key) ?? this.#kept.size
-    this.#kept.set(key, place)
+    const [which, key] = [choiceOf(choice), this.#keys.get(piece)]
+    const place = this.#kept.get(`${which}:${key}`) ?? this.#kept.get(which) ?? 0
+    if (!this.#kept.has(`${which}:${key}`)) {
+      this.#kept.set(`${which}:${key}`, place)
+      this.#kept.set(which, place + 1)
+    }
     return place
   }
 
@@ -143,7 +194,8 @@ class ChatStream implements StreamWire {
 
   again(): void {
     this.#second = true
-    this.#open.clear()
+    this.#over.clear()
+    this.rest()
   }
 
   say(said: string): Members[] {
@@ -168,7 +220,26 @@ class ChatStream implements StreamWire {
     return [this.#named({ ...json, choices: ended })]
   }
 
+  ended(): Members[] {
+    return [this.#chunk({ delta: {}, finish_reason: 'stop' })]
+  }
+
   isLast(): boolean {
+    return false
+  }
+}
+
+/** A member that names a call and is not `null` or empty, as some providers write it in each frame. */
+const NAMES_CALL = /(?:tool_calls|function_call)["']?\s*:\s*(?:\{\s*[^\s}]|\[\s*[^\s\]]|[^\s[{n])/
+
+const isFull = (value: unknown): value is Members => Object.keys(object(value)).length > 0
+
+/** Whether arguments are whole. The last character spares most attempts. */
+function isJson(args: string): boolean {
+  if (!/[}\]]\s*$/.test(args.slice(-64))) return false
+  try {
+    return typeof JSON.parse(args) === 'object'
+  } catch {
     return false
   }
 }
@@ -177,15 +248,36 @@ class ChatStream implements StreamWire {
 const endOf = (reason: unknown) =>
   reason === 'tool_calls' || reason === 'function_call' ? 'stop' : reason
 
-/** Of `0` where a provider leaves the index out. */
-const keyOf = (choice: Members, piece: Members): string =>
-  `${String(choice.index ?? 0)}:${String(piece.index ?? text(piece.id))}`
+/** Calls of a member, and whether it stands in a delta of a stream, or in a message of a whole response. */
+const placesIn = (holder: 'delta' | 'message'): Places => ({
+  calls(name, value) {
+    if (name === 'function_call') return isFull(value) ? [callOf({ function: value })] : []
+    if (name !== 'tool_calls') return []
+    return Array.isArray(value)
+      ? value.map((one) => callOf(object(one)))
+      : isFull(value)
+        ? [callOf(value)]
+        : []
+  },
+  isKnown: (path, value) =>
+    path === `choices.*.${holder}.tool_calls`
+      ? Array.isArray(value)
+      : path === `choices.*.${holder}.function_call`,
+  data: new Set(),
+})
+
+/** The calls of a message of a whole response: a list, and the only one of older models. */
+function callsOf(choice: Members, at: number): Keyed[] {
+  const { tool_calls: all, function_call: called } = object(choice.message)
+  const calls = list(all).map((call, place) => ({ key: `${at}:${place}`, ...callOf(object(call)) }))
+  return isFull(called) ? [...calls, { key: `${at}:f`, ...callOf({ function: called }) }] : calls
+}
 
 export const chat: Wire = {
   name: 'chat',
   dialect: 'openai-chat',
   history: 'messages',
-  noTools: '"none"',
+  noTools: (body) => [list(body.functions).length ? 'function_call' : 'tool_choice', '"none"'],
   isWhole: () => true,
   orphans: () => [],
   mend(elements, history, { code, index, toolCallId }) {
@@ -198,22 +290,22 @@ export const chat: Wire = {
   stream: () => new ChatStream(),
   write: (json) => `data: ${JSON.stringify(json)}\n\n`,
   ping: ': keep-alive\n\n',
-  calls: (json) =>
-    list(json.choices)
-      .map(object)
-      .flatMap((choice, at) =>
-        list(object(choice.message).tool_calls)
-          .map(object)
-          .map((call, place) => ({ key: `${at}:${place}`, ...callOf(call) })),
-      ),
+  places: { stream: placesIn('delta'), whole: placesIn('message') },
+  words: /tool_calls|function_call/i,
+  calls: (json) => list(json.choices).map(object).flatMap(callsOf),
   without: (json, refused, notice) => ({
     ...json,
     choices: list(json.choices)
       .map(object)
       .map((choice, at) => {
-        const { tool_calls: all, ...message } = object(choice.message)
+        const { tool_calls: all, function_call: called, ...message } = object(choice.message)
         const calls = list(all).filter((_, place) => !refused.has(`${at}:${place}`))
-        if (calls.length) return { ...choice, message: { ...message, tool_calls: calls } }
+        const isCalled = isFull(called) && !refused.has(`${at}:f`)
+        const left = {
+          ...(calls.length && { tool_calls: calls }),
+          ...(isCalled && { function_call: called }),
+        }
+        if (calls.length || isCalled) return { ...choice, message: { ...message, ...left } }
         const content = text(message.content) || notice
         const finish_reason = endOf(choice.finish_reason)
         return { ...choice, message: { ...message, content }, finish_reason }

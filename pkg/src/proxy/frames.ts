@@ -3,7 +3,7 @@
 const LF = 10
 const CR = 13
 
-/** Bytes of one frame from which on a stream is no longer read, but passed as it comes. */
+/** Bytes of one frame from which on a stream is no longer read, but passed as it comes; `bound` has its own. */
 const LONGEST = 4 * 1024 * 1024
 
 /**
@@ -14,21 +14,24 @@ export class Frames {
   #rest = new Uint8Array(0)
   #length = 0
   #raw = false
+  readonly #most: number
+
+  constructor(most = LONGEST) {
+    this.#most = most
+  }
 
   /** Whole frames, in one piece; empty if there is none yet. */
   push(bytes: Uint8Array): Uint8Array {
     if (this.#raw) return bytes
     if (this.#length === 0) {
       const end = lastEnd(bytes, 0)
-      // A stream with bare CR, which no provider sends, is not cut.
-      if (end === 0 && bytes.includes(CR) && !bytes.includes(LF)) return this.#give(bytes)
       if (end < bytes.length) this.#keep(bytes.subarray(end))
       return bytes.subarray(0, end)
     }
     const before = this.#length
     this.#keep(bytes)
     const all = this.#rest.subarray(0, this.#length)
-    if (this.#length > LONGEST) return this.#give(all)
+    if (this.#length > this.#most) return this.#give(all)
     const end = lastEnd(all, Math.max(0, before - 3))
     if (end === 0) return NOTHING
     // Copied: the rest is written over.
@@ -72,9 +75,19 @@ const NOTHING = new Uint8Array(0)
 
 /** The end of the last blank line that begins at `from` or later; 0 if there is none. */
 function lastEnd(bytes: Uint8Array, from: number): number {
+  if (bytes.indexOf(CR, from) >= 0) return lastEndOfAny(bytes, from)
   for (let at = bytes.lastIndexOf(LF); at > from; at = bytes.lastIndexOf(LF, at - 1)) {
-    const before = bytes[at - 1] === CR ? at - 2 : at - 1
-    if (before >= from && bytes[before] === LF) return at + 1
+    if (bytes[at - 1] === LF) return at + 1
+  }
+  return 0
+}
+
+/** As `lastEnd`, where lines end with CR, LF or both, mixed. */
+function lastEndOfAny(bytes: Uint8Array, from: number): number {
+  for (let at = bytes.length - 1; at > from; at--) {
+    if (bytes[at] !== LF && bytes[at] !== CR) continue
+    const before = bytes[at] === LF && bytes[at - 1] === CR ? at - 2 : at - 1
+    if (before >= from && (bytes[before] === LF || bytes[before] === CR)) return at + 1
   }
   return 0
 }
@@ -92,11 +105,12 @@ let decoder: TextDecoder | undefined
 export function framesOf(bytes: Uint8Array): Frame[] {
   decoder ??= new TextDecoder()
   const frames: Frame[] = []
+  const hasCr = bytes.includes(CR)
   let start = 0
   let line = 0
-  for (let feed = bytes.indexOf(LF); feed >= 0; feed = bytes.indexOf(LF, feed + 1)) {
-    const length = feed - line - (bytes[feed - 1] === CR ? 1 : 0)
-    line = feed + 1
+  for (let feed = lineEnd(bytes, 0, hasCr); feed >= 0; feed = lineEnd(bytes, line, hasCr)) {
+    const length = feed - line
+    line = feed + (bytes[feed] === CR && bytes[feed + 1] === LF ? 2 : 1)
     if (length > 0) continue
     frames.push(frameOf(bytes.subarray(start, line), decoder))
     start = line
@@ -105,10 +119,19 @@ export function framesOf(bytes: Uint8Array): Frame[] {
   return frames
 }
 
+/** Where the line ends that begins at `at`; -1 if it does not. */
+function lineEnd(bytes: Uint8Array, at: number, hasCr: boolean): number {
+  if (!hasCr) return bytes.indexOf(LF, at)
+  for (let end = at; end < bytes.length; end++) {
+    if (bytes[end] === LF || bytes[end] === CR) return end
+  }
+  return -1
+}
+
 function frameOf(bytes: Uint8Array, decoder: TextDecoder): Frame {
   const text = decoder.decode(bytes)
   // Most frames have one line of data.
-  const lines = text.split('\n').filter((line) => line.startsWith('data:'))
-  const data = lines.map((line) => line.slice(line[5] === ' ' ? 6 : 5).replace(/\r$/, ''))
+  const lines = text.split(/\r\n?|\n/).filter((line) => line.startsWith('data:'))
+  const data = lines.map((line) => line.slice(line[5] === ' ' ? 6 : 5))
   return { bytes, data: data.length === 1 ? (data[0] as string) : data.join('\n') }
 }

@@ -1,14 +1,16 @@
 /** Watches a stream, and in `bound` holds back its calls until they are judged. */
-import type { Judge, Refused } from './judge.js'
+import { misplaced, type Call, type Judge, type Refused } from './judge.js'
 import { parse, type Members } from './json.js'
 import { framesOf, type Frame } from './frames.js'
 import type { ProxyReport } from './report.js'
+import { cleaned, mentions } from './stray.js'
 import type { Keyed, StreamWire, Wire } from './wire.js'
 
 /** The text in the place of a call that may not run. */
 export const NOTICES: Record<Refused['reason'], string> = {
   duplicate: 'This tool call was not run: it was made before, with the same result.',
   budget: 'No further tool call is possible here.',
+  form: 'This tool call was not run: it was made in a form that cannot be read here.',
 }
 
 const COLON = 58
@@ -51,6 +53,8 @@ export class Gate {
   #second = false
   /** The second response is asked for, and has said nothing yet. */
   #waits = false
+  /** The client was shown the end of the response. */
+  #isOver = false
   /** The end of a response whose calls are refused, if the answer is asked for elsewhere. */
   #ending: Members[] | undefined
   #asks = false
@@ -101,7 +105,10 @@ export class Gate {
 
   #watch(json: Members | undefined): void {
     if (!json) return
-    const step = this.#stream.read(json)
+    const { json: clean, strays } = cleaned(json, this.#given.wire.places.stream)
+    this.#given.report.blocked.push(...strays.map(misplaced))
+    if (!clean) return
+    const step = this.#stream.read(clean)
     this.#open = step.open === true
     if (step.usage) this.#use(step.usage)
     for (const call of step.complete ?? []) this.#judge(call)
@@ -125,7 +132,10 @@ export class Gate {
   #take(frame: Frame): void {
     if (this.#asks) return
     if (this.#passes) return void this.#out.push(frame.bytes)
-    const json = parse(frame.data)
+    const held = this.#readable(frame)
+    if (!held) return
+    const { json } = held
+    frame = held.frame
     if (this.#waits) {
       if (json) this.#begin()
       // Comments keep the connection; other bytes are no answer.
@@ -133,22 +143,49 @@ export class Gate {
     }
     if (this.#ending !== undefined) return this.#end(frame, json)
     const step = json ? this.#stream.read(json) : {}
+    if (step.stray) return this.#stray([])
     if (step.usage) this.#use(step.usage)
     if (step.text) this.#said = true
     if (json) this.#open = step.open === true
-    const last: Held = { frame, json }
+    const last = held
     if (this.#open || this.#held.length > 0 || step.complete?.length) {
       if (!this.#hold(last)) return
     }
     if (step.complete?.length) this.#settle(step.complete, step.finish ? last : undefined)
     if (step.finish) {
-      // A call that was begun and not ended is the provider's fault, and passes.
       this.#held = this.#held.filter((one) => one !== last)
       this.#release()
       this.#finish(last)
       return
     }
     if (!this.#held.includes(last) && !step.complete?.length) this.#emit(last)
+  }
+
+  /** The frame without calls that stand where the wire has none; nothing, if it is withheld. */
+  #readable(frame: Frame): Held | undefined {
+    const { wire } = this.#given
+    const json = parse(frame.data)
+    if (!json) {
+      if (!mentions(frame.data, wire.words)) return { frame, json }
+      // A client that is less strict may read a call in it.
+      this.#stray([])
+      return undefined
+    }
+    const { json: clean, strays } = cleaned(json, wire.places.stream)
+    if (strays.length === 0) return { frame, json }
+    this.#stray(strays)
+    return (
+      clean && { frame: { ...frame, bytes: this.#encoder.encode(wire.write(clean)) }, json: clean }
+    )
+  }
+
+  /** Calls were left out: what follows is written anew. */
+  #stray(strays: readonly Call[]): void {
+    const { report } = this.#given
+    report.error ??= 'proxy.call_form'
+    if (!this.#second && !this.#waits) report.blocked.push(...strays.map(misplaced))
+    this.#reason = 'form'
+    this.#changed = true
   }
 
   /** False if too much is held: then all of it has passed, and no call is refused any more. */
@@ -161,6 +198,16 @@ export class Gate {
     this.#passes = !this.#changed
     this.#tooLong = true
     return false
+  }
+
+  /** A frame is too long to be held: from here on, all passes. */
+  giveUp(): Uint8Array[] {
+    if (!this.#given.holds || this.#passes) return []
+    this.#given.report.error ??= 'proxy.held_too_long'
+    this.#release()
+    this.#tooLong = true
+    this.#passes = true
+    return this.#flush()
   }
 
   /** Passes what is held, unjudged. */
@@ -201,7 +248,10 @@ export class Gate {
 
   #finish(last: Held): void {
     const { json } = last
-    if (!json || !this.#changed || this.#kept > 0) return this.#pass(last)
+    if (!json || !this.#changed || this.#kept > 0 || this.#isOver) {
+      this.#isOver = true
+      return this.#pass(last)
+    }
     if (this.#given.forced || this.#second) return this.#close([json])
     this.#write(this.#stream.beforeEnd(json, this.#refused))
     this.#ending = [json]
@@ -213,6 +263,7 @@ export class Gate {
   #end(frame: Frame, json: Members | undefined): void {
     if (json) {
       const step = this.#stream.read(json)
+      if (step.stray) return
       if (step.usage) this.#use(step.usage)
       this.#ending?.push(json)
     }
@@ -223,8 +274,11 @@ export class Gate {
   #close(ending: readonly Members[]): void {
     if (!this.#said) this.#write(this.#stream.say(NOTICES[this.#reason]))
     this.#said = true
-    for (const json of ending) {
-      const frames = this.#stream.rewrite(json, this.#refused)
+    this.#isOver = true
+    // Whatever stands behind the end of the calls.
+    const all = new Set([...this.#refused, '*'])
+    for (const json of ending.length ? ending : this.#stream.ended()) {
+      const frames = this.#stream.rewrite(json, all)
       this.#write(frames.flatMap((one) => this.#stream.finish(one)))
     }
   }
@@ -238,6 +292,7 @@ export class Gate {
   #begin(): void {
     this.#waits = false
     this.#second = true
+    this.#isOver = false
     // Of the text before, what passed unread is not known: this response is to say something.
     this.#said = false
     this.#usageAt = undefined
@@ -264,11 +319,26 @@ export class Gate {
     return this.#flush()
   }
 
-  /** What is held when the provider's stream is over. */
-  end(): Uint8Array[] {
+  /** What is held when the provider's stream is over. Calls that have not ended are judged then. */
+  end({ isBroken = false } = {}): Uint8Array[] {
+    const { holds, forced } = this.#given
+    const calls = this.#stream.rest()
+    if (!holds) {
+      for (const call of calls) this.#judge(call)
+      return []
+    }
+    if (this.#waits || this.#asks) return this.#flush()
     // A response whose end is held and that ended without its last frame.
-    if (this.#ending !== undefined && !this.#waits) this.#asks = true
-    this.#release()
+    if (this.#ending !== undefined) this.#asks = true
+    else if (!this.#passes) this.#settle(calls, undefined)
+    if (isBroken || this.#ending !== undefined || !this.#changed) return this.#flush()
+    if (this.#kept > 0 || this.#isOver || this.#passes) return this.#flush()
+    if (forced || this.#second) {
+      if (!this.#said) this.#close([])
+    } else {
+      this.#ending = []
+      this.#asks = true
+    }
     return this.#flush()
   }
 }

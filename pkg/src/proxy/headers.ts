@@ -7,20 +7,20 @@ const HOP = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
 ])
-/** What is the client's own: its keys, and what its browser says. */
-const OWN = new Set([
-  'authorization',
-  'x-api-key',
-  'api-key',
-  'cookie',
-  'origin',
-  'referer',
-  'host',
+/** What the client's browser says, and whom it called. */
+const OWN = new Set(['cookie', 'origin', 'referer', 'host'])
+/** The client's keys, and whose account they bill: they belong to no other key. */
+const KEYS = new Set([
+  ...['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-auth-token'],
+  ...['ocp-apim-subscription-key', 'x-amz-security-token', 'x-goog-user-project'],
+  ...['openai-organization', 'openai-project', 'anthropic-workspace-id'],
 ])
 /** `accept-encoding` makes providers buffer; what `fetch` decodes is its own business. */
 const REMADE = new Set(['accept-encoding', 'content-length'])
 /** `fetch` has decoded the body, and it may get longer. Cookies of a provider are for the proxy. */
 const DECODED = new Set(['content-encoding', 'content-length', 'set-cookie'])
+/** The report of a request. */
+export const REPORT = 'x-turnlock-report'
 
 const connectionNames = (headers: Headers): string[] =>
   (headers.get('connection') ?? '')
@@ -37,8 +37,7 @@ export function requestHeaders(request: Request, upstream: Upstream, isDecoded: 
     if (HOP.has(name) || REMADE.has(name) || listed.includes(name)) continue
     if (isDecoded && name === 'content-encoding') continue
     if (/^(sec-|cf-|x-forwarded-|x-real-ip|forwarded$)/.test(name)) continue
-    const isKey = name === 'authorization' || name === 'x-api-key' || name === 'api-key'
-    if (OWN.has(name) && !(isKey && passAuthorization && apiKey === undefined)) continue
+    if (OWN.has(name) || (KEYS.has(name) && !(passAuthorization && apiKey === undefined))) continue
     headers.append(name, value)
   }
   if (apiKey !== undefined) {
@@ -56,8 +55,8 @@ export function responseHeaders(from: Headers): Headers {
   const headers = new Headers()
   for (const [name, value] of from) {
     if (HOP.has(name) || DECODED.has(name) || listed.includes(name)) continue
-    // The proxy's own say who may read.
-    if (name.startsWith('access-control-')) continue
+    // The proxy's own say who may read, and what was done.
+    if (name === REPORT || name.startsWith('access-control-')) continue
     headers.append(name, value)
   }
   return headers
@@ -83,10 +82,31 @@ export function addressOf(upstream: Upstream, path: string, search: string): str
   return address.href
 }
 
+/** Times that a server may decode a path; `leaves` refuses what is encoded more often. */
+const ROUNDS = 4
+
+/**
+ * A path as a lenient server reads it: one that is spelled otherwise is watched as well. What is sent
+ * on keeps its spelling.
+ */
+export function plainPath(path: string): string {
+  let plain = path
+  for (let round = 0; round <= ROUNDS; round++) {
+    // One character at a time: of `%zz`, which is no encoding, the rest is read all the same.
+    plain = plain.replace(/%([0-7][\da-f])/gi, (_, code: string) =>
+      String.fromCharCode(parseInt(code, 16)),
+    )
+  }
+  // Parameters of a segment, and a query that was encoded.
+  const segments = plain.replace(/[?#][^]*/, '').split(/[/\\]/)
+  const named = segments.map((segment) => segment.replace(/;[^]*/, '').trim()).filter(Boolean)
+  return `/${named.join('/')}`.toLowerCase()
+}
+
 /** Whether a path names a folder above, in any encoding that a server may undo. */
 function leaves(path: string): boolean {
   let decoded = path
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     if (/(^|[/\\])\.\.?([/\\;]|$)|[\0\r\n]/.test(decoded)) return true
     let next: string
     try {

@@ -18,21 +18,29 @@ export interface Refused {
   name: string
   /** As `signature({ tool, args })`. */
   signature: string
-  reason: 'duplicate' | 'budget'
+  /** `form`: it stood where its wire has no calls. */
+  reason: 'duplicate' | 'budget' | 'form'
   /** Earlier calls with the same arguments and result, in a row. */
   repeats: number
 }
 
 /** The identity of a call; free text counts as a string. */
 function identityOf({ name, args }: Call): string {
-  const of = (json: string) => signature({ tool: name, args: json })
+  const of = (tool: string, json: string) => signature({ tool, args: json })
   try {
-    return of(args === '' ? '{}' : args)
+    return of(name, args === '' ? '{}' : args)
   } catch {
     // A lone surrogate has no canonical form; it is one in no other call either.
-    return of(JSON.stringify(args.replace(/[\uD800-\uDFFF]/g, '\uFFFD')))
+    return of(whole(name), JSON.stringify(whole(args)))
   }
 }
+
+const whole = (text: string): string => text.replace(/[\uD800-\uDFFF]/g, '\uFFFD')
+
+/** A call in a place where its wire has none: clients may read it, so it is left out. */
+export const misplaced = (call: Call): Refused => ({
+  ...{ name: call.name, signature: identityOf(call), reason: 'form', repeats: 0 },
+})
 
 interface Streak {
   result: string

@@ -2,7 +2,15 @@
 import { isSaid, resultText, type PastCall } from './judge.js'
 import { elementsOf, list, membersOf, object, text, type Members } from './json.js'
 import type { Elements } from './history.js'
-import { INTERRUPTED, OpenCalls, type Step, type StreamWire, type Wire } from './wire.js'
+import { hasEscapes, type Places } from './stray.js'
+import {
+  INTERRUPTED,
+  OpenCalls,
+  type Keyed,
+  type Step,
+  type StreamWire,
+  type Wire,
+} from './wire.js'
 
 function turn(history: readonly unknown[]): PastCall[] {
   let calls = new Map<string, PastCall>()
@@ -12,7 +20,7 @@ function turn(history: readonly unknown[]): PastCall[] {
     // The results of the turn before a message of the user stand in that message.
     if (role === 'user' && saysSomething(content, blocks)) [calls, earlier] = [new Map(), []]
     for (const block of blocks) {
-      if (block.type === 'tool_use') {
+      if (isCall(block)) {
         const args = JSON.stringify(block.input ?? {})
         const made: PastCall = { name: text(block.name), args, result: undefined }
         calls.set(text(block.id), made)
@@ -33,10 +41,13 @@ const saysSomething = (content: unknown, blocks: readonly Members[]): boolean =>
 
 class MessagesStream implements StreamWire {
   readonly #open = new OpenCalls()
-  /** What a block begins with is its arguments, if nothing follows. */
-  readonly #inputs = new Map<number, string>()
-  /** Where the blocks of the provider stand for the client. */
+  /** What a block begins with is its arguments, if nothing follows; by the key of its call. */
+  readonly #inputs = new Map<string, string>()
+  /** The call of a frame, once it was read. */
+  readonly #keys = new WeakMap<Members, string>()
+  /** Where the other blocks of the provider stand for the client, and where its calls. */
   #places = new Map<number, number>()
+  readonly #called = new Map<string, number>()
   #next = 0
   #second = false
   #usage: Members = {}
@@ -46,39 +57,48 @@ class MessagesStream implements StreamWire {
       !this.#open.isEmpty ||
       // Where blocks begin is counted, in case that one is left out.
       frames.includes('content_block_start') ||
-      frames.includes('"usage"')
+      frames.includes('tool_use') ||
+      frames.includes('partial_json') ||
+      frames.includes('"usage"') ||
+      hasEscapes(frames)
     )
   }
 
   read(json: Members): Step {
     const at = Number(json.index)
+    const call = this.#open.at(at)
+    if (call && /^content_block_(delta|stop)$/.test(text(json.type))) {
+      this.#keys.set(json, call.key)
+    }
     switch (json.type) {
       case 'message_start':
-        return { usage: (this.#usage = object(object(json.message).usage)) }
+        return this.#start(object(json.message))
       case 'content_block_start': {
         const block = object(json.content_block)
-        if (block.type !== 'tool_use') {
+        if (!isCall(block)) {
+          this.#open.close(at)
           this.#places.set(at, this.#next++)
-          return { text: block.type === 'text' }
+          return { text: block.type === 'text', open: !this.#open.isEmpty }
         }
-        const input = JSON.stringify(block.input ?? {})
-        this.#inputs.set(at, input)
-        return this.#open.begin(at, { key: `${at}`, name: text(block.name), args: '' })
+        const { key } = this.#open.begin(at, { name: text(block.name), args: '' })
+        this.#places.delete(at)
+        this.#inputs.set(key, JSON.stringify(block.input ?? {}))
+        this.#keys.set(json, key)
+        return { open: true }
       }
       case 'content_block_delta': {
-        const call = this.#open.at(at)
-        if (call) call.args += text(object(json.delta).partial_json)
+        const piece = object(json.delta).partial_json
+        // Arguments that follow the end of a call would be others than those that were judged.
+        if (!call && piece !== undefined && !this.#places.has(at)) return { stray: true }
+        if (call) call.args += text(piece)
         return { open: !this.#open.isEmpty }
       }
-      case 'content_block_stop': {
-        const call = this.#open.at(at)
-        if (call) call.args ||= this.#inputs.get(at) ?? ''
-        return this.#open.end(at)
-      }
+      case 'content_block_stop':
+        return call ? this.#filled(this.#open.end(at)) : { open: !this.#open.isEmpty }
       case 'message_delta': {
         this.#usage = { ...this.#usage, ...object(json.usage) }
         const finish = text(object(json.delta).stop_reason) !== ''
-        const more = finish ? { complete: this.#open.take() } : { open: !this.#open.isEmpty }
+        const more = finish ? { complete: this.rest() } : { open: !this.#open.isEmpty }
         return { usage: this.#usage, finish, ...more }
       }
       default:
@@ -86,22 +106,55 @@ class MessagesStream implements StreamWire {
     }
   }
 
-  rewrite(json: Members, refused: ReadonlySet<string>): Members[] {
-    if (this.#second && json.type === 'message_start') return []
-    if (typeof json.index !== 'number') return [json]
-    const isCall = object(json.content_block).type === 'tool_use'
-    if (refused.has(`${json.index}`) || (isCall && refused.has('*'))) {
-      return []
+  /** Where code of the provider calls tools, a message begins with its calls. */
+  #start({ content, usage }: Members): Step {
+    const blocks = list(content).map(object).filter(isCall)
+    for (const block of blocks) {
+      this.#keys.set(block, this.#open.begin(NaN, callOf(block)).key)
     }
-    if (isCall) this.#places.set(json.index, this.#next++)
+    this.#usage = object(usage)
+    return { usage: this.#usage, complete: blocks.length ? this.rest() : [] }
+  }
+
+  #filled(step: Step): Step {
+    for (const call of step.complete ?? []) call.args ||= this.#inputs.get(call.key) ?? ''
+    return step
+  }
+
+  rest(): Keyed[] {
+    return this.#filled({ complete: this.#open.take() }).complete ?? []
+  }
+
+  rewrite(json: Members, refused: ReadonlySet<string>): Members[] {
+    if (json.type === 'message_start') return this.#second ? [] : [this.#started(json, refused)]
+    const key = this.#keys.get(json)
+    if (key !== undefined) {
+      if (refused.has(key) || refused.has('*')) return []
+      return [{ ...json, index: this.#place(key) }]
+    }
+    if (typeof json.index !== 'number') return [json]
     const index = this.#places.get(json.index)
     return index === undefined ? [] : [{ ...json, index }]
   }
 
+  #started(json: Members, refused: ReadonlySet<string>): Members {
+    const message = object(json.message)
+    const content = list(message.content).filter((block) => {
+      const key = this.#keys.get(object(block))
+      return key === undefined || !(refused.has(key) || refused.has('*'))
+    })
+    return 'content' in message ? { ...json, message: { ...message, content } } : json
+  }
+
+  #place(key: string): number {
+    const place = this.#called.get(key) ?? this.#next++
+    this.#called.set(key, place)
+    return place
+  }
+
   passed(json: Members): void {
-    if (object(json.content_block).type === 'tool_use') {
-      this.#places.set(Number(json.index), this.#next++)
-    }
+    const key = this.#keys.get(json)
+    if (key !== undefined) this.#place(key)
   }
 
   beforeEnd(): Members[] {
@@ -131,6 +184,12 @@ class MessagesStream implements StreamWire {
     const delta = object(json.delta)
     if (delta.stop_reason !== 'tool_use') return [json]
     return [{ ...json, delta: { ...delta, stop_reason: 'end_turn' } }]
+  }
+
+  ended(): Members[] {
+    const delta = { stop_reason: 'end_turn', stop_sequence: null }
+    const usage = { output_tokens: 0, ...this.#usage }
+    return [{ type: 'message_delta', delta, usage }, { type: 'message_stop' }]
   }
 
   isLast(json: Members): boolean {
@@ -178,11 +237,24 @@ function withBlock(message: string, block: string): string {
   return `${message.slice(0, start)}[${block}${rest}${message.slice(end)}`
 }
 
+const isCall = ({ type }: Members): boolean => type === 'tool_use'
+
+const callOf = ({ name, input }: Members) => ({
+  name: text(name),
+  args: JSON.stringify(input ?? {}),
+})
+
+const placesIn = (isKnown: Places['isKnown']): Places => ({
+  calls: (_, value) => (isCall(object(value)) ? [callOf(object(value))] : []),
+  isKnown,
+  data: new Set(['input', 'tools', 'metadata']),
+})
+
 export const messages: Wire = {
   name: 'messages',
   dialect: 'anthropic',
   history: 'messages',
-  noTools: '{"type":"none"}',
+  noTools: () => ['tool_choice', '{"type":"none"}'],
   isWhole: () => true,
   orphans: () => [],
   mend(elements, history, { code, index, toolCallId = '' }) {
@@ -199,15 +271,23 @@ export const messages: Wire = {
   stream: () => new MessagesStream(),
   write: (json) => `event: ${text(json.type)}\ndata: ${JSON.stringify(json)}\n\n`,
   ping: 'event: ping\ndata: {"type":"ping"}\n\n',
+  places: {
+    stream: placesIn(
+      (path, _, { type }) =>
+        (path === 'content_block' && type === 'content_block_start') ||
+        (path === 'message.content.*' && type === 'message_start'),
+    ),
+    whole: placesIn((path) => path === 'content.*'),
+  },
+  words: /tool_use|partial_json/,
   calls: (json) =>
     list(json.content).flatMap((value, at) => {
       const block = object(value)
-      if (block.type !== 'tool_use') return []
-      return [{ key: `${at}`, name: text(block.name), args: JSON.stringify(block.input ?? {}) }]
+      return isCall(block) ? [{ key: `${at}`, ...callOf(block) }] : []
     }),
   without(json, refused, notice) {
     const content = list(json.content).filter((_, at) => !refused.has(`${at}`))
-    if (content.some((block) => object(block).type === 'tool_use')) return { ...json, content }
+    if (content.some((block) => isCall(object(block)))) return { ...json, content }
     if (!content.some((block) => object(block).type === 'text')) {
       content.push({ type: 'text', text: notice })
     }

@@ -10,7 +10,7 @@ import { whenGone } from '../server/stream.js'
 import { decoded } from './body.js'
 import { chat } from './chat.js'
 import { refusalResponse } from './errors.js'
-import { addressOf, requestHeaders, responseHeaders } from './headers.js'
+import { addressOf, plainPath, REPORT, requestHeaders, responseHeaders } from './headers.js'
 import { mend } from './history.js'
 import { Judge } from './judge.js'
 import { list, parse, withMember, type Members } from './json.js'
@@ -76,7 +76,7 @@ class Exchange<S extends ProxySession> {
     this.#context = context
     this.#url = new URL(request.url)
     this.#path = this.#url.pathname.slice(settings.basePath.length)
-    this.#wire = ROUTES.get(this.#path.replace(/^\/v1(?=\/)/, ''))
+    this.#wire = ROUTES.get(plainPath(this.#path).replace(/^\/v1(?=\/)/, ''))
   }
 
   async respond(): Promise<Response> {
@@ -90,7 +90,7 @@ class Exchange<S extends ProxySession> {
     }
     const sent = origins.apply(this.#request, response)
     if (sent.headers.has('access-control-expose-headers')) {
-      sent.headers.append('access-control-expose-headers', 'x-turnlock-report')
+      sent.headers.append('access-control-expose-headers', REPORT)
     }
     return sent
   }
@@ -240,11 +240,12 @@ class Exchange<S extends ProxySession> {
         report,
         () => (known ??= new Judge(policy, wire.turn(list(sent.members?.[wire.history])))),
       )
-    const hasTools = list(sent.members?.tools).length > 0
+    const { tools, functions } = sent.members ?? {}
+    const hasTools = list(tools).length + list(functions).length > 0
     const isSpent = hasTools && policy.maxTools !== undefined && judge()?.isSpent === true
     if (isSpent) report.forced = 'budget'
     const forced = holds && isSpent
-    const quiet = () => encode(withMember(sent.json, 'tool_choice', wire.noTools))
+    const quiet = () => encode(withMember(sent.json, ...wire.noTools(sent.members ?? {})))
     const headers = requestHeaders(this.#request, upstream, read !== undefined)
     const ask = (bytes: Uint8Array) =>
       this.#send(address, { method: 'POST', headers, body: bytes as Uint8Array<ArrayBuffer> })
@@ -263,7 +264,7 @@ class Exchange<S extends ProxySession> {
     report.status = status
     report.firstByteMs = Date.now() - this.#began
     const answered = responseHeaders(response.headers)
-    answered.set('x-turnlock-report', headerOf(report))
+    answered.set(REPORT, headerOf(report))
     const made = { status, statusText, headers: answered }
     if (!body) {
       end('complete')
@@ -277,8 +278,9 @@ class Exchange<S extends ProxySession> {
     }
     const relay = relayed({
       ...{ wire, report, judge, forced, again, body, onEnd: end },
-      // What a provider says of a failure passes: clients match its words.
-      holds: holds && hasTools && response.ok,
+      // Tools may be declared elsewhere: by a stored prompt. What a provider says of a failure passes:
+      // clients match its words.
+      holds: holds && response.ok,
       ...{ most: limits.heldBytes, idleMs: limits.idleMs, keepAliveMs: limits.keepAliveMs },
       abort: () => this.#abort.abort(),
       hasLeft: () => this.#request.signal.aborted,

@@ -2,7 +2,9 @@
 import { TurnlockError } from '../errors.js'
 import { Frames } from './frames.js'
 import { Gate, NOTICES, type Gated } from './gate.js'
-import { parse } from './json.js'
+import { misplaced } from './judge.js'
+import { parse, type Members } from './json.js'
+import { cleaned, mentions } from './stray.js'
 
 export interface Relay extends Gated {
   body: ReadableStream<Uint8Array>
@@ -30,13 +32,16 @@ export interface Relay extends Gated {
 type Kind = 'events' | 'json' | 'other'
 
 const BRACE = 123
+const BRACKET = 91
 const FIELDS = ['data:', 'event:', 'id:', 'retry:', ':']
 
-/** `undefined`: there are not enough bytes yet. */
-function kindOf(bytes: Uint8Array): Kind | undefined {
+/** `undefined`: there are not enough bytes yet. `holds`: it is read, whatever it is. */
+function kindOf(bytes: Uint8Array, holds: boolean): Kind | undefined {
   const at = bytes.findIndex((byte) => !isBlank(byte))
   if (at < 0) return undefined
   if (bytes[at] === BRACE) return 'json'
+  // Events may begin with a field that nobody knows.
+  if (holds) return bytes[at] === BRACKET ? 'json' : 'events'
   const start = new TextDecoder().decode(bytes.subarray(at, at + 6))
   if (FIELDS.some((field) => start.startsWith(field))) return 'events'
   return FIELDS.some((field) => field.startsWith(start)) ? undefined : 'other'
@@ -66,7 +71,7 @@ class Run {
   readonly #relay: Relay
   readonly #gate: Gate
   readonly #encoder = new TextEncoder()
-  #frames = new Frames()
+  #frames: Frames
   #start: Uint8Array = NOTHING
   #reader: ReadableStreamDefaultReader<Uint8Array>
   #pending: Promise<Chunk> | undefined
@@ -87,8 +92,13 @@ class Run {
   constructor(relay: Relay) {
     this.#relay = relay
     this.#gate = new Gate(relay)
+    this.#frames = this.#newFrames()
     this.#reader = relay.body.getReader()
     relay.onLeave(() => void this.cancel())
+  }
+
+  #newFrames(): Frames {
+    return this.#relay.holds ? new Frames(this.#relay.most) : new Frames()
   }
 
   pull(client: Controller): Promise<void> {
@@ -119,7 +129,9 @@ class Run {
     if (chunk.done) return this.#ended(controller)
     const bytes = this.#whatItIs(chunk.value)
     if (this.#kind === 'events') {
-      const out = this.#send(controller, this.#gate.push(this.#frames.push(bytes)))
+      const whole = this.#frames.push(bytes)
+      if (this.#frames.isRaw) this.#send(controller, this.#gate.giveUp())
+      const out = this.#send(controller, this.#gate.push(whole))
       if (this.#gate.asks) return (await this.#ask(controller)) || out
       return out
     }
@@ -134,7 +146,7 @@ class Run {
     const all = new Uint8Array(this.#start.length + bytes.length)
     all.set(this.#start)
     all.set(bytes, this.#start.length)
-    this.#kind = kindOf(all)
+    this.#kind = kindOf(all, this.#relay.holds)
     this.#start = NOTHING
     // White space keeps a connection alive, so it passes at once.
     if (this.#kind || all.every(isBlank)) return all
@@ -243,7 +255,7 @@ class Run {
     this.#gate.again()
     this.#reader = body.getReader()
     this.#pending = undefined
-    this.#frames = new Frames()
+    this.#frames = this.#newFrames()
     return false
   }
 
@@ -268,12 +280,11 @@ class Run {
 
   /** A whole response without the calls that may not run. */
   async #judged(controller: Controller): Promise<Uint8Array[]> {
-    const { wire, report, holds, forced } = this.#relay
-    const json = parse(textOf(this.#whole))
+    const { report, holds, forced } = this.#relay
     const before = holds ? this.#whole : []
-    if (!json) return before
-    if (json.usage) report.usage.push(json.usage)
-    const calls = wire.calls(json)
+    const read = this.#read(this.#whole)
+    if (!read) return before
+    const { json, calls, isChanged } = read
     const refused = new Map<string, keyof typeof NOTICES>()
     for (const call of calls) {
       const refusal = this.#relay.judge()?.refuse(call)
@@ -281,25 +292,52 @@ class Run {
       report.blocked.push(refusal)
       refused.set(call.key, refusal.reason)
     }
-    if (!holds || refused.size === 0) return before
-    const [reason = 'duplicate'] = refused.values()
-    const without = (from: typeof json, keys: string[]) => [
-      this.#encoder.encode(JSON.stringify(wire.without(from, new Set(keys), NOTICES[reason]))),
-    ]
+    if (!holds || (refused.size === 0 && !isChanged)) return before
+    const [reason = isChanged ? 'form' : 'duplicate'] = refused.values()
+    const own = () => this.#without(json, [...refused.keys()], reason)
     const body =
       refused.size === calls.length && !forced ? await this.#second(controller, reason) : undefined
-    if (!body) return without(json, [...refused.keys()])
+    if (!body) return own()
     const answer = [new Uint8Array(await new Response(body).arrayBuffer())]
-    const second = parse(textOf(answer))
-    if (!second) return without(json, [...refused.keys()])
-    if (second.usage) report.usage.push(second.usage)
-    const more = wire.calls(second)
-    return more.length === 0
-      ? answer
-      : without(
-          second,
-          more.map(({ key }) => key),
-        )
+    const second = this.#read(answer, true)
+    if (second && !second.json) return own()
+    if (!second || (second.calls.length === 0 && !second.isChanged)) return answer
+    return this.#without(
+      second.json,
+      second.calls.map(({ key }) => key),
+      reason,
+    )
+  }
+
+  /**
+   * A whole response, with its calls; `json` is missing where it cannot be read and names one.
+   * Nothing is returned for what is passed as it is.
+   */
+  #read(pieces: readonly Uint8Array[], isSecond = false) {
+    const { wire, report, holds } = this.#relay
+    const text = textOf(pieces)
+    const whole = parse(text)
+    if (!whole) {
+      // An answer that was asked for is one, or none.
+      if (!holds || (!isSecond && !mentions(text, wire.words))) return undefined
+      if (!isSecond) report.error ??= 'proxy.call_form'
+      return { json: undefined, calls: [], isChanged: true }
+    }
+    const { json = {}, strays } = cleaned(whole, wire.places.whole)
+    if (!isSecond) report.blocked.push(...strays.map(misplaced))
+    if (strays.length && holds) report.error ??= 'proxy.call_form'
+    if (json.usage) report.usage.push(json.usage)
+    return { json, calls: wire.calls(json), isChanged: strays.length > 0 }
+  }
+
+  /** A whole response without its refused calls; an error in its place if it cannot be read. */
+  #without(json: Members | undefined, keys: string[], reason: keyof typeof NOTICES): Uint8Array[] {
+    const { wire } = this.#relay
+    const error = { message: NOTICES.form, type: 'api_error', code: 'proxy.call_form' }
+    const left = json
+      ? wire.without(json, new Set(keys), NOTICES[reason])
+      : { type: 'error', error }
+    return [this.#encoder.encode(JSON.stringify(left))]
   }
 
   /** The provider's response broke off, or fell silent. */
@@ -316,7 +354,7 @@ class Run {
     const code = why instanceof TurnlockError ? why.code : 'model.stream'
     if (this.#kind === 'events') {
       // What was held is what the client would have had; a frame that is not whole is none.
-      this.#send(controller, this.#gate.end())
+      this.#send(controller, this.#gate.end({ isBroken: true }))
       const message =
         why instanceof TurnlockError ? why.message : "the provider's response broke off"
       this.#send(controller, [this.#encoder.encode(wire.failure(code, message))])

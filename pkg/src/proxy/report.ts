@@ -14,7 +14,7 @@ export interface ProxyReport {
   /** Calls that may not run. They are refused in `bound` only. */
   blocked: Refused[]
   /** Why the answer was forced; only `bound` forces it. */
-  forced: null | 'budget' | 'duplicate'
+  forced: null | Refused['reason']
   /** The usage of each response of the provider, as it said it. */
   usage: unknown[]
   /** The status that the client got. */

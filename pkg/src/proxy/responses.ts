@@ -1,7 +1,8 @@
 /** OpenAI's Responses. */
 import { saysSomething } from './chat.js'
-import { resultText, type PastCall } from './judge.js'
+import { resultText, type Call, type PastCall } from './judge.js'
 import { list, object, text, type Members } from './json.js'
+import { hasEscapes, type Places } from './stray.js'
 import {
   INTERRUPTED,
   lastInRow,
@@ -12,13 +13,31 @@ import {
   type Wire,
 } from './wire.js'
 
-const isCall = ({ type }: Members): boolean =>
-  type === 'function_call' || type === 'custom_tool_call'
+/** Calls that the provider runs itself. */
+const OWN =
+  /^(web_search|file_search|code_interpreter|image_generation|mcp|tool_search)(_preview)?_call$/
 
-const callOf = (item: Members) => ({
-  name: text(item.name),
-  args: item.type === 'custom_tool_call' ? JSON.stringify(item.input ?? '') : text(item.arguments),
-})
+/** Whether the client is asked to run something, or to approve it: whatever is no call of the provider. */
+function isCall({ type, execution, environment }: Members): boolean {
+  const kind = text(type)
+  if (kind === 'mcp_approval_request' || execution === 'client') return true
+  // A shell in a container of the provider.
+  if (/^container/.test(text(object(environment).type))) return false
+  return /_call$/.test(kind) && !OWN.test(kind)
+}
+
+/** What a call does, where it is no function: the members of any of the other types. */
+const DOES = ['action', 'actions', 'operation', 'arguments', 'server_label']
+
+function callOf(item: Members): Call {
+  const name = text(item.name)
+  if (item.type === 'function_call') return { name, args: text(item.arguments) }
+  if (item.type === 'custom_tool_call') return { name, args: JSON.stringify(item.input ?? '') }
+  const does = DOES.flatMap((member) => (item[member] == null ? [] : [[member, item[member]]]))
+  return { name: name || text(item.type), args: JSON.stringify(Object.fromEntries(does)) }
+}
+
+const idOf = ({ call_id, id }: Members): string => text(call_id) || text(id)
 
 function turn(history: readonly unknown[]): PastCall[] {
   let calls = new Map<string, PastCall>()
@@ -27,20 +46,39 @@ function turn(history: readonly unknown[]): PastCall[] {
     if (item.role === 'user' && saysSomething(item.content)) [calls, earlier] = [new Map(), []]
     if (isCall(item)) {
       const made: PastCall = { ...callOf(item), result: undefined }
-      calls.set(text(item.call_id), made)
+      // The result of a call of a shell has the id of the item.
+      calls.set(text(item.id), made).set(idOf(item), made)
       earlier.push(made)
     }
-    const called = /^(function|custom_tool)_call_output$/.test(text(item.type))
-      ? calls.get(text(item.call_id))
-      : undefined
-    if (called) called.result = resultText(item.output)
+    const { type, approval_request_id: asked } = item
+    const called = /_call_output$/.test(text(type))
+      ? calls.get(idOf(item))
+      : type === 'mcp_approval_response' && calls.get(text(asked))
+    if (called) called.result = resultText(item.output ?? item.approve)
   }
   return earlier
 }
 
+/** Whether an event brings the whole response, at its end. */
+const isFinal = ({ type }: Members): boolean =>
+  /^response\.(completed|incomplete|failed)$/.test(text(type))
+
+/** A call that was told in events, as the whole response has it. */
+interface Told {
+  id: string
+  call: Keyed
+  isDone: boolean
+}
+
 class ResponsesStream implements StreamWire {
   readonly #open = new OpenCalls()
+  /** The call of an event, once it was read. */
+  readonly #keys = new WeakMap<Members, string>()
+  /** Calls of events; the whole response has them again. */
+  #told: Told[] = []
+  /** Where the other items of the provider stand for the client, and where its calls. */
   #places = new Map<number, number>()
+  readonly #called = new Map<string, number>()
   #next = 0
   /** The number of the last event that the client has. */
   #sequence = -1
@@ -52,55 +90,110 @@ class ResponsesStream implements StreamWire {
   matters(frames: string): boolean {
     return (
       !this.#open.isEmpty ||
-      frames.includes('output_item.added') ||
+      frames.includes('output_item.') ||
       frames.includes('"response.c') ||
-      frames.includes('"response":')
+      frames.includes('"response"') ||
+      frames.includes('_call') ||
+      frames.includes('mcp_approval_request') ||
+      hasEscapes(frames)
     )
   }
 
   read(json: Members): Step {
     const at = Number(json.output_index)
     const item = object(json.item)
+    const call = this.#open.at(at)
+    // The response itself has no place, as a call may have none.
+    if (call && json.response === undefined) this.#keys.set(json, call.key)
     switch (json.type) {
       case 'response.created':
         // The client knows the first response, whose text another one may continue.
         if (!this.#second) this.#head = object(json.response)
         return {}
       case 'response.output_item.added':
-        if (!isCall(item)) {
-          this.#places.set(at, this.#next++)
-          return { text: item.type === 'message', open: !this.#open.isEmpty }
-        }
-        return this.#open.begin(at, { key: `${at}`, ...callOf(item) })
+        if (isCall(item)) return this.#begin(json, at, item)
+        this.#open.close(at)
+        this.#places.set(at, this.#next++)
+        return { text: item.type === 'message', open: !this.#open.isEmpty }
       case 'response.output_item.done': {
-        const call = this.#open.at(at)
-        if (call) Object.assign(call, callOf(item))
-        return this.#open.end(at)
+        if (!isCall(item)) return { open: !this.#open.isEmpty }
+        // Some servers say only this of a call; and another call's end begins one.
+        const told = this.#told.findLast((one) => one.call === call)
+        if (!call || told?.id !== idOf(item)) this.#begin(json, at, item)
+        return this.#done(at, item)
       }
-      case 'response.completed':
-      case 'response.incomplete':
-      case 'response.failed': {
-        const response = object(json.response)
-        const usage = response.usage ? { usage: response.usage } : {}
-        return { finish: true, complete: this.#open.take(), ...usage }
-      }
+      case 'response.function_call_arguments.delta':
+      case 'response.function_call_arguments.done':
+      case 'response.custom_tool_call_input.delta':
+      case 'response.custom_tool_call_input.done':
+        // Arguments that follow the end of a call would be others than those that were judged.
+        return call ? { open: true } : { stray: true }
       default:
-        return { open: !this.#open.isEmpty }
+        if (!isFinal(json)) return { open: !this.#open.isEmpty }
     }
+    const response = object(json.response)
+    const more = this.#outputs(response).flatMap(({ told, key, item }) =>
+      told ? [] : [{ key, ...callOf(item) }],
+    )
+    const usage = response.usage ? { usage: response.usage } : {}
+    return { finish: true, complete: [...this.rest(), ...more], ...usage }
+  }
+
+  #begin(json: Members, at: number, item: Members): Step {
+    const call = this.#open.begin(at, callOf(item))
+    this.#places.delete(at)
+    this.#told.push({ id: idOf(item), call, isDone: false })
+    this.#keys.set(json, call.key)
+    return { open: true }
+  }
+
+  #done(at: number, item: Members): Step {
+    const told = this.#told.findLast(({ call }) => call === this.#open.at(at))
+    if (told) Object.assign(told, { isDone: true }).call = Object.assign(told.call, callOf(item))
+    return this.#open.end(at)
+  }
+
+  rest(): Keyed[] {
+    return this.#open.take()
+  }
+
+  /** The calls of a whole response: each that was told once, and those that were not. */
+  #outputs(response: Members): { at: number; item: Members; told: boolean; key: string }[] {
+    const left = [...this.#told]
+    return list(response.output).flatMap((value, at) => {
+      const item = object(value)
+      if (!isCall(item)) return []
+      const { name, args } = callOf(item)
+      const place = left.findIndex(({ id, call, isDone }) => {
+        if (id !== idOf(item)) return false
+        return !isDone || (call.name === name && call.args === args)
+      })
+      const [told] = place < 0 ? [] : left.splice(place, 1)
+      if (told && !told.isDone) Object.assign(told.call, { name, args })
+      return [{ at, item, told: told !== undefined, key: told?.call.key ?? `output:${at}` }]
+    })
   }
 
   rewrite(json: Members, refused: ReadonlySet<string>): Members[] {
     const { type, output_index: at } = json
     if (this.#second && /^response\.(created|in_progress|queued)$/.test(text(type))) return []
+    const key = this.#keys.get(json)
+    if (key !== undefined) {
+      if (refused.has(key) || refused.has('*')) return this.#left(json)
+      return [this.#numbered({ ...json, output_index: this.#place(key) })]
+    }
     if (typeof at === 'number') {
-      const starts = type === 'response.output_item.added' && isCall(object(json.item))
-      if (refused.has(`${at}`) || (starts && refused.has('*'))) return this.#left(json)
-      if (starts) this.#places.set(at, this.#next++)
       const place = this.#places.get(at)
       return place === undefined ? [] : [this.#numbered({ ...json, output_index: place })]
     }
     if (json.response === undefined) return [this.#numbered(json)]
     return [this.#numbered({ ...json, response: this.#whole(object(json.response), refused) })]
+  }
+
+  #place(key: string): number {
+    const place = this.#called.get(key) ?? this.#next++
+    this.#called.set(key, place)
+    return place
   }
 
   /** The number of a left-out event goes to the next one. */
@@ -117,9 +210,12 @@ class ResponsesStream implements StreamWire {
 
   /** A response with the output that the client was shown. */
   #whole(response: Members, refused: ReadonlySet<string>): Members {
-    const own = list(response.output).filter(
-      (item, at) => !refused.has(`${at}`) && !(refused.has('*') && isCall(object(item))),
+    const left = new Set(
+      this.#outputs(response).flatMap(({ at, key }) =>
+        refused.has(key) || refused.has('*') ? [at] : [],
+      ),
     )
+    const own = list(response.output).filter((_, at) => !left.has(at))
     const before = this.#second ? list(this.#first?.output) : []
     const output = [...before, ...own, ...this.#said]
     const { id, created_at } = this.#head
@@ -127,8 +223,8 @@ class ResponsesStream implements StreamWire {
   }
 
   passed(json: Members): void {
-    if (json.type !== 'response.output_item.added' || !isCall(object(json.item))) return
-    this.#places.set(Number(json.output_index), this.#next++)
+    const key = this.#keys.get(json)
+    if (key !== undefined) this.#place(key)
   }
 
   beforeEnd(): Members[] {
@@ -138,6 +234,7 @@ class ResponsesStream implements StreamWire {
   again(): void {
     this.#second = true
     this.#open.take()
+    this.#told = []
     this.#places.clear()
   }
 
@@ -172,16 +269,30 @@ class ResponsesStream implements StreamWire {
     this.#first = this.#whole(object(json.response), refused)
   }
 
+  ended(): Members[] {
+    const response = { ...this.#head, status: 'completed', output: [] }
+    return [{ type: 'response.completed', response }]
+  }
+
   isLast(json: Members): boolean {
-    return /^response\.(completed|incomplete|failed)$/.test(text(json.type))
+    return isFinal(json)
   }
 }
+
+const placesIn = (isKnown: Places['isKnown']): Places => ({
+  calls: (_, value) => (isCall(object(value)) ? [callOf(object(value))] : []),
+  isKnown,
+  data: new Set([
+    ...['tools', 'tool_choice', 'instructions', 'input', 'prompt', 'metadata', 'text'],
+    ...['action', 'actions', 'operation', 'arguments', 'results', 'outputs'],
+  ]),
+})
 
 export const responses: Wire = {
   name: 'responses',
   dialect: 'openai-responses',
   history: 'input',
-  noTools: '"none"',
+  noTools: () => ['tool_choice', '"none"'],
   isWhole: (body) =>
     body.previous_response_id == null &&
     body.conversation == null &&
@@ -214,10 +325,19 @@ export const responses: Wire = {
   stream: () => new ResponsesStream(),
   write: (json) => `event: ${text(json.type)}\ndata: ${JSON.stringify(json)}\n\n`,
   ping: ': keep-alive\n\n',
+  places: {
+    stream: placesIn((path, _, root) =>
+      path === 'item'
+        ? /^response\.output_item\.(added|done)$/.test(text(root.type))
+        : path === 'response.output.*' && isFinal(root),
+    ),
+    whole: placesIn((path) => path === 'output.*'),
+  },
+  words: /_call(?!s)|custom_tool|mcp_approval_request/,
   calls: (json) =>
     list(json.output).flatMap((value, at) => {
       const item = object(value)
-      return isCall(item) ? [{ key: `${at}`, ...callOf(item) } as Keyed] : []
+      return isCall(item) ? [{ key: `${at}`, ...callOf(item) }] : []
     }),
   without(json, refused, notice) {
     const output = list(json.output).filter((_, at) => !refused.has(`${at}`))

@@ -4,6 +4,7 @@ import type { Repair } from '../generated/common.js'
 import type { Elements } from './history.js'
 import type { Call, PastCall } from './judge.js'
 import type { Members } from './json.js'
+import type { Places } from './stray.js'
 
 /** What a frame of a stream means for its calls. */
 export interface Step {
@@ -16,44 +17,65 @@ export interface Step {
   usage?: unknown
   /** Text is shown to the user. */
   text?: boolean
+  /** The frame goes on with a call that is over, or that never began. */
+  stray?: boolean
 }
 
-/** A call of a response, with its place there. */
+/** A call of a response. `key` is its own, whatever the provider says of its id and its place. */
 export interface Keyed extends Call {
   key: string
 }
 
+interface Slot {
+  at: number
+  call: Keyed
+  isDone: boolean
+}
+
 /** Calls that a stream writes at once are judged together, in the order in which they began. */
 export class OpenCalls {
-  readonly #calls = new Map<number, { call: Keyed; isDone: boolean }>()
+  #calls: Slot[] = []
+  #count = 0
 
   get isEmpty(): boolean {
-    return this.#calls.size === 0
+    return this.#calls.length === 0
   }
 
-  begin(at: number, call: Keyed): Step {
-    this.#calls.set(at, { call, isDone: false })
-    return { open: true }
+  /** Whatever stood at the place is over. */
+  begin(at: number, call: Call): Keyed {
+    this.close(at)
+    const keyed = { ...call, key: `${this.#count++}` }
+    this.#calls.push({ at, call: keyed, isDone: false })
+    return keyed
   }
 
   /** The call at a place, while it is written. */
   at(at: number): Keyed | undefined {
-    const one = this.#calls.get(at)
-    return one?.isDone ? undefined : one?.call
+    return this.#slot(at)?.call
+  }
+
+  #slot(at: number): Slot | undefined {
+    // A place that is no number is one place.
+    return this.#calls.find((one) => !one.isDone && Object.is(one.at, at))
+  }
+
+  close(at: number): void {
+    const slot = this.#slot(at)
+    if (slot) slot.isDone = true
   }
 
   end(at: number): Step {
-    const one = this.#calls.get(at)
-    if (one) one.isDone = true
-    const isOpen = [...this.#calls.values()].some(({ isDone }) => !isDone)
-    return isOpen || !one ? { open: !this.isEmpty } : { complete: this.take() }
+    this.close(at)
+    return this.#calls.every(({ isDone }) => isDone)
+      ? { complete: this.take() }
+      : { open: !this.isEmpty }
   }
 
-  /** Those that have ended; the others are forgotten. */
+  /** All of them; of one that has not ended, what has come. */
   take(): Keyed[] {
-    const all = [...this.#calls.values()]
-    this.#calls.clear()
-    return all.flatMap(({ call, isDone }) => (isDone ? [call] : []))
+    const all = this.#calls.map(({ call }) => call)
+    this.#calls = []
+    return all
   }
 }
 
@@ -75,12 +97,16 @@ export interface StreamWire {
   beforeEnd(json: Members, refused: ReadonlySet<string>): Members[]
   /** Remembers what the client was shown of a response that another one continues. */
   keep(json: Members, refused: ReadonlySet<string>): void
+  /** The calls that have not ended, where the stream has. */
+  rest(): Keyed[]
   /** From here on, frames are those of a second response: its head is left out. */
   again(): void
   /** Frames of a text. */
   say(text: string): Members[]
   /** The frames of an end without calls, of the held end of a response whose calls are refused. */
   finish(json: Members): Members[]
+  /** The frames of an end that the provider did not send. */
+  ended(): Members[]
   /** Whether the frame is the last of its stream. */
   isLast(json: Members): boolean
 }
@@ -93,8 +119,8 @@ export interface Wire {
   dialect: Dialect
   /** The member of a request with the history. */
   history: 'messages' | 'input'
-  /** `tool_choice` of a request whose answer is to have no call. */
-  noTools: string
+  /** The member, and its value, of a request whose answer is to have no call. */
+  noTools(body: Members): [string, string]
   /** Whether the history stands for itself: nothing of it is kept by the provider. */
   isWhole(body: Members): boolean
   /** Results without a call that `diagnose` takes for ones whose call the provider keeps. */
@@ -107,6 +133,10 @@ export interface Wire {
   write: Write
   /** A comment, or an event that every client ignores. */
   ping: string
+  /** Where frames of a stream, and whole responses, have calls. */
+  places: { stream: Places; whole: Places }
+  /** Words without which a text has no call, be it JSON or not. */
+  words: RegExp
   /** Of a whole response. */
   calls(json: Members): Keyed[]
   /** A whole response without the refused calls; `notice` if it has neither text nor calls then. */

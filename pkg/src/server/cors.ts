@@ -1,13 +1,12 @@
 /** CORS: only listed origins and the handler's own origin may call, and only by a listed name. */
 import { TurnlockError } from '../errors.js'
 import type { CorsOptions } from '../generated/server.js'
+import { HOST } from '../shared/host.js'
 import { Refusal } from './refusal.js'
 
 export type { CorsOptions }
 
 const HEADERS = ['content-type', 'authorization', 'last-event-id']
-/** A name or an address, with or without a port. */
-export const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i
 const EXPOSED = 'x-request-id, retry-after'
 
 export class Cors {
@@ -49,9 +48,10 @@ export class Cors {
    * another site sent them.
    */
   check(request: Request): void {
-    const { host, hostname } = new URL(request.url)
-    if (this.#hosts && !this.#hosts.has(host) && !this.#hosts.has(hostname)) {
-      throw new Refusal(403, 'host.denied', 'this server is not called by this name')
+    const { host } = new URL(request.url)
+    if (!this.#isNamed(request)) {
+      const message = `this server is not called ${host}: \`hosts\` lists its names`
+      throw new Refusal(403, 'host.denied', message)
     }
     const origin = request.headers.get('origin')
     if (origin !== null ? this.#allows(origin, request) : !isCrossSite(request)) return
@@ -89,13 +89,20 @@ export class Cors {
     return new Response(response.body, { status, statusText, headers })
   }
 
+  /** Whether the request calls this server by a name of its own. */
+  #isNamed({ url }: Request): boolean {
+    const { host, hostname } = new URL(url)
+    return !this.#hosts || this.#hosts.has(host) || this.#hosts.has(hostname)
+  }
+
   #allows(origin: string, request: Request): boolean {
     if (this.#origins.has(origin) || this.#origins.has('*')) return true
+    if (!this.#isNamed(request)) return false
     const { host, hostname, origin: own } = new URL(request.url)
     if (origin === own) return true
     // Behind a proxy that ends TLS or that changes `Host`, the browser alone knows its own origin.
     if (request.headers.get('sec-fetch-site') !== 'same-origin') return false
-    if (this.#hosts) return this.#hosts.has(host) || this.#hosts.has(hostname)
+    if (this.#hosts) return true
     return origin.slice(origin.indexOf('//') + 2) === host || isLoopback(hostname)
   }
 }

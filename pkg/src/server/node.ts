@@ -2,7 +2,7 @@
 import { NODE_LISTENER_OPTIONS } from '../generated/rows.js'
 import type { NodeListenerOptions } from '../generated/server.js'
 import { readOptions } from '../options.js'
-import { HOST } from './cors.js'
+import { HOST } from '../shared/host.js'
 
 export type { NodeListenerOptions }
 

@@ -160,7 +160,7 @@ impl Parts {
             self.arguments = args.clone().into_owned();
         }
         for piece in list(call, "partialArgs") {
-            self.held += 64 + text(piece, "stringValue").len();
+            self.held += 32 + text(piece, "stringValue").len();
             if self.held > limits::RESPONSE_BYTES || !partial::add(&mut self.arguments, piece) {
                 let said = "an argument of a call cannot be placed";
                 out.push(Delta::Error(malformed(said, &piece.to_text())));

@@ -148,11 +148,24 @@ function answerOf({ choices, output, candidates, message, ...value }) {
   return history && { what: `response of ${what}`, history }
 }
 
+/** A part without a type, named by its member. */
+const isBedrock = (part) =>
+  isObject(part) &&
+  part.type === undefined &&
+  ['text', 'toolUse', 'toolResult', 'image', 'document'].some((key) => key in part)
+
+/** Names of results, or calls without a type whose arguments are an object. */
+const isOllama = ({ tool_name, tool_calls }) =>
+  tool_name !== undefined ||
+  (Array.isArray(tool_calls) &&
+    tool_calls.some((call) => isObject(call?.function?.arguments) && call.type === undefined))
+
 function bodyName({ messages, system, inferenceConfig, toolConfig, anthropic_version: version }) {
   const parts = blocks(messages)
-  if (inferenceConfig || toolConfig || parts.some((part) => 'toolUse' in part)) {
-    return 'Bedrock Converse request body'
-  }
+  if (inferenceConfig || toolConfig || parts.some(isBedrock)) return 'Bedrock Converse request body'
+  if (messages.some(isOllama)) return 'Ollama request body'
+  if (messages.some(({ type }) => type === 'human' || type === 'ai'))
+    return 'LangChain request body'
   const isAnthropic = system !== undefined || version || has(parts, 'tool_use', 'tool_result')
   return isAnthropic ? 'Anthropic request body' : 'OpenAI request body'
 }

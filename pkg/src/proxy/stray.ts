@@ -1,0 +1,62 @@
+/** Calls in places where a wire has none, and in what cannot be read. */
+import type { Call } from './judge.js'
+import type { Members } from './json.js'
+
+/** Where the JSON of a wire has calls. */
+export interface Places {
+  /** The calls of a member or an element (`*`), where it holds any. */
+  calls(name: string, value: object): Call[]
+  /** Whether they are read there: the path of the value, such as `choices.*.delta.tool_calls`. */
+  isKnown(path: string, value: object, root: Members): boolean
+  /** Members whose value is other people's data, which is not looked at. */
+  data: ReadonlySet<string>
+}
+
+/** No client reads calls that are nested deeper. */
+const DEEPEST = 32
+const LEFT_OUT = Symbol('left out')
+
+/** The JSON without the calls that stand where its wire has none; nothing, if all of it is one. */
+export function cleaned(
+  root: Members,
+  { calls, isKnown, data }: Places,
+): { json: Members | undefined; strays: Call[] } {
+  const strays: Call[] = []
+  const visit = (name: string, value: unknown, path: string, depth: number): unknown => {
+    if (typeof value !== 'object' || value === null) return value
+    const found = calls(name, value)
+    if (found.length) {
+      if (isKnown(path, value, root)) return value
+      strays.push(...found)
+      return LEFT_OUT
+    }
+    if (depth > DEEPEST || data.has(name)) return value
+    const isList = Array.isArray(value)
+    const own = Object.entries(value)
+    const within = path === '' ? '' : `${path}.`
+    let same = true
+    const left = own.flatMap(([member, before]) => {
+      const place = isList ? '*' : member
+      const now = visit(place, before, within + place, depth + 1)
+      same &&= now === before
+      return now === LEFT_OUT ? [] : [[member, now] as const]
+    })
+    if (same) return value
+    return isList ? left.map(([, one]) => one) : Object.fromEntries(left)
+  }
+  const json = visit('', root, '', 0)
+  return { json: json === LEFT_OUT ? undefined : (json as Members), strays }
+}
+
+/** Whether letters are spelled as escapes: only a parser knows the names then. */
+export const hasEscapes = (json: string): boolean =>
+  json.includes('\\u00') && /\\u00[2-7]/.test(json)
+
+/** Whether a text that is no JSON has one of these words, for a reader that is less strict. */
+export const mentions = (text: string, words: RegExp): boolean =>
+  words.test(
+    text
+      // UTF-16, as bytes.
+      .replaceAll('\0', '')
+      .replace(/\\u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
+  )

@@ -1,0 +1,118 @@
+// What doctor and replay say, as processes.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { customModel, runTurn } from 'turnlock'
+
+const folder = new URL('../', import.meta.url)
+const { bin } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))
+const path = fileURLToPath(new URL(bin.turnlock, folder))
+const turnlock = (args, input = '') =>
+  spawnSync(process.execPath, [path, ...args], { encoding: 'utf8', input })
+
+const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+const BROKEN = JSON.stringify({
+  model: 'm',
+  messages: [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'go' },
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'a', content: 'x' },
+    { role: 'tool', tool_call_id: 'gone', content: '42' },
+  ],
+})
+
+test('what --fix writes is a request of the provider, which doctor knows without --dialect', () => {
+  const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
+  const file = join(at, 'fixed.json')
+  for (const [dialect, members, own = dialect] of [
+    ['openai-chat', ['messages']],
+    ['openai-responses', ['input']],
+    ['anthropic', ['system', 'messages']],
+    ['gemini', ['systemInstruction', 'contents']],
+    ['bedrock', ['system', 'messages']],
+    ['ollama', ['messages']],
+    ['langchain', ['messages']],
+    // They write as OpenAI does.
+    ['cohere', ['messages'], 'openai-chat'],
+    ['mistral', ['messages'], 'openai-chat'],
+  ]) {
+    assert.equal(turnlock(['doctor', '-', '--dialect', dialect, '--fix', file], BROKEN).status, 1)
+    assert.deepEqual(Object.keys(JSON.parse(readFileSync(file, 'utf8'))), members, dialect)
+    const again = turnlock(['doctor', file, '--json'])
+    const found = JSON.parse(again.stdout)
+    assert.deepEqual([found.dialect, found.violations, again.status], [own, [], 0], dialect)
+  }
+  rmSync(at, { recursive: true })
+})
+
+test('a body of Bedrock without tools is one, and an object as arguments alone is not Ollama’s', () => {
+  const wrong = { ...call, function: { name: 'f', arguments: {} } }
+  for (const [messages, dialect] of [
+    [[{ role: 'user', content: [{ text: 'go' }] }], 'bedrock'],
+    [[{ role: 'assistant', content: null, tool_calls: [wrong] }], 'openai-chat'],
+  ]) {
+    const { stdout } = turnlock(['doctor', '-', '--json'], JSON.stringify({ messages }))
+    assert.equal(JSON.parse(stdout).dialect, dialect)
+  }
+})
+
+test('a plain history is clean; one that is wrong in its own shape is not', () => {
+  const plain = [{ role: 'user', content: 'x' }]
+  const shown = turnlock(['doctor', '-'], JSON.stringify(plain))
+  assert.equal(shown.status, 0)
+  assert.match(shown.stdout, /^openai-chat +✓$/m)
+  assert.match(shown.stdout, /^gemini +another shape$/m)
+  assert.match(shown.stdout, /--dialect NAME says what/)
+  const machine = turnlock(['doctor', '-', '--json'], JSON.stringify(plain))
+  const { dialects, violations } = JSON.parse(machine.stdout)
+  assert.equal(machine.status, 0)
+  assert.deepEqual([dialects.gemini, violations.gemini[0].code], [1, 'CONTENT_SHAPE'])
+  assert.equal(violations['openai-chat'], undefined)
+  const wrong = JSON.stringify([...plain, { role: 'assistant', content: '' }])
+  const refused = turnlock(['doctor', '-', '--json'], wrong)
+  const found = JSON.parse(refused.stdout).violations
+  assert.equal(refused.status, 1)
+  assert.ok(
+    Object.values(found).some(([{ index, code, message }]) => index === 1 && code && message),
+  )
+  assert.match(turnlock(['doctor', '-'], wrong).stdout, /✕ \d+ refused/)
+})
+
+test('replay says what is no trace, and what one is', () => {
+  for (const text of [
+    '{"a":1}',
+    '[{"type":"x"}]',
+    '{"messages":[{"role":"user","content":5}]}',
+    '7',
+  ]) {
+    const { status, stderr, stdout } = turnlock(['replay', '-'], text)
+    assert.deepEqual([status, stdout], [2, ''], text)
+    assert.match(
+      stderr,
+      /^command\.usage: this is no trace \(.*\): replay reads the events of a turn/,
+    )
+  }
+})
+
+test('replay says with which code a turn failed', async () => {
+  const model = customModel(async function* () {
+    yield { type: 'text', text: 'Well' }
+    throw new Error('gone')
+  })
+  const events = []
+  const turn = runTurn({ model, messages: [{ role: 'user', content: 'go' }] })
+  for await (const event of turn) events.push(event)
+  const { type, code } = events.at(-1)
+  assert.equal(type, 'error')
+  const text = JSON.stringify(events)
+  assert.ok(
+    turnlock(['replay', '-'], text).stdout.includes(`it did not come to an answer: error, ${code}`),
+  )
+  const last = turnlock(['replay', '-', '--json'], text).stdout.trim().split('\n').at(-1)
+  assert.equal(JSON.parse(last).replayed.code, code)
+})
