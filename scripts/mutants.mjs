@@ -8,8 +8,10 @@
 //
 // Prints the mutants that survive and those that no test comes by, and the sums of each file. Mutants
 // in constants and of functions that return `impl …` have no switch: they are listed as `no switch`.
-// `SEEDS` is given to the tests that play seeds: fewer find most mutants. `LIMIT`: seconds that a
-// test may take to be used (600). `JOBS`: tests side by side (2).
+// With `OPEN=1`, only those that the last run left open are run, for instance with slower tests; what
+// became of the others is remembered, by file and place. `SEEDS` is given to the tests that play
+// seeds: fewer find most mutants. `LIMIT`: seconds that a test may take to be used (600). `JOBS`:
+// tests side by side (2).
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
   appendFileSync,
@@ -34,15 +36,15 @@ const LIMIT_MS = Number(process.env.LIMIT ?? 600) * 1000
 const JOBS = Number(process.env.JOBS ?? 2)
 const FOLDER = join(root, '.cache', 'mutants')
 const COPY = join(FOLDER, 'turnlock')
+const RESULTS = join(FOLDER, 'results.json')
+const DONE = ['killed', 'timeout', 'unviable', 'no switch']
 // Incremental, without debug information and warnings.
 const env = {
   ...process.env,
   ...{ CARGO_INCREMENTAL: '1', CARGO_PROFILE_DEV_DEBUG: '0', CARGO_PROFILE_TEST_DEBUG: '0' },
-  ...{
-    CARGO_TARGET_DIR: join(FOLDER, 'target'),
-    RUSTFLAGS: '--cap-lints allow',
-    RUST_BACKTRACE: '0',
-  },
+  ...{ CARGO_TARGET_DIR: join(FOLDER, 'target'), RUSTFLAGS: '--cap-lints allow' },
+  // Without optimization, what is recursive takes more of the stack.
+  ...{ RUST_BACKTRACE: '0', RUST_MIN_STACK: String(2 ** 23) },
 }
 const output = (program, args, options) =>
   execFileSync(program, args, { encoding: 'utf8', maxBuffer: 2 ** 30, env, ...options })
@@ -55,15 +57,21 @@ function cargo(...args) {
   return { ok: status === 0, said: lines.map((line) => JSON.parse(line)), stderr }
 }
 
-/** Makes the copy anew, with these mutants: where each one's text is, and which have no switch. */
-function plant(mutants) {
-  rmSync(COPY, { recursive: true, force: true })
-  const names = output('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: root })
-  for (const name of names.split('\0').filter((name) => name && existsSync(join(root, name)))) {
+/** Copies the files of the project below a folder. */
+function copy(folder) {
+  rmSync(join(COPY, folder), { recursive: true, force: true })
+  const args = ['ls-files', '-co', '--exclude-standard', '-z', '--', folder]
+  const names = output('git', args, { cwd: root }).split('\0')
+  for (const name of names.filter((name) => name && existsSync(join(root, name)))) {
     mkdirSync(dirname(join(COPY, name)), { recursive: true })
     // What is mutated is new, so that cargo builds it; of the rest it knows when it was changed.
     cpSync(join(root, name), join(COPY, name), { preserveTimestamps: !name.startsWith('src/') })
   }
+}
+
+/** Puts these mutants into the copy: where each one's text is, and which have no switch. */
+function plant(mutants) {
+  copy('src')
   const [list, places] = [join(FOLDER, 'list.json'), join(FOLDER, 'places.json')]
   writeFileSync(list, JSON.stringify(mutants))
   const tool = join(root, 'scripts', 'mutants')
@@ -73,49 +81,47 @@ function plant(mutants) {
   return JSON.parse(readFileSync(places, 'utf8'))
 }
 
-/** Leaves out the mutants that an error of the compiler is about. Returns whether there was one. */
-function leaveOut(mutants, places, errors) {
-  let any = false
-  for (const { spans, message } of errors) {
+/** The ids of the mutants that errors of the compiler are about. */
+function wrong(places, said) {
+  const errors = said.flatMap(({ message }) => (message?.level === 'error' ? [message] : []))
+  return errors.flatMap(({ spans }) => {
     const about = places.filter(({ file, start, end }) =>
       spans.some((at) => at.file_name === file && start <= at.byte_start && at.byte_end <= end),
     )
-    const [inner] = about.sort((a, b) => a.end - a.start - (b.end - b.start))
-    const mutant = inner && mutants.find(({ id }) => id === inner.id)
-    if (mutant) mutant.end = 'unviable'
-    any ||= Boolean(mutant)
-    if (!mutant) console.error(`not about a mutant: ${message}`)
-  }
-  return any
+    return about.sort((a, b) => a.end - a.start - (b.end - b.start)).slice(0, 1)
+  })
 }
 
 /** The mutants, and the binaries of the tests, which have those that compile. */
 function build() {
   const args = ['mutants', '--list', '--json', ...patterns.flatMap((file) => ['-f', file])]
   const mutants = JSON.parse(output('cargo', args, { cwd: root }))
-  mutants.forEach((mutant, at) => (mutant.id = at + 1))
+  const known = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
+  mutants.forEach((mutant, at) => {
+    mutant.id = at + 1
+    const before = known[mutant.name]
+    if (process.env.OPEN ? DONE.includes(before) : before === 'unviable') mutant.end = before
+  })
+  const keep = () => {
+    const ends = mutants.flatMap(({ name, end }) => (end ? [[name, end]] : []))
+    writeFileSync(RESULTS, JSON.stringify({ ...known, ...Object.fromEntries(ends) }))
+  }
+  const left = (ids, end) => ids.forEach((id) => (mutants[id - 1].end = end))
+  copy('.')
   for (;;) {
     const { places, without } = plant(mutants.filter(({ end }) => !end))
-    for (const { id } of mutants.filter(({ id }) => without.includes(id)))
-      mutants[id - 1].end = 'no switch'
+    left(without, 'no switch')
     const { ok, said, stderr } = cargo('check', '-p', 'turnlock', '--lib')
     if (ok) break
-    const errors = said.filter(({ message }) => message?.level === 'error')
-    if (
-      !leaveOut(
-        mutants,
-        places,
-        errors.map(({ message }) => message),
-      )
-    )
-      throw new Error(stderr)
+    const ids = wrong(places, said).map(({ id }) => id)
+    if (ids.length === 0) throw new Error(stderr)
+    left(ids, 'unviable')
+    keep()
   }
   const { ok, said, stderr } = cargo('test', '-p', 'turnlock', '--no-run', ...tests)
   if (!ok) throw new Error(stderr)
-  return {
-    mutants,
-    binaries: said.flatMap(({ executable, profile }) => (profile?.test && executable) || []),
-  }
+  const binaries = said.flatMap(({ executable, profile }) => (profile?.test && executable) || [])
+  return { keep, mutants, binaries }
 }
 
 /** Runs tests of a binary: its status, and the name of one that failed. Memory has a limit. */
@@ -199,18 +205,19 @@ async function end(mutant, tests) {
   return 'survived'
 }
 
-const { mutants, binaries } = build()
+const { keep, mutants, binaries } = build()
 const usable = await reached(binaries)
 await each(
-  mutants.filter((mutant) => !mutant.end),
+  mutants.filter(({ end }) => !end),
   async (mutant) => {
     mutant.end = await end(mutant, usable)
+    keep()
   },
 )
 const files = {}
-for (const mutant of mutants) {
-  const sums = (files[mutant.file] ??= {})
-  sums[mutant.end] = (sums[mutant.end] ?? 0) + 1
-  if (!['killed', 'unviable'].includes(mutant.end)) console.log(`${mutant.end}: ${mutant.name}`)
+for (const { file, name, end } of mutants) {
+  const sums = (files[file] ??= {})
+  sums[end] = (sums[end] ?? 0) + 1
+  if (!['killed', 'unviable'].includes(end)) console.log(`${end}: ${name}`)
 }
 console.table(files)
