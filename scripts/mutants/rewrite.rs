@@ -3,7 +3,8 @@
 //! `mutants <root> <list> <places>`: `list` is what `cargo mutants --list --json` prints, with an `id`
 //! (from 1) in each row. Rewrites the files below `root` so that a mutant acts where
 //! `crate::mutants::on(id)`, and writes to `places` where the text of each one now is, and the ids of
-//! those for which a switch has no place: in constants, and of functions that return `impl …`.
+//! those for which a switch has no place: in constants, of functions that return `impl …`, and arms
+//! without which a `match` would not be complete.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -116,6 +117,17 @@ fn has_let(of: &syn::Expr) -> bool {
     }
 }
 
+/// Whether an arm takes every value. A name in capitals is a constant or a variant.
+fn covers_all(arm: &syn::Arm) -> bool {
+    let is_variable = |name: &syn::Ident| name.to_string().starts_with(char::is_lowercase);
+    arm.guard.is_none()
+        && match &arm.pat {
+            syn::Pat::Wild(_) => true,
+            syn::Pat::Ident(name) => name.subpat.is_none() && is_variable(&name.ident),
+            _ => false,
+        }
+}
+
 impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
         self.inside(true, |this| visit::visit_item_const(this, item));
@@ -167,16 +179,25 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_arm(&mut self, item: &'ast syn::Arm) {
         let whole = self.source.range(item.span());
-        match &item.guard {
-            Some((_, guard)) if !has_let(guard) => {
-                let guard = self.source.range(guard.span());
-                self.site(guard.clone(), Site::Expression(guard.clone()));
-                self.site(whole, Site::Expression(guard));
-            }
-            Some(_) => {}
-            None => self.site(whole, Site::Pattern(self.source.range(item.pat.span()).end)),
+        if let Some((_, guard)) = &item.guard
+            && !has_let(guard)
+        {
+            let guard = self.source.range(guard.span());
+            self.site(guard.clone(), Site::Expression(guard.clone()));
+            self.site(whole, Site::Expression(guard));
         }
         visit::visit_arm(self, item);
+    }
+
+    fn visit_expr_match(&mut self, item: &'ast syn::ExprMatch) {
+        // Patterns with a guard cover nothing, so another arm has to cover all.
+        if item.arms.iter().any(covers_all) {
+            for arm in item.arms.iter().filter(|arm| arm.guard.is_none() && !covers_all(arm)) {
+                let end = self.source.range(arm.pat.span()).end;
+                self.site(self.source.range(arm.span()), Site::Pattern(end));
+            }
+        }
+        visit::visit_expr_match(self, item);
     }
 
     fn visit_expr_struct(&mut self, item: &'ast syn::ExprStruct) {
