@@ -75,7 +75,8 @@ fn misuse_names_the_option() {
 
 /// Why a turn of these options is refused, by the name of the option.
 fn refused(extra: &str) -> String {
-    match parse(extra).and_then(Turn::new) {
+    let extra = format!(r#","messages":[{{"role":"user","content":"go"}}]{extra}"#);
+    match parse(&extra).and_then(Turn::new) {
         Err(Error::Options { option, .. }) => option.to_string(),
         other => format!("{:?}", other.map(|_| ())),
     }
