@@ -11,7 +11,7 @@
 // complete have no switch: they are listed as `no switch`.
 // With `OPEN=1`, only those that the last run left open are run, for instance with slower tests; what
 // became of the others is remembered, by file and place. `SEEDS` is given to the tests that play
-// seeds: fewer find most mutants. `LIMIT`: seconds that a test may take to be used (600). `JOBS`:
+// seeds: fewer find most mutants. `LIMIT`: CPU seconds that a test may take to be used (600). `JOBS`:
 // tests side by side (2).
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
@@ -33,7 +33,7 @@ if (cut < 1 || cut === given.length - 1) {
   process.exit(2)
 }
 const [patterns, tests] = [given.slice(0, cut), given.slice(cut + 1)]
-const LIMIT_MS = Number(process.env.LIMIT ?? 600) * 1000
+const LIMIT = Number(process.env.LIMIT ?? 600)
 const JOBS = Number(process.env.JOBS ?? 2)
 const FOLDER = join(root, '.cache', 'mutants')
 const COPY = join(FOLDER, 'turnlock')
@@ -124,26 +124,22 @@ function build() {
   }
 }
 
-/** Runs tests of a binary: its status, and the name of one that failed. Memory has a limit. */
-function run({ binary, names, own, timeout }) {
+/** Runs tests of a binary: its status, and the name of one that failed. Memory and CPU have limits. */
+function run({ binary, names, own, seconds }) {
   return new Promise((resolve) => {
     const began = performance.now()
-    const args = ['-c', 'ulimit -v 8000000; exec "$0" "$@"', binary, '--exact', ...names]
-    const child = spawn('sh', [...args, '--test-threads', '1'], {
-      ...{ cwd: COPY, env: { ...env, ...own }, stdio: ['ignore', 'pipe', 'ignore'] },
-    })
+    const limits = `ulimit -v 8000000; ulimit -t ${Math.ceil(seconds)}; exec "$0" "$@"`
+    const args = ['-c', limits, binary, '--exact', ...names, '--test-threads', '1']
+    const options = { cwd: COPY, env: { ...env, ...own }, stdio: ['ignore', 'pipe', 'ignore'] }
+    const child = spawn('sh', args, options)
     let text = ''
     child.stdout.on('data', (bytes) => (text = (text + bytes).slice(-10_000)))
-    let late = false
-    const timer = setTimeout(() => (late = child.kill('SIGKILL')), timeout)
-    child.on('close', (status) => {
+    // What waits for ever uses no CPU.
+    const timer = setTimeout(() => child.kill('SIGKILL'), 600_000)
+    child.on('close', (status, signal) => {
       clearTimeout(timer)
-      resolve({
-        status,
-        late,
-        ms: performance.now() - began,
-        failed: /^ {4}(\S+)$/m.exec(text)?.[1],
-      })
+      const ms = performance.now() - began
+      resolve({ status, signal, ms, failed: /^ {4}(\S+)$/m.exec(text)?.[1] })
     })
   })
 }
@@ -167,7 +163,7 @@ async function reached(binaries) {
     const file = join(FOLDER, `reached-${at}`)
     rmSync(file, { force: true })
     const own = { MUTANT_REACHED: file }
-    const { status, ms } = await run({ ...test, names: [test.name], own, timeout: LIMIT_MS })
+    const { status, ms } = await run({ ...test, names: [test.name], own, seconds: LIMIT })
     const ids = existsSync(file) ? readFileSync(file, 'utf8').split('\n').map(Number) : []
     Object.assign(test, { ms, ids: new Set(ids), ok: status === 0 })
     if (status !== 0) console.error(`not used, for it fails or takes long: ${test.name}`)
@@ -190,13 +186,9 @@ async function end(mutant, tests) {
     }
     const names = group.map(({ name }) => name)
     const own = { MUTANT: String(mutant.id) }
-    const { status, late, failed } = await run({
-      ...group[0],
-      names,
-      own,
-      timeout: 30_000 + 8 * ms,
-    })
-    if (late) return 'timeout'
+    const seconds = 10 + (4 * ms) / 1000
+    const { status, signal, failed } = await run({ ...group[0], names, own, seconds })
+    if (signal === 'SIGXCPU' || signal === 'SIGKILL') return 'timeout'
     const killer =
       status === 0 ? undefined : (group.find(({ name }) => name === failed) ?? group[0])
     if (killer) killer.kills = (killer.kills ?? 0) + 1
