@@ -95,3 +95,47 @@ impl Describe for ActionTools {
         Shape::Either(vec![names, Shape::Literal("\"readOnly\""), Shape::Literal("\"*\"")])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn::Policy;
+
+    #[test]
+    fn a_tool_is_one_of_them_by_its_name_or_what_it_does() {
+        let (read, send) = (ToolSpec::new("read").read_only(true), ToolSpec::new("send"));
+        let named = ActionTools::from(vec!["send".to_owned()]);
+        for (tools, has) in [
+            (named, [false, true]),
+            (ActionTools::ReadOnly, [true, false]),
+            (ActionTools::All, [true, true]),
+            (ActionTools::default(), [false, false]),
+        ] {
+            assert_eq!([tools.has(&read), tools.has(&send)], has, "{tools:?}");
+            assert_eq!(tools.is_none(), has == [false, false], "{tools:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let named = |names: &[&str]| {
+            ActionTools::from(names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>())
+        };
+        for (tools, text) in [
+            (named(&["a", "b"]), r#"{"actionTools":["a","b"]}"#),
+            (ActionTools::ReadOnly, r#"{"actionTools":"readOnly"}"#),
+            (ActionTools::All, r#"{"actionTools":"*"}"#),
+            // The default is left out.
+            (named(&[]), "{}"),
+        ] {
+            let policy = Policy::default().action_tools(tools);
+            let written = policy.changed();
+            assert_eq!(written.to_text(), text);
+            assert_eq!(Policy::from_json(&written).unwrap(), policy);
+        }
+        for wrong in [r#"{"actionTools":"a"}"#, r#"{"actionTools":[1]}"#] {
+            let error = Policy::from_json(&Json::parse_str(wrong).unwrap()).unwrap_err();
+            assert!(error.to_string().contains(ActionTools::EXPECTED), "{error}");
+        }
+    }
+}

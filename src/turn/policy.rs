@@ -138,3 +138,36 @@ impl Policy {
         Ok(policy)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_spent_reaches_a_limit() {
+        let usage = Usage {
+            input_tokens: Some(3),
+            output_tokens: Some(2),
+            cached_input_tokens: Some(1),
+            ..Usage::default()
+        };
+        let tokens = |most| Policy::default().max_tokens(Some(most)).spent(usage);
+        assert_eq!((tokens(5), tokens(6)), (Some(ToolLimit::MaxTokens), None));
+        // Two tokens of the prompt, one that was cached, two of the answer.
+        let price = Price::new(1_000_000, 10_000_000).cached_input(Some(500_000));
+        let cost = |most| Policy::default().max_cost(Some(most)).price(Some(price)).spent(usage);
+        assert_eq!((cost(22), cost(23)), (Some(ToolLimit::MaxCost), None));
+        assert_eq!(Policy::default().price(Some(price)).spent(usage), None, "no limit");
+    }
+
+    #[test]
+    fn a_policy_is_read_alone() {
+        let json = Json::parse_str(r#"{"maxTools":3,"actionTools":"readOnly"}"#).unwrap();
+        let policy = Policy::from_json(&json).unwrap();
+        assert_eq!((policy.max_tools, &policy.action_tools), (3, &ActionTools::ReadOnly));
+        let wrong = Json::parse_str(r#"{"actionTools":"all"}"#).unwrap();
+        let wrong = Policy::from_json(&wrong).unwrap_err().to_string();
+        assert!(wrong.starts_with("`policy.actionTools`"), "{wrong}");
+        assert!(wrong.contains(ActionTools::EXPECTED), "{wrong}");
+    }
+}

@@ -224,11 +224,12 @@ impl Random {
 }
 
 /// Plays each scenario on both wires, or on the one it names: whole, and under twenty seeded
-/// schedules.
+/// schedules, or `SCHEDULES`.
 pub fn play_tables(
     scenarios: &[Value],
     play: impl Fn(&Value, &str, Option<u64>) -> Result<(), String> + std::panic::RefUnwindSafe,
 ) {
+    let schedules = std::env::var("SCHEDULES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_u64);
     let mut failures = Vec::new();
     let mut names = std::collections::BTreeSet::new();
     for scenario in scenarios {
@@ -241,7 +242,7 @@ pub fn play_tables(
             None => vec!["openai-chat", "anthropic"],
         };
         for dialect in dialects {
-            for seed in std::iter::once(None).chain((1..=20).map(|n| Some(n * 7_919))) {
+            for seed in std::iter::once(None).chain((1..=schedules).map(|n| Some(n * 7_919))) {
                 let played = std::panic::catch_unwind(|| play(scenario, dialect, seed));
                 let failure = match played {
                     Ok(Ok(())) => continue,

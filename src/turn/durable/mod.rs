@@ -256,3 +256,6 @@ impl Durable {
         [self.turn.deadline(), journal].into_iter().flatten().min()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! A turn with a store, from its inputs to what is stored, and what a later owner makes of that.
+
+use super::super::{Effect, EventKind, Input, RestoreOptions, Settled, Turn, TurnOptions};
+use crate::json::Json;
+use crate::next::Next;
+use crate::store::{Answer, Kept};
+use crate::stream::{Delta, FinishReason};
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+const TOOLS: &str = r#""tools":[{"name":"read","readOnly":true,"reuseMs":100,"maxResultBytes":8},
+    {"name":"send"}]"#;
+
+/// A turn and its store, which keeps every commit at once.
+struct Host {
+    turn: Turn,
+    kept: Kept,
+    events: Vec<String>,
+    reusable: Vec<(String, u64)>,
+}
+
+impl Host {
+    fn new(extra: &str) -> Self {
+        let text = format!(
+            r#"{{"dialect":"openai-chat","requestId":"r","secret":"{SECRET}",{TOOLS},
+            "messages":[{{"role":"user","content":"go"}}],"keep":{{"owner":"{SECRET}"{extra}}}}}"#
+        );
+        let turn = TurnOptions::parse(text.as_bytes()).and_then(Turn::new).unwrap();
+        let (events, reusable) = (Vec::new(), Vec::new());
+        Self { turn, kept: Kept::default(), events, reusable }
+    }
+
+    /// The same turn with another owner, who says this besides.
+    fn resumed(&self, resume: &str) -> Self {
+        let text = format!(
+            r#"{{"requestId":"r","secret":"{SECRET}",{TOOLS},"keep":{{"owner":"x{SECRET}"}},
+            "resume":{{{resume}}}}}"#
+        );
+        let mut options = RestoreOptions::parse(text.as_bytes()).unwrap();
+        options.resume.kept = Some(self.kept.clone());
+        options.resume.events.clone_from(&self.events);
+        let turn = Turn::restore(options).unwrap();
+        Self { turn, kept: self.kept.clone(), events: Vec::new(), reusable: Vec::new() }
+    }
+
+    /// What follows an input.
+    fn tell(&mut self, now: u64, input: Input) -> Vec<Effect> {
+        self.turn.handle(now, input);
+        let mut effects = Vec::new();
+        while let Next::Effect(effect) = self.turn.poll() {
+            let Effect::Commit { attempt, commit } = effect else {
+                effects.push(effect);
+                continue;
+            };
+            self.kept.owner = Some(commit.owner.clone());
+            (self.kept.revision, self.kept.open) = (commit.revision, commit.open);
+            self.kept.records.extend(commit.records.iter().cloned());
+            self.events.extend(commit.events.iter().map(|(_, text)| text.clone()));
+            if let Some(state) = &commit.state {
+                self.kept.state.clone_from(state);
+                self.events.clear();
+            }
+            let reusable = commit.reusable.iter().map(|(_, text, ttl)| (text.clone(), *ttl));
+            self.reusable.extend(reusable);
+            let (revision, answer) = (commit.revision, Answer::Kept);
+            self.turn.handle(now, Input::Stored { revision, attempt, answer });
+        }
+        effects
+    }
+
+    fn says(&mut self, inference: u32, deltas: Vec<Delta>) -> Vec<Effect> {
+        let mut effects = self.tell(1, Input::Deltas { inference, attempt: 1, deltas });
+        effects.extend(self.tell(1, Input::ResponseEnded { inference, attempt: 1 }));
+        effects
+    }
+
+    /// The turn until a call of this tool runs.
+    fn calling(extra: &str, name: &str) -> Self {
+        let mut host = Self::new(extra);
+        host.tell(0, Input::Start);
+        let effects = host.says(1, call(name));
+        let asks = effects.iter().any(|effect| matches!(effect, Effect::Recall { call: 1, .. }));
+        assert_eq!(asks, name == "read", "{effects:?}");
+        let started =
+            if asks { host.tell(1, Input::Recalled { call: 1, found: None }) } else { effects };
+        let runs = |effect: &Effect| matches!(effect, Effect::RunTool { call: 1, .. });
+        assert!(started.iter().any(runs), "{started:?}");
+        host
+    }
+
+    fn settle(&mut self, settled: Settled) -> Vec<Effect> {
+        self.tell(2, Input::ToolSettled { call: 1, settled })
+    }
+}
+
+fn call(name: &str) -> Vec<Delta> {
+    let start = Delta::ToolCallStart { index: 0, id: "c".to_owned(), name: name.to_owned() };
+    let arguments = Delta::ToolCallArguments { index: 0, text: "{}".to_owned() };
+    let end = Delta::ToolCallEnd { index: 0 };
+    let finish = Delta::Finish { reason: FinishReason::ToolCalls, raw: "tool_calls".to_owned() };
+    vec![start, arguments, end, finish]
+}
+
+fn answer(text: &str) -> Vec<Delta> {
+    let finish = Delta::Finish { reason: FinishReason::Stop, raw: "stop".to_owned() };
+    vec![Delta::Text(text.to_owned()), finish]
+}
+
+fn ok(text: &str) -> Settled {
+    Settled::Ok { text: text.to_owned(), bytes: u64::try_from(text.len()).unwrap() }
+}
+
+/// The codes with which a turn ends, or the words of its end.
+fn end(effects: &[Effect]) -> String {
+    let last = effects.iter().rev().find_map(|effect| match effect {
+        Effect::Emit(event) => Some(&event.kind),
+        _ => None,
+    });
+    match last {
+        Some(EventKind::Error { failure, .. }) => failure.code.to_string(),
+        Some(EventKind::Cancelled { reason, .. }) => format!("cancelled: {reason}"),
+        Some(other) => other.name().to_owned(),
+        None => "nothing".to_owned(),
+    }
+}
+
+/// The numbers of the events.
+fn seqs(effects: &[Effect]) -> Vec<u64> {
+    let seq = |effect: &Effect| match effect {
+        Effect::Emit(event) => Some(event.seq),
+        _ => None,
+    };
+    effects.iter().filter_map(seq).collect()
+}
+
+#[test]
+fn only_a_new_whole_result_is_kept_for_other_turns() {
+    let reusable = |name: &str, settled: Settled| {
+        let mut host = Host::calling("", name);
+        host.settle(settled);
+        host.reusable
+    };
+    let kept = reusable("read", ok("[1]"));
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0].1, 100);
+    assert!(kept[0].0.contains("[1]"), "{kept:?}");
+    assert!(reusable("read", ok("[1,2,3,4,5]")).is_empty(), "it was cut");
+    let failed = Settled::Error { code: "tool.threw".to_owned(), message: "m".to_owned() };
+    assert!(reusable("read", failed).is_empty());
+    assert!(reusable("send", ok("[1]")).is_empty(), "the tool has no such time");
+
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    host.says(1, call("read"));
+    let found = Some((kept[0].0.clone(), 7));
+    let effects = host.tell(1, Input::Recalled { call: 1, found });
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Fetch { inference: 2, .. })));
+    assert!(host.reusable.is_empty(), "it is that of another turn");
+}
+
+#[test]
+fn a_turn_is_resumed_when_its_owner_is_silent_for_the_lease() {
+    let resumed = |idle_ms: Option<u64>| {
+        let mut host = Host::calling(r#","leaseMs":300"#, "send");
+        host.kept.idle_ms = idle_ms;
+        end(&host.resumed("").tell(0, Input::Start))
+    };
+    assert_eq!(resumed(Some(299)), "turn.conflict");
+    for gone in [Some(300), Some(301), None] {
+        assert_ne!(resumed(gone), "turn.conflict", "{gone:?}");
+    }
+    let mut host = Host::calling("", "send");
+    host.kept.idle_ms = Some(0);
+    let cancelled = host.resumed(r#""cancel":"why""#).tell(0, Input::Start);
+    assert_eq!(end(&cancelled), "cancelled: why");
+}
+
+#[test]
+fn what_cannot_be_resumed_says_why() {
+    let why = |host: &Host, resume: &str| end(&host.resumed(resume).tell(0, Input::Start));
+    let host = Host::calling("", "send");
+    assert_eq!(why(&host, r#""toolBatchId":0"#), "turn.conflict");
+    assert_eq!(why(&host, r#""toolBatchId":2"#), "turn.conflict");
+    assert_ne!(why(&host, r#""toolBatchId":1"#), "turn.conflict");
+    let approvals = r#""approvals":[{"signature":"s","approved":true}]"#;
+    assert_eq!(why(&host, approvals), "tool.no_approval");
+    assert_eq!(why(&host, r#""results":[{"toolCallId":"c"}]"#), "tool.no_result", "it runs");
+
+    let with = |change: &dyn Fn(&mut Kept)| {
+        let mut host = Host::calling("", "send");
+        change(&mut host.kept);
+        why(&host, "")
+    };
+    assert_eq!(with(&|kept| kept.state.clear()), "turn.not_found");
+    assert_eq!(with(&|kept| kept.revision = 1 << 53), "store.version");
+    assert_eq!(with(&|kept| kept.records.clear()), "store.version");
+    assert_eq!(with(&|kept| kept.records.truncate(1)), "store.version", "a batch is missing");
+    let newer = |kept: &mut Kept| kept.state = kept.state.replacen("\"v\":1", "\"v\":2", 1);
+    assert_eq!(with(&newer), "store.version");
+
+    let mut over = Host::new("");
+    over.tell(0, Input::Start);
+    assert_eq!(end(&over.says(1, answer("hi"))), "complete");
+    assert_eq!(why(&over, ""), "turn.conflict");
+}
+
+#[test]
+fn no_number_of_an_event_is_used_twice() {
+    // Text that was shown is stored, or its events are not counted one by one.
+    for (extra, first) in [("", 3), (r#","events":0"#, 1_000_002)] {
+        let mut host = Host::new(extra);
+        let shown = host.tell(0, Input::Start);
+        assert_eq!(seqs(&shown), [1]);
+        let text = vec![Delta::Text("hi".to_owned())];
+        host.tell(1, Input::Deltas { inference: 1, attempt: 1, deltas: text });
+        let shown = host.tell(1_000, Input::Timer);
+        assert!(seqs(&shown).len() <= 1, "{shown:?}");
+        let mut next = host.resumed("");
+        let shown = next.tell(0, Input::Start);
+        assert_eq!(seqs(&shown).first(), Some(&first), "{extra}");
+    }
+}
+
+#[test]
+fn a_result_is_revised_once() {
+    let mut host = Host::calling("", "send");
+    host.settle(ok("[1]"));
+    let revise = |results: &str| {
+        let mut next = host.resumed(&format!(r#""results":[{results}]"#));
+        let effects = next.tell(0, Input::Start);
+        let asked = effects.iter().find_map(|effect| match effect {
+            Effect::Fetch { request, .. } => Some(request.body.to_text()),
+            _ => None,
+        });
+        (end(&effects), asked.unwrap_or_default())
+    };
+    let one = r#"{"toolCallId":"c","result":[2]}"#;
+    let (_, asked) = revise(one);
+    assert!(asked.contains("[2]") && !asked.contains("[1]"), "{asked}");
+    let (_, asked) = revise(r#"{"toolCallId":"c","drop":true}"#);
+    assert!(!asked.is_empty() && !asked.contains("[1]"), "{asked}");
+    assert_eq!(revise(&format!("{one},{one}")).0, "tool.no_result");
+    assert_eq!(revise(r#"{"toolCallId":"d"}"#).0, "tool.no_result");
+    assert!(Json::parse_str(&host.kept.state).is_ok());
+}
