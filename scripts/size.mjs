@@ -23,17 +23,17 @@ const PAGES = {
   'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 20, run: 120 },
   // Whose histories are not plain: another provider, events, what must be repaired.
   'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20, run: 230 },
-  'normalize, diagnose': { run: 105 },
+  'normalize, diagnose': { run: 105.5 },
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 52.5 },
-  remoteTurns: { from: 'turnlock/remote', first: 4 },
+  remoteTurns: { from: 'turnlock/remote', first: 4.2 },
   // Without React, which the page has.
   useTurn: { from: 'turnlock/react', run: 3 },
   createChat: { from: 'turnlock/chat', run: 3 },
-  createRedactor: { from: 'turnlock/redact', run: 15 },
+  createRedactor: { from: 'turnlock/redact', run: 18.5 },
   createHandler: { from: 'turnlock/server', first: 35 },
-  createProxy: { from: 'turnlock/proxy', run: 144 },
+  createProxy: { from: 'turnlock/proxy', run: 145 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4 },
   durableObjectStore: { from: 'turnlock/stores/durable-object', run: 3.5 },
   redisStore: { from: 'turnlock/stores/redis', run: 4 },
@@ -56,7 +56,7 @@ const PAGES = {
     first: 34,
   },
   // 430 before `createRedactor`, which is 15 KB.
-  everything: { all: true, parts: ['turn'], run: 446 },
+  everything: { all: true, parts: ['turn'], run: 452 },
 }
 
 const PEERS = {

@@ -83,7 +83,8 @@ function unreadable(path: string, error: unknown): TurnlockError {
 
 /** The error of a member that is no option, with the one that may be meant. */
 export function unknownOption(path: string, name: string, rows: object): TurnlockError {
-  const meant = nearest(name, Object.keys(rows))
+  // What other libraries call the schema of a tool.
+  const meant = nearest(name === 'parameters' ? 'inputSchema' : name, Object.keys(rows))
   const hint = meant ? `; did you mean \`${meant}\`?` : ''
   return new TurnlockError('options.invalid', `\`${path}\`: expected an option that exists${hint}`)
 }

@@ -124,13 +124,7 @@ export interface Tool<Result = unknown> {
 export function defineTool<const S extends JsonSchema | StandardSchema, Result = unknown>(
   options: ToolOptions<S, Result>,
 ): Tool<Result> {
-  try {
-    options = readOptions(options, TOOL_OPTIONS)
-  } catch (error) {
-    // What other libraries call it.
-    if (!(error as Error).message.startsWith('`parameters`')) throw error
-    throw wrong('parameters', 'an option that exists; did you mean `inputSchema`?')
-  }
+  options = readOptions(options, TOOL_OPTIONS)
   const { description, inputSchema, execute, action, reconcile, needsApproval = false } = options
   checkFunctions({ execute, action, reconcile })
   const page = execute === undefined

@@ -91,9 +91,8 @@ export function runTurn(options: RunTurnOptions): Turn {
   checkFallbacks(fallbacks)
   if (store !== undefined) checkStore(store)
   else if (keep) throw wrong('keep', 'a store with it')
-  else {
-    const waits = Object.entries(tools ?? {}).find(([, tool]) => tool?.needsApproval || tool?.page)
-    if (waits) throw wrong('store', `a store: calls of \`${waits[0]}\` make the turn wait`)
+  else if (Object.values(tools ?? {}).some((tool) => tool?.needsApproval || tool?.page)) {
+    throw wrong('store', 'a store, as it may have to wait')
   }
   const requestId = options.requestId ?? randomId()
   const onTrace = tracer(options)
