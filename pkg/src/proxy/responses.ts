@@ -127,7 +127,8 @@ class ResponsesStream implements StreamWire {
       case 'response.custom_tool_call_input.delta':
       case 'response.custom_tool_call_input.done':
         // Arguments that follow the end of a call would be others than those that were judged.
-        return call ? { open: true } : { stray: true }
+        if (!call || (text(json.name) && json.name !== call.name)) return { stray: true }
+        return { open: true }
       default:
         if (!isFinal(json)) return { open: !this.#open.isEmpty }
     }
