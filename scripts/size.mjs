@@ -31,7 +31,7 @@ const PAGES = {
   // Without React, which the page has.
   useTurn: { from: 'turnlock/react', run: 3 },
   createChat: { from: 'turnlock/chat', run: 3 },
-  createRedactor: { from: 'turnlock/redact', run: 15 },
+  createRedactor: { from: 'turnlock/redact', run: 18.6 },
   createHandler: { from: 'turnlock/server', first: 35 },
   createProxy: { from: 'turnlock/proxy', run: 141 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4 },
@@ -55,8 +55,8 @@ const PAGES = {
     ],
     first: 34,
   },
-  // 430 before `createRedactor`, which is 15 KB.
-  everything: { all: true, parts: ['turn'], run: 445 },
+  // 430 before `createRedactor`, which is 18.5 KB.
+  everything: { all: true, parts: ['turn'], run: 449 },
 }
 
 const PEERS = {
