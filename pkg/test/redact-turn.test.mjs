@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { customModel, memoryStore, resumeTurn, runTurn } from 'turnlock'
+import { createChat } from 'turnlock/chat'
 import {
   ANSWER,
   MAIL,
@@ -145,4 +146,26 @@ test('a pause between two halves of a secret: a resumed turn shows no rest of it
   const [one, two] = await Promise.all([collect(resumed), collect(resumed)])
   assert.deepEqual(one, two)
   assert.equal(texts([...paused, ...one]), 'Of [redacted:value], more.')
+})
+
+test('a chat shows no half of what a call divides', async () => {
+  let asks = 0
+  const model = customModel(async function* () {
+    if (asks++ > 0) return yield { type: 'text', text: `${VALUE.slice(9)}, more.` }
+    yield { type: 'text', text: `Of ${VALUE.slice(0, 9)}` }
+    yield { type: 'tool_call_start', index: 0, id: 'c1', name: 'find' }
+    yield { type: 'tool_call_arguments', index: 0, text: '{}' }
+    yield { type: 'tool_call_end', index: 0 }
+  })
+  const run = (own) => runTurn({ model, tools: tools(), redact, ...own })
+  const chat = createChat({ turns: { run } })
+  chat.send('go')
+  await new Promise((resolve) => {
+    chat.subscribe(() => chat.getSnapshot().status === 'complete' && resolve())
+  })
+  const all = JSON.stringify(chat.getSnapshot())
+  assert.ok(all.includes('Of [redacted:value]') && all.includes(', more.'), all)
+  for (const half of [VALUE.slice(0, 9), JSON.stringify(VALUE.slice(9)).slice(1, -1)]) {
+    assert.ok(!all.includes(half), all)
+  }
 })

@@ -41,6 +41,105 @@ test('what the host registered is found in every encoding', () => {
   for (const [text, expected] of Object.entries(shown)) assert.equal(redact(text), expected, text)
 })
 
+const utf8 = (one) => [...new TextEncoder().encode(one)]
+/** What a character may be written as, besides itself. */
+const ESCAPES = [
+  (one) =>
+    utf8(one)
+      .map((byte) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`)
+      .join(''),
+  (one) =>
+    utf8(one)
+      .map((byte) => `%${byte.toString(16).padStart(2, '0')}`)
+      .join(''),
+  (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`,
+  (one) => `&#${one.codePointAt(0)};`,
+  (one) => `&#x${one.codePointAt(0).toString(16)};`,
+  (one) => JSON.stringify(one).slice(1, -1).replace('/', '\\/'),
+  (one) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[one] ?? one,
+  (one) => (one === ' ' ? '+' : one),
+]
+const value = fc
+  .array(fc.constantFrom(...'aZ7$&+ /~<>"\'=%;.é漢\\'), { minLength: 8, maxLength: 16 })
+  .map((all) => all.join(''))
+  .filter((text) => text.trim() === text)
+
+test('what the host registered is found with each of its characters as itself or escaped', () =>
+  fc.assert(
+    fc.property(
+      value,
+      fc.array(fc.integer({ min: 0, max: ESCAPES.length }), { minLength: 16, maxLength: 16 }),
+      fc.array(fc.nat({ max: 120 }), { maxLength: 3 }),
+      (value, how, cuts) => {
+        const redactor = createRedactor({ values: [value], kinds: ['value'] })
+
+        // Escaped or not, a `%` or `\\` that stands for itself reads what follows with it.
+        const plain = [...value].map((one, at) =>
+          '%\\&'.includes(one) ? ESCAPES[2](one) : (ESCAPES[how[at] ?? 9] ?? ((same) => same))(one),
+        )
+        const text = `a ${plain.join('')} b`
+        const masked = redactor.redact(text)
+        assert.equal(masked, 'a [redacted:value] b', `${JSON.stringify(value)} as ${text}`)
+        const at = cuts.map((cut) => cut % text.length).sort((a, b) => a - b)
+        assert.equal(streamed(redactor, text, at), masked)
+      },
+    ),
+    { numRuns: 500 },
+  ))
+
+test('what runtimes make of a registered value is found', () => {
+  for (const value of [
+    'abc8Q~XyZ.ab-cd_efGh1',
+    'wJalrXUtnFEMI/K7MDENG+bPxRfi=',
+    'pa$$w@rd-1!',
+    'correct horse/battery',
+  ]) {
+    const redactor = createRedactor({ values: [value], kinds: ['value'] })
+    const address = new URL('https://host.example/x')
+    address.searchParams.set('q', value)
+    const user = new URL('https://host.example/')
+    user.password = value
+    const long = Buffer.from(`${'x'.repeat(50)}${value}${'y'.repeat(70)}`).toString('base64')
+    for (const text of [
+      address.href,
+      user.href,
+      new URL(`https://host.example/${value}`).href,
+      new URL(`https://host.example/?q=${value.replaceAll('+', '%2B')}`).href,
+      encodeURI(`https://host.example/?q=${value}`),
+      encodeURIComponent(value).replaceAll('%2F', '/'),
+      JSON.stringify(`${value}<`).replaceAll('<', '\\u003c'),
+      long.replace(/.{64}/g, '$&\n'),
+      long.replace(/.{76}/g, '$&\r\n'),
+      JSON.stringify(long.replace(/.{64}/g, '$&\n')),
+    ]) {
+      assert.match(redactor.redact(text), /\[redacted:value\]/, text)
+      for (let at = 0; at <= text.length; at++) {
+        assert.equal(streamed(redactor, text, [at]), redactor.redact(text))
+      }
+    }
+  }
+})
+
+test('a value that looks like an escape, or stands behind the beginning of one, is found', () => {
+  for (const value of [
+    '41abcdef',
+    '%41abcdef',
+    'abcdef%',
+    '\\nabcdef',
+    'nabcdef',
+    'amp;abcdef',
+    '&amp;abc',
+  ]) {
+    const { redact } = createRedactor({ values: [value], kinds: ['value'] })
+    for (const before of ['', '%', '\\', '&', '%4', '\\u00', '\ud83d']) {
+      for (const after of ['', '41', ';', '\ude00']) {
+        assert.ok(!redact(`${before}${value}${after}`).includes('abc'), `${before}${value}${after}`)
+      }
+    }
+  }
+})
+
 test('no base64 of other bytes around a value has the value in it', () =>
   fc.assert(
     fc.property(
@@ -262,6 +361,49 @@ test('a value that holds itself, or is too deep, is hidden from there on', () =>
     JSON.stringify(createRedactor().value(own)),
     '{"__proto__":{"a":"[redacted:email]"}}',
   )
+})
+
+test('a value is read as JSON writes it; a name that JSON quotes is one', () => {
+  const { value } = createRedactor({ values: [VALUE] })
+  assert.deepEqual(value({ at: new Date(0), link: new URL('https://host.example/') }), {
+    at: '1970-01-01T00:00:00.000Z',
+    link: 'https://host.example/',
+  })
+  class Secret {
+    #kept = VALUE
+    toJSON() {
+      return { kept: this.#kept }
+    }
+  }
+  assert.deepEqual(value(new Secret()), { kept: '[redacted:value]' })
+  const own = value({ a: 1, toJSON: () => ({ kept: VALUE }), no: () => VALUE })
+  assert.deepEqual(own, { kept: '[redacted:value]' })
+  for (const none of [new Map([['a', 1]]), new Set(['a'])]) {
+    assert.throws(() => value({ none }), { code: 'options.invalid' })
+  }
+  const quoted = `ab"${secret(12)}`
+  assert.deepEqual(value({ db_pass: quoted, passwords: [quoted], secrets: { a: 1 }, apiKeys: 7 }), {
+    db_pass: '[redacted:secret]',
+    passwords: '[redacted:field]',
+    secrets: '[redacted:field]',
+    apiKeys: '[redacted:field]',
+  })
+})
+
+test('cards with spaces that do not break, and an address in an address', () => {
+  const { redact } = createRedactor()
+  for (const space of ['\u00a0', '\u2009', '\u202f', '\u2011']) {
+    assert.equal(redact(['4111', '1111', '1111', '1111'].join(space)), '[redacted:card]')
+  }
+  assert.equal(
+    redact('https://x.example/?mail=ada%40example.com&a=50%40'),
+    'https://x.example/?mail=[redacted:email]&a=50%40',
+  )
+})
+
+test('what is no text or no function is refused', () => {
+  assert.throws(() => createRedactor({ mask: '***' }), { code: 'options.invalid' })
+  assert.throws(() => createRedactor().redact({ a: 1 }), { code: 'options.invalid' })
 })
 
 test('kinds, masks, and options that are none', () => {

@@ -64,7 +64,7 @@ test(
     const model = customModel(async function* () {
       for (; said < 1000; said++) {
         await new Promise((resolve) => setImmediate(resolve))
-        yield { type: 'text', text: 'x'.repeat(10_000) }
+        yield { type: 'text', text: 'x'.repeat(4000) }
       }
     })
     const handler = createHandler({ model, store: memoryStore(), authorize })
