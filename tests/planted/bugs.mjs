@@ -89,9 +89,9 @@ export const bugs = [
   ),
   bug(
     'a stop leaves tools running',
-    ...[MACHINE, 'calling.cancel(&mut self.record);'],
+    ...[MACHINE, 'calling.cancel(end.is_elsewhere(), &mut self.record);'],
     (name) => `if !${planted(name)} {
-                    calling.cancel(&mut self.record);
+                    calling.cancel(end.is_elsewhere(), &mut self.record);
                 }`,
   ),
   bug(
