@@ -57,10 +57,6 @@ impl Write for ActionTools {
             Self::All => "*".into(),
         }
     }
-
-    fn is_blank(&self) -> bool {
-        self.is_none()
-    }
 }
 
 impl Read for ActionTools {

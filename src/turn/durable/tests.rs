@@ -1,14 +1,17 @@
 //! A turn with a store, from its inputs to what is stored, and what a later owner makes of that.
 
-use super::super::{Effect, EventKind, Input, RestoreOptions, Settled, Turn, TurnOptions};
+use super::super::{Effect, EventKind, Input, RestoreOptions, Settled, Turn, TurnOptions, Verdict};
+use super::records;
+use crate::dialect::Dialect;
 use crate::json::Json;
 use crate::next::Next;
 use crate::store::{Answer, Kept};
-use crate::stream::{Delta, FinishReason};
+use crate::stream::{Delta, FinishReason, ProviderTool, ProviderToolStatus};
+use crate::tool::Fate;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const TOOLS: &str = r#""tools":[{"name":"read","readOnly":true,"reuseMs":100,"maxResultBytes":8},
-    {"name":"send"}]"#;
+    {"name":"send"},{"name":"ask","checks":true}]"#;
 
 /// A turn and its store, which keeps every commit at once.
 struct Host {
@@ -90,6 +93,20 @@ impl Host {
     fn settle(&mut self, settled: Settled) -> Vec<Effect> {
         self.tell(2, Input::ToolSettled { call: 1, settled })
     }
+}
+
+/// The failure with which a turn ends, and the batch and number of that event.
+fn failure(effects: &[Effect]) -> (String, u32, u64) {
+    let found = effects.iter().find_map(|effect| match effect {
+        Effect::Emit(event) => match &event.kind {
+            EventKind::Error { failure, .. } => {
+                Some((failure.message.to_string(), event.tool_batch_id, event.seq))
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    found.expect("a failure")
 }
 
 fn call(name: &str) -> Vec<Delta> {
@@ -240,5 +257,110 @@ fn a_result_is_revised_once() {
     assert!(!asked.is_empty() && !asked.contains("[1]"), "{asked}");
     assert_eq!(revise(&format!("{one},{one}")).0, "tool.no_result");
     assert_eq!(revise(r#"{"toolCallId":"d"}"#).0, "tool.no_result");
-    assert!(Json::parse_str(&host.kept.state).is_ok());
+
+    // The next owner is told of it, and so is everyone after.
+    let mut next = host.resumed(&format!(r#""results":[{one}]"#));
+    let revised = next.tell(0, Input::Start).into_iter().find_map(|effect| match effect {
+        Effect::Emit(event) => match event.kind {
+            EventKind::ToolResults { results, .. } => Some(results),
+            _ => None,
+        },
+        _ => None,
+    });
+    let revised = revised.expect("the revised result");
+    assert_eq!(revised.len(), 1);
+    assert!(revised[0].outcome.revised);
+    next.kept.idle_ms = None;
+    let asked = format!("{:?}", next.resumed("").tell(0, Input::Start));
+    assert!(asked.contains("[2]") && !asked.contains("[1]"), "{asked}");
+}
+
+#[test]
+fn who_is_too_late_repeats_the_last_event() {
+    let mut host = Host::calling("", "send");
+    host.kept.idle_ms = Some(0);
+    let state = Json::parse_str(&host.kept.state).unwrap().into_owned();
+    let seq = state.get("seq").and_then(Json::as_u64).unwrap();
+    let (message, batch, at) = failure(&host.resumed("").tell(0, Input::Start));
+    assert!(message.contains("another owner"), "{message}");
+    assert_eq!((batch, at), (1, seq));
+}
+
+#[test]
+fn a_turn_that_was_stopped_says_why_and_is_not_resumed() {
+    let mut next = Host::calling("", "send").resumed(r#""cancel":"why""#);
+    next.tell(0, Input::Start);
+    assert_eq!(records::stop_reason(&next.kept.state).as_deref(), Some("why"));
+    assert_eq!(end(&next.resumed("").tell(0, Input::Start)), "turn.cancelled");
+
+    let mut host = Host::calling("", "send");
+    host.tell(1, Input::Pause);
+    assert_eq!(end(&host.settle(ok("[1]"))), "paused");
+    assert_eq!(end(&host.resumed("").tell(0, Input::Start)), "phase_start");
+    host.kept.open = false;
+    let (message, ..) = failure(&host.resumed("").tell(0, Input::Start));
+    assert_eq!(message, "the turn has ended");
+}
+
+#[test]
+fn the_record_of_a_batch_has_what_its_calls_need() {
+    let read = |host: &Host, dialect| {
+        let text = host.kept.records.iter().find(|(name, _)| name == "batch/1").unwrap();
+        records::read_batch(&text.1, dialect).unwrap().0
+    };
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    let thought = Delta::Reasoning { text: "hm".to_owned(), signature: None };
+    host.says(1, std::iter::once(thought).chain(call("send")).collect());
+    assert_eq!(read(&host, Dialect::OpenAiChat).exchange().reasoning.len(), 1);
+    assert!(read(&host, Dialect::Anthropic).exchange().reasoning.is_empty(), "another provider's");
+
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    host.says(1, call("read"));
+    let mut other = Host::calling("", "read");
+    other.settle(ok("[1]"));
+    let found = Some((other.reusable[0].0.clone(), 7));
+    host.tell(1, Input::Recalled { call: 1, found });
+    let calling = read(&host, Dialect::OpenAiChat);
+    assert_eq!(calling.batch().calls()[0].fate(), Fate::Recall);
+
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    host.says(1, call("ask"));
+    let args = Json::parse_str(r#"{"n":2}"#).unwrap().into_owned();
+    let verdict = Verdict::Valid { action: None, args: Some(args), approval: true };
+    host.tell(1, Input::Checked { call: 1, verdict });
+    let calling = read(&host, Dialect::OpenAiChat);
+    let waiting = &calling.batch().calls()[0];
+    assert_eq!(waiting.fate(), Fate::Waiting);
+    assert_eq!(waiting.raw().map(|(args, _)| args.to_text()).as_deref(), Some("{}"));
+    let decides = |signature: &str| {
+        let resume = format!(r#""approvals":[{{"signature":"{signature}","approved":true}}]"#);
+        end(&host.resumed(&resume).tell(0, Input::Start))
+    };
+    assert_eq!(decides("another"), "tool.no_approval");
+    assert_ne!(decides(&waiting.view().signature), "tool.no_approval");
+}
+
+#[test]
+fn blocks_of_the_providers_tools_are_kept() {
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    let tool = ProviderTool {
+        name: "web_search".to_owned(),
+        id: None,
+        status: ProviderToolStatus::Done,
+        raw: r#"{"type":"searched"}"#.to_owned(),
+        kept: true,
+    };
+    host.says(1, std::iter::once(Delta::ProviderTool(tool)).chain(call("send")).collect());
+    let kept =
+        |host: &Host| host.kept.state.contains(r#""providerTools":[[0,{"type":"searched"}]]"#);
+    assert!(kept(&host), "{}", host.kept.state);
+    let mut next = host.resumed("");
+    next.tell(0, Input::Start);
+    assert!(kept(&next), "{}", next.kept.state);
+    let plain = Host::calling("", "send");
+    assert!(!plain.kept.state.contains("providerTools"));
 }
