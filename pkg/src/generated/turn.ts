@@ -909,7 +909,8 @@ export interface ResumeTurnOptions {
   tenant?: string | undefined
   /**
    * Decisions on waiting calls. Calls without a decision keep waiting. One about a call that never
-   * waited ends the resume with `tool.no_approval`, and changes nothing.
+   * waited ends the resume with `tool.no_approval`, and approving a call whose tool is not in
+   * `tools` with `tool.missing`; both change nothing.
    */
   approvals?: Approval[] | undefined
   /**

@@ -83,7 +83,8 @@ pub(super) fn tables() -> Vec<Table> {
                 store: "Store" | required;
                 tenant from "StoredAs" = "\"\"";
                 /// Decisions on waiting calls. Calls without a decision keep waiting. One about a call
-                /// that never waited ends the resume with `tool.no_approval`, and changes nothing.
+                /// that never waited ends the resume with `tool.no_approval`, and approving a call whose tool
+                /// is not in `tools` with `tool.missing`; both change nothing.
                 approvals: "Approval[]";
                 /// Results of the turn that are to be replaced or dropped before the model reads
                 /// them: `tool_results` shows them again with `revised`. A call of which the turn
