@@ -297,7 +297,7 @@ export const AREAS = {
         'Return less.',
       ],
       'chain.too_long': [
-        'The answer is longer than a response may be (32 MiB).',
+        'The answer is longer than a response may be (4 MiB).',
         'Ask for a shorter one.',
       ],
       'chain.cancelled': ['The chain was cancelled.', 'Nothing.'],
