@@ -98,7 +98,7 @@ fn what_options_need_beside_them_is_named() {
         (r#","answerSchema":true"#.to_owned(), "answerSchema"),
         (format!("{thread},\"dialect\":\"chat-template\"{fallbacks}"), "fallbacks"),
         (r#","messages":[]"#.to_owned(), "messages"),
-        (format!(r#","secret":"{}""#, &SECRET[1..]), "secret"),
+        (format!(r#","secret":"{}""#, SECRET.get(1..).unwrap_or_default()), "secret"),
         (r#","requestId":"""#.to_owned(), "requestId"),
         (r#","policy":{"maxCost":1}"#.to_owned(), "policy.maxCost"),
         (r#","policy":{"pauseAfterTools":true}"#.to_owned(), "policy.pauseAfterTools"),
