@@ -6,13 +6,19 @@ import { checkAddress } from '../models/model.js'
 import type { TurnEvent } from '../types.js'
 import type { RemoteState } from './turns.js'
 
+/** What is read of a response that refuses. Declared for projects without the DOM library. */
+interface Refusing {
+  status: number
+  headers: { get(name: string): string | null }
+}
+
 /** A refusal of the handler. */
 export class Refused extends TurnlockError {
   /** Whether another attempt may succeed: the handler is busy or out of order. */
   readonly again: boolean
   readonly retryAfterMs: number
 
-  constructor(code: string, message: string, { status, headers }: Response) {
+  constructor(code: string, message: string, { status, headers }: Refusing) {
     super(code, message, { status })
     this.again = status === 408 || status === 429 || status >= 500
     const seconds = Number(headers.get('retry-after'))
