@@ -92,7 +92,7 @@ const players = (name, folder) =>
 const PAGE = 'example page in Rust (build)'
 const LEPTOS = 'example in Leptos (build)'
 const WORKER = 'example worker in Rust (build)'
-/** A release of these takes six minutes; `npm run release:check` has their sizes. */
+/** A release of these takes minutes; `npm run release:check` checks what they weigh. */
 const QUICK = { TURNLOCK_EXAMPLES: 'quick' }
 
 /** What cannot run before something of another step is there. */

@@ -57,8 +57,8 @@ pub const REFUSED_BYTES: usize = 64 * 1024;
 pub const SSE_EVENT_BYTES: usize = 8 * 1024 * 1024;
 
 /// Text, reasoning and arguments of one model response, in bytes: 4 MiB, or about a million tokens.
-/// No model writes as much in one response. The core then has at most 100 MB (55 for prose), so that
-/// an isolate of 128 MB stays alive.
+/// No model writes as much in one response. The core then has at most 100 MB (55 for prose), which is
+/// less than the 128 MB of an isolate of Cloudflare.
 pub const RESPONSE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Tool calls in one model response. Reading stops when one more call starts. OpenAI's own limit

@@ -77,7 +77,7 @@ const LIMITS = {
   ],
   ...Object.fromEntries(
     ['prose', 'quotes'].map((kind) => [
-      `a response as long as one may be, of ${kind}, leaves an isolate of 128 MB alive`,
+      `a response as long as one may be, of ${kind}, takes less memory than an isolate has`,
       [
         `longest-${kind}`,
         ({ largest, ...told }) => {

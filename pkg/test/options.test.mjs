@@ -277,7 +277,7 @@ test('a turn that may have to wait says what it needs', () => {
   const asks = defineTool({ description: 'x', inputSchema, needsApproval: true, execute() {} })
   const page = defineTool({ description: 'x', inputSchema })
   for (const tools of [{ asks }, { page }]) {
-    const message = '`store`: expected a store, as it may have to wait'
+    const message = '`store`: expected a store, in which the turn can wait'
     assert.throws(() => runTurn({ model, messages, tools }), { message })
   }
 })

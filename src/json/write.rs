@@ -67,8 +67,8 @@ fn by_units(members: &[(Cow<'_, str>, Json<'_>)]) -> Vec<usize> {
 /// Appends `text` as a JSON string: RFC 8785 §3.2.2.2, which is the form of `JSON.stringify`.
 pub fn write_string(text: &str, out: &mut String) {
     if text.len() > LARGE {
-        // Else the buffer doubles, and is there twice while it grows. Prose has an escape in 16 bytes
-        // at most.
+        // A buffer that grows doubles, and is held twice meanwhile. Prose has less than one escape in
+        // 16 bytes.
         out.reserve_exact(text.len().saturating_add(text.len() / 16));
     }
     out.push('"');

@@ -3,7 +3,7 @@
 const LF = 10
 const CR = 13
 
-/** Bytes of one frame from which on a stream is no longer read, but passed as it comes; `bound` has its own. */
+/** Bytes of a frame from which on a stream is passed unread; `bound` has `heldBytes` in its place. */
 const LONGEST = 4 * 1024 * 1024
 
 /**

@@ -10,6 +10,8 @@ import type { Values } from './values.js'
 type Read = { code: number; isByte: boolean; size: number }
 
 const LONGEST = 10
+/** Bytes that may be read ahead in a pause, which then go back: they overwrite none of a value. */
+const AHEAD = 4096
 const WHOLE =
   /^(?:%([\da-f]{2})|\\u([\da-f]{4})|\\x([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|&(amp|lt|gt|quot|apos|nbsp);|\\([^ux]))/i
 const BEGUN = /^(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?)?|&(?:#x?[\da-f]*|[a-z]*))$/i
@@ -58,15 +60,14 @@ interface Place {
 
 export class Escaped {
   readonly #values: Values
-  /** Where each of the last bytes began, in the whole text. */
-  readonly #starts: number[]
+  /** Where each of the last bytes began that may be of a value, in the whole text. */
+  readonly #starts: number[] = []
+  readonly #size: number
   place: Place = { state: 0, count: 0, next: 0, high: 0 }
 
   constructor(values: Values) {
     this.#values = values
-    this.#starts = new Array<number>(4096 + values.length.reduce((a, b) => Math.max(a, b), 0)).fill(
-      0,
-    )
+    this.#size = AHEAD + values.longest
   }
 
   /** Looks whether all is known of what begins at a position. */
@@ -91,7 +92,9 @@ export class Escaped {
     if (byte === 10 || byte === 13) return NO
     const { place } = this
     place.state = this.#values.step(place.state, byte === 43 ? 32 : byte)
-    this.#starts[place.count++ % this.#starts.length] = from
+    const at = place.count++ % this.#size
+    // Most bytes are of no value: every text of an event has a finder, which stays small.
+    if (place.state !== 0) this.#starts[at] = from
     const length = this.#values.length[place.state] as number
     return length > 0 ? this.#start(length) : NO
   }
@@ -103,7 +106,7 @@ export class Escaped {
   }
 
   #start(back: number): number {
-    return this.#starts[(this.place.count - back) % this.#starts.length] as number
+    return this.#starts[(this.place.count - back) % this.#size] as number
   }
 
   #bytes(code: number): Iterable<number> {

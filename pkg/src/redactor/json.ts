@@ -73,7 +73,11 @@ function walk(
 }
 
 function member(
-  ...[name, own, paths, above, hide]: [string, unknown, Iterable<Path>, readonly object[], Hide]
+  name: string,
+  own: unknown,
+  paths: Iterable<Path>,
+  above: readonly object[],
+  hide: Hide,
 ): unknown {
   const { open, ends } = behindName(paths, name)
   // A flag or a missing value is no secret.

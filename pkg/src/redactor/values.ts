@@ -8,6 +8,8 @@ export interface Values {
   length: readonly number[]
   /** Characters back from here at which a value may have begun. */
   depth: readonly number[]
+  /** The length of the longest value. */
+  longest: number
 }
 
 const COLUMNS = 65536
@@ -52,7 +54,7 @@ export function valuesOf(values: Iterable<string>): Values {
     fail[node] = to
     length[node] = Math.max(length[node] as number, length[to] as number)
   }
-  return { step, length, depth }
+  return { step, length, depth, longest: length.reduce((a, b) => Math.max(a, b)) }
 }
 
 /**

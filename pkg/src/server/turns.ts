@@ -141,7 +141,10 @@ async function goOn<S extends Session>(
   return run(at, session, store, begin, undefined, writer, events)
 }
 
-/** Runs a turn; `before`: its events before a resume. It continues when its client disconnects, unless `clientGone` is `stop`. */
+/**
+ * Runs a turn; `before`: its events before a resume. It continues when its client disconnects, unless
+ * `clientGone` is `stop`.
+ */
 async function run<S extends Session>(
   at: Exchange<S>,
   session: S,

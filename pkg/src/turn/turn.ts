@@ -92,7 +92,7 @@ export function runTurn(options: RunTurnOptions): Turn {
   if (store !== undefined) checkStore(store)
   else if (keep) throw wrong('keep', 'a store with it')
   else if (Object.values(tools ?? {}).some((tool) => tool?.needsApproval || tool?.page)) {
-    throw wrong('store', 'a store, as it may have to wait')
+    throw wrong('store', 'a store, in which the turn can wait')
   }
   const requestId = options.requestId ?? randomId()
   const onTrace = tracer(options)

@@ -160,6 +160,7 @@ impl Parts {
             self.arguments = args.clone().into_owned();
         }
         for piece in list(call, "partialArgs") {
+            // 32: what a piece may take besides, such as an element of a list.
             self.held += 32 + text(piece, "stringValue").len();
             if self.held > limits::RESPONSE_BYTES || !partial::add(&mut self.arguments, piece) {
                 let said = "an argument of a call cannot be placed";

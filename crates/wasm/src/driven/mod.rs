@@ -57,10 +57,10 @@ pub(super) fn made(machine: Result<impl Into<Machine>, Error>) -> String {
     machine.map_or_else(|error| failure(&error), |machine| kept(machine.into()))
 }
 
-/// Effects of one answer, and bytes of their JSON behind which no other is added to it. The others
-/// follow the next input, which is due at once. Two large effects, such as the last event of a turn
-/// and its result, are so never held as JSON together.
+/// Effects of one answer. The others follow the next input, which is due at once.
 const EFFECTS: usize = 4096;
+/// Bytes of JSON behind which an answer gets no other effect: the last event of a turn and its result
+/// each have all of its text.
 const EFFECTS_BYTES: usize = 1024 * 1024;
 
 fn turn(handle: u32, now_ms: f64, input: Input) -> String {
