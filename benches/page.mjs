@@ -64,13 +64,9 @@ for (const dock of ['closed', 'open']) {
 
 const page = await visit()
 await page.click('#dock-toggle')
-await page.evaluate(async (count) => {
-  const { Log } = await import('./src/dock/log.js')
-  const { showLog } = await import('./src/dock/dock.js')
-  const log = new Log()
-  for (let at = 0; at < count; at++) log.add({ type: 'text', seq: at, chunk: `word ${at}` })
-  showLog('turn', log)
-}, EVENTS)
+await page.click('#views a[href="#doctor"]')
+const said = (at) => ({ role: at % 2 ? 'assistant' : 'user', content: `word ${at}` })
+await page.fill('#history', JSON.stringify(Array.from({ length: EVENTS }, (_, at) => said(at))))
 await page
   .locator('#dock-counts')
   .filter({ hasText: `${EVENTS} events` })

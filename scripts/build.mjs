@@ -23,6 +23,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deflateRawSync } from 'node:zlib'
 import { BENCH, bundleBench } from './bench.mjs'
+import { PAGE, bundlePage } from './page.mjs'
 import {
   browser,
   cargoEnv,
@@ -456,6 +457,8 @@ export const build = once(async () => {
   await unlessFresh('bench', bench, [`${BENCH}/worker.js`], () =>
     task('the benchmarks of the page', bundleBench),
   )
+  const page = ['www/src', 'pkg/dist', 'tests/provider', 'package-lock.json', 'scripts/page.mjs']
+  await unlessFresh('www', page, [`${PAGE}/main.js`], () => task('the page', bundlePage))
 })
 
 /** Builds what tests need beside the package: a core that traps, and the Rust driver for pages. */

@@ -23,11 +23,7 @@ const SAME = ['--config', `target.wasm32-unknown-unknown.rustflags = ${FLAGS}`]
 
 /** How cargo builds a release, and what takes a third of the time, for tests of what it does. */
 const RELEASE = { profile: 'release', args: ['--release', ...SAME], rounds: ['-Oz', '-Oz'] }
-const QUICK = {
-  // As the root's, with which it shares what is compiled.
-  ...{ profile: 'debug', args: ['--config', 'profile.dev.debug="line-tables-only"'] },
-  rounds: [],
-}
+const QUICK = { profile: 'debug', args: [], rounds: [] }
 
 const stamped = (name, { profile }) => `${name}-${profile}`
 /** Whether what is in `dist` of an example is its release, whose size counts. */

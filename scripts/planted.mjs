@@ -6,7 +6,7 @@ import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync 
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bugs, others } from '../tests/planted/bugs.mjs'
-import { root } from './setup.mjs'
+import { cargoEnv, root } from './setup.mjs'
 
 const PLANTED = join(root, '.cache', 'planted')
 const COPY = join(PLANTED, 'turnlock')
@@ -50,7 +50,7 @@ function copy() {
 }
 
 // Of its own: binaries of the copy have the names of the project's.
-const env = { ...process.env, CARGO_TARGET_DIR: join(PLANTED, 'target') }
+const env = { ...cargoEnv, CARGO_TARGET_DIR: join(PLANTED, 'target') }
 
 /** Runs tests of the copy; the exit status. */
 function run(binary, tests, { planted = '', ...options }) {

@@ -72,11 +72,12 @@ const about = Object.entries(BEHAVIOURS).map(([name, one]) => [name, one.about])
 const behaviours = JSON.stringify(Object.fromEntries(about))
 
 /**
- * A page with its import map, its policy, and what the scripted model can do; `docs`: whether the
- * documentation stands beside it.
+ * A page with its bundle, its import map for whoever opens the console, its policy, and what the
+ * scripted model can do; `docs`: whether the documentation stands beside it.
  */
 export const page = (text, docs = existsSync(join(root, DOCS, 'index.html'))) => ({
   html: text
+    .replace('"./src/main.js"', '"./dist/page/main.js"')
     .replace(
       /<script type="importmap".*?<\/script>/,
       () => `<script type="importmap">${imports}</script>`,

@@ -7,7 +7,7 @@
 //! assert_eq!("deepseek".parse::<Dialect>()?.to_string(), "deepseek");
 //! let unknown = Dialect::parse("openai").unwrap_err();
 //! assert_eq!(unknown.code(), "dialect.unknown");
-//! assert!(unknown.to_string().ends_with("did you mean `openai-chat`?"));
+//! assert!(unknown.to_string().starts_with("unknown dialect `openai`: expected openai-chat, "));
 //! assert!(Dialect::ALL.contains(&Dialect::DeepSeek));
 //! # Ok::<(), turnlock::Error>(())
 //! ```

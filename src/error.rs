@@ -95,18 +95,7 @@ impl fmt::Display for Error {
             Self::Json(error) => error.fmt(f),
             Self::Options { option, expected } => write!(f, "`{option}`: expected {expected}"),
             Self::Dialect { name, known: false } => {
-                write!(f, "unknown dialect `{name}`: expected ")?;
-                let mut between = "";
-                for known in Dialect::ALL {
-                    f.write_str(between)?;
-                    f.write_str(known.name())?;
-                    between = ", ";
-                }
-                let is_meant = |known: &Dialect| known.name().starts_with(&**name);
-                match Dialect::ALL.iter().find(|known| !name.is_empty() && is_meant(known)) {
-                    Some(meant) => write!(f, "; did you mean `{}`?", meant.name()),
-                    None => Ok(()),
-                }
+                write!(f, "unknown dialect `{name}`: expected {}", Dialect::NAMES)
             }
             Self::Dialect { name, known: true } => write!(f, "dialect `{name}` has no stream"),
             Self::MessageShape { index } | Self::MessageParts { index } => {

@@ -25,6 +25,7 @@ const SCRIPT = [
     { type: 'tool_call_start', index: 0, id: 'call_1', name: 'look' },
     { type: 'tool_call_arguments', index: 0, text: '{}' },
     { type: 'tool_call_end', index: 0 },
+    { type: 'usage', usage: { inputTokens: 20, outputTokens: 4 } },
   ],
   { call: 'send', args: { to: 'ann' } },
   'Done.',
@@ -90,6 +91,8 @@ async function asGuided({ run, resume }) {
   return { messages, result }
 }
 
+const spentOf = ({ usage, totalUsage, inferences }) => ({ usage, totalUsage, inferences })
+
 for (const [name, way] of Object.entries(WAYS)) {
   test(`behind a pause, the result has the messages of the whole turn: ${name}`, async () => {
     const { messages, result } = await asGuided(way())
@@ -97,6 +100,8 @@ for (const [name, way] of Object.entries(WAYS)) {
     assert.equal(result.fullContent, 'I look.Done.')
     const here = await asGuided(WAYS['in the page']())
     assert.deepEqual(messages, here.messages)
+    assert.deepEqual(spentOf(result), spentOf(here.result))
+    assert.deepEqual([result.inferences, result.usage.totalTokens], [3, 24])
     assert.deepEqual(
       messages.map(
         ({ role, content, toolCalls }) => toolCalls?.map((call) => call.name) ?? [role, content],
@@ -135,16 +140,34 @@ test('a turn that is followed behind an event has the whole result, and the even
   const { turnsOf } = edge({ script: [SCRIPT[0], 'Done. ', 'Done.'] })
   const turn = turnsOf().run({ messages: [user], requestId: 'r' })
   const events = await eventsOf(turn)
-  const { usage: _, ...whole } = await turn.result
+  const whole = await turn.result
   assert.equal(whole.status, 'complete')
   for (let after = 0; after <= events.length; after++) {
     const late = turnsOf().follow({ requestId: 'r', after })
     assert.deepEqual(await eventsOf(late), events.slice(after))
-    const { usage: __, ...result } = await late.result
-    assert.deepEqual(result, whole, `behind ${after}`)
+    assert.deepEqual(await late.result, whole, `behind ${after}`)
   }
-  // The events do not say how many inferences there were.
-  assert.equal('inferences' in whole, false)
+})
+
+test('a turn that pauses, fails or is cancelled says what it has used', async () => {
+  const busy = { type: 'error', class: 'auth', retryable: false, message: 'no', raw: null }
+  const broken = [...SCRIPT.slice(0, 1), [busy]]
+  const never = { ...tools.look, execute: () => new Promise(() => {}) }
+  const ends = { paused: {}, failed: { script: broken }, cancelled: { tools: { look: never } } }
+  for (const [status, given] of Object.entries(ends)) {
+    const { turnsOf } = edge(given)
+    const turn = turnsOf().run({ messages: [user] })
+    const events = []
+    for await (const event of turn) {
+      events.push(event)
+      if (status === 'cancelled' && event.type === 'tool_calls') turn.cancel('enough')
+    }
+    const result = await turn.result
+    assert.equal(result.status, status)
+    assert.equal(result.usage.totalTokens, 24)
+    assert.ok(result.inferences >= 1)
+    assert.deepEqual(spentOf(events.at(-1)), spentOf(result))
+  }
 })
 
 test('a result without the events before is marked as partial', async () => {

@@ -83,6 +83,10 @@ macro_rules! providers {
         impl Dialect {
             /// All dialects, in the order of the API.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
+            /// Their names, each with a comma behind it: one text costs the core less than a list.
+            const LISTED: &'static str = concat!($($name, ", "),*);
+            /// Their names, as an error lists them.
+            pub(crate) const NAMES: &'static str = Self::LISTED.split_at(Self::LISTED.len() - 2).0;
         }
 
         by_dialect! { fn name -> &'static str { $($variant: $name,)* } }

@@ -150,6 +150,8 @@ cases! {
             calls "calls?": Vec<CallView>,
             /// The calls that wait for an approval.
             approvals "approvals?": Vec<CallView>,
+            /// What the turn has used so far.
+            spent "": Spent,
         }
         /// Terminal: the turn has answered.
         Complete "complete", "done" = true {
@@ -161,6 +163,10 @@ cases! {
             full_content "fullContent": String,
             /// Tokens of all inferences.
             usage "usage": TokenUsage,
+            /// Tokens of all inferences, and those that tools reported.
+            total_usage "totalUsage": TokenUsage,
+            /// How many inferences the turn made.
+            inferences "inferences": u32,
             /// Signatures of all calls of this turn that were refused, or that got the outcome of an
             /// earlier call, each once.
             blocked "blockedSignatures": Vec<String>,
@@ -180,12 +186,29 @@ cases! {
         Cancelled "cancelled" {
             /// The reason.
             reason "reason": String,
+            /// What the turn has used.
+            spent "": Spent,
         }
         /// Terminal: the turn failed.
         Error "error" {
             /// Why.
             failure "": Failure,
+            /// What the turn has used.
+            spent "": Spent,
         }
+    }
+}
+
+record! {
+    /// What a turn has used that has not answered. Missing in an event that the turn did not make
+    /// itself, such as the failure of a host that could not start it.
+    pub struct Spent as "TurnSpent" {
+        /// Tokens of all inferences. Missing in an event that the turn did not make itself.
+        usage "usage?": Option<TokenUsage>;
+        /// Tokens of all inferences, and those that tools reported.
+        total_usage "totalUsage?": Option<TokenUsage>;
+        /// How many inferences the turn made.
+        inferences "inferences?": Option<u32>;
     }
 }
 
@@ -219,6 +242,12 @@ record! {
     }
 }
 
+impl Default for Spent {
+    fn default() -> Self {
+        Self { usage: None, total_usage: None, inferences: None }
+    }
+}
+
 impl From<ProviderTool> for EventKind {
     fn from(tool: ProviderTool) -> Self {
         let raw = Json::parse_str(&tool.raw).ok().map(Json::into_owned);
@@ -243,13 +272,13 @@ impl EventKind {
     /// Makes the end of a turn that the host cancelled.
     #[must_use]
     pub fn cancelled(reason: impl Into<String>) -> Self {
-        Self::Cancelled { reason: reason.into() }
+        Self::Cancelled { reason: reason.into(), spent: Spent::default() }
     }
 
     /// Makes the end of a turn that failed.
     #[must_use]
     pub fn error(failure: Failure) -> Self {
-        Self::Error { failure }
+        Self::Error { failure, spent: Spent::default() }
     }
 }
 

@@ -100,7 +100,7 @@ mod walk;
 pub use crate::error::Failure;
 pub use crate::tool::{CallView, Settled, Verdict};
 pub use action_tools::ActionTools;
-pub use event::{Event, EventKind, PhaseName, ResultView, ResumePoint};
+pub use event::{Event, EventKind, PhaseName, ResultView, ResumePoint, Spent};
 pub use options::{Fallback, Keep, Mode, TurnOptions};
 pub use policy::{Freeze, Policy, ResultsAs, Stagnation, ToolLimit};
 pub use protocol::{CancelReason, Effect, Input};

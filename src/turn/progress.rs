@@ -1,7 +1,7 @@
 //! How far a turn is: what is stored of it besides its batches, how it ended, and where it may
 //! continue.
 
-use super::event::PhaseName;
+use super::event::{PhaseName, Spent};
 use super::phase::Phase;
 use super::result::TurnStatus;
 use crate::error::Failure;
@@ -78,6 +78,24 @@ impl Progress {
         let mut usage = TokenUsage::from(self.usage);
         usage.incomplete = self.is_cut;
         usage
+    }
+
+    /// The tokens of all responses, and those that tools reported.
+    pub(super) fn total_usage(&self) -> TokenUsage {
+        let mut total = self.usage;
+        total.add(self.tool_usage);
+        let mut total = TokenUsage::from(total);
+        total.incomplete = self.is_cut;
+        total
+    }
+
+    /// What the events of a turn say that has not answered.
+    pub(super) fn spent(&self) -> Spent {
+        Spent {
+            usage: Some(self.usage()),
+            total_usage: Some(self.total_usage()),
+            inferences: Some(self.inferences),
+        }
     }
 }
 

@@ -181,13 +181,7 @@ test('twenty thousand events: few rows are in the page, and every one can be rea
     role: at % 2 ? 'assistant' : 'user',
     content: `n${at}`,
   }))
-  await page.evaluate(async (list) => {
-    const { Log } = await import('./src/dock/log.js')
-    const { showLog } = await import('./src/dock/dock.js')
-    const log = new Log()
-    for (const one of list) log.add(one, { type: one.role })
-    showLog('doctor', log)
-  }, events)
+  await page.fill('#history', JSON.stringify(events))
   await open()
   await page.locator('#dock-counts').filter({ hasText: '20000 events' }).waitFor()
   await page.focus('#dock-list')

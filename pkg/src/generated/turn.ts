@@ -415,6 +415,12 @@ export type TurnEventKind =
       calls?: ToolCall[]
       /** The calls that wait for an approval. */
       approvals?: ToolCall[]
+      /** Tokens of all inferences. Missing in an event that the turn did not make itself. */
+      usage?: Usage
+      /** Tokens of all inferences, and those that tools reported. */
+      totalUsage?: Usage
+      /** How many inferences the turn made. */
+      inferences?: number
     }
   /** Terminal: the turn has answered. */
   | {
@@ -428,6 +434,10 @@ export type TurnEventKind =
       fullContent: string
       /** Tokens of all inferences. */
       usage: Usage
+      /** Tokens of all inferences, and those that tools reported. */
+      totalUsage: Usage
+      /** How many inferences the turn made. */
+      inferences: number
       /**
        * Signatures of all calls of this turn that were refused, or that got the outcome of an
        * earlier call, each once.
@@ -452,6 +462,12 @@ export type TurnEventKind =
       type: 'cancelled'
       /** The reason. */
       reason: string
+      /** Tokens of all inferences. Missing in an event that the turn did not make itself. */
+      usage?: Usage
+      /** Tokens of all inferences, and those that tools reported. */
+      totalUsage?: Usage
+      /** How many inferences the turn made. */
+      inferences?: number
     }
   /** Terminal: the turn failed. */
   | {
@@ -462,6 +478,12 @@ export type TurnEventKind =
       message: string
       /** More about the failure, if there is more. */
       details?: FailureDetails
+      /** Tokens of all inferences. Missing in an event that the turn did not make itself. */
+      usage?: Usage
+      /** Tokens of all inferences, and those that tools reported. */
+      totalUsage?: Usage
+      /** How many inferences the turn made. */
+      inferences?: number
     }
 
 /**

@@ -5,9 +5,6 @@ import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
 import type { Terminal } from './turn.js'
 import type { Wire } from './wire.js'
 
-/** What the events of a turn tell of its result. */
-type Told = Omit<TurnResult, 'inferences'>
-
 /**
  * The events of a turn from the first one up to `last`; `undefined` if the handler has not all of
  * them any longer, or cannot be asked.
@@ -35,14 +32,18 @@ export async function eventsUpTo(
   }
 }
 
-/** What `complete` says of the result. */
+/** What a terminal event says of the result. */
 const TOLD = [
-  ...(['text', 'object', 'fullContent', 'blockedSignatures', 'repeats', 'usage'] as const),
-  ...(['composed', 'finishReason', 'rawFinishReason', 'model'] as const),
+  ...['text', 'object', 'fullContent', 'blockedSignatures', 'repeats', 'usage', 'totalUsage'],
+  ...['inferences', 'composed', 'finishReason', 'rawFinishReason', 'model'],
 ]
 
 /** What the events of a turn add to `bare`, which is the result of a turn that did nothing. */
-export function resultOf(bare: Told, events: readonly TurnEvent[], last: Terminal): Told {
+export function resultOf(
+  bare: TurnResult,
+  events: readonly TurnEvent[],
+  last: Terminal,
+): TurnResult {
   const standing = withoutVoid(events)
   const texts = standing.filter((event) => event.type === 'text')
   const answering = texts.at(-1)
@@ -51,7 +52,7 @@ export function resultOf(bare: Told, events: readonly TurnEvent[], last: Termina
     ({ phase, toolBatchId }) => phase === answering?.phase && toolBatchId === answering.toolBatchId,
   )
   const refusals = standing.filter((event) => event.type === 'refused')
-  const made: Told = {
+  const made: TurnResult = {
     ...bare,
     text: joined(answer),
     fullContent: joined(texts),
@@ -60,10 +61,8 @@ export function resultOf(bare: Told, events: readonly TurnEvent[], last: Termina
     blockedSignatures: refusals.at(-1)?.blockedSignatures ?? [],
   }
   if (last.conversationId !== undefined) made.conversationId ??= last.conversationId
-  if (last.type === 'complete') {
-    const told = TOLD.filter((name) => name in last).map((name) => [name, last[name]])
-    Object.assign(made, Object.fromEntries(told), { totalUsage: last.usage })
-  }
+  const told = Object.entries(last).filter(([name]) => TOLD.includes(name))
+  Object.assign(made, Object.fromEntries(told))
   if (last.type === 'error') {
     const { code, message, details } = last
     made.error = { code, message, ...(details && { details }) }

@@ -8,13 +8,11 @@ import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
 import { Refused, type Wire } from './wire.js'
 
 /**
- * The end of a turn of a handler. Its events do not tell how many inferences it made. `partial`: the
- * events before the first one that was read could not be had, so texts, results and messages are those
- * of the rest.
+ * The end of a turn of a handler. `partial`: the events before the first one that was read could not be
+ * had, so texts, results and messages are those of the rest. Where the handler could not tell what the
+ * turn has used, `usage` and `inferences` are 0.
  */
-export type RemoteEnd = Without<TurnEnd, 'inferences'> & { inferences?: number; partial?: true }
-
-type Without<Ends, Name extends string> = Ends extends unknown ? Omit<Ends, Name> : never
+export type RemoteEnd = TurnEnd & { partial?: true }
 
 /** A turn of a handler. */
 export type RemoteTurn = Turn<unknown, ToolResult, RemoteEnd>
@@ -222,11 +220,11 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
 
   async function resultOf(last: Terminal): Promise<RemoteEnd> {
     const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
-    const bare: Omit<TurnResult, 'inferences'> = {
+    const bare: TurnResult = {
       ...{ requestId, ...(conversationId !== undefined && { conversationId }) },
       ...{ status: last.type === 'error' ? 'failed' : last.type, text: '', fullContent: '' },
       ...{ messages: [], toolResults: [], blockedSignatures: [], repeats: {} },
-      ...{ usage, totalUsage: usage, repairs: [] },
+      ...{ usage, totalUsage: usage, inferences: 0, repairs: [] },
     }
     try {
       const { eventsUpTo, resultOf } = await import('./result.js')

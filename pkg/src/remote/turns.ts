@@ -71,8 +71,8 @@ const REMEMBERED = 256
  * `turn.events_gone`; one that cannot be reached in `maxRetries` attempts with
  * `remote.unreachable`. Refusals of the handler are terminal `error` events with its code.
  *
- * A result has what the events of the whole turn say: `repairs` is empty, `totalUsage` is `usage`, and
- * there are no `inferences`. Events that the handler has dropped make it `partial`.
+ * A result has what the events of the whole turn say: `repairs` is empty. Events that the handler has
+ * dropped make it `partial`.
  *
  * @throws TurnlockError `options.invalid`
  */

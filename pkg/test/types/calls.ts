@@ -158,6 +158,8 @@ defineTool({ description: 'd', inputSchema: typed, execute: ({ path }) => path.l
 const store = indexedDbStore()
 const locate = defineTool({ description: 'where', inputSchema: { type: 'object' } })
 const turns = remoteTurns({ url: '/api/chat', tools: { locate } })
+/** What takes a turn takes one of a handler. */
+const handled: Turn = turns.run({ messages: [] })
 const chat: Chat = createChat({ turns, conversationId: TENANT, throttleMs: undefined })
 const local: ChatOptions = {
   turns: {

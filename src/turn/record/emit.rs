@@ -176,6 +176,8 @@ impl Record {
             object: self.object.clone(),
             full_content: self.progress.shown.clone(),
             usage: self.progress.usage(),
+            total_usage: self.progress.total_usage(),
+            inferences: self.progress.inferences,
             blocked: self.blocked.clone(),
             repeats: self.repeats.clone(),
             composed,
@@ -188,19 +190,23 @@ impl Record {
     pub(crate) fn emit_paused(&mut self, calls: Vec<CallView>, approvals: Vec<CallView>) {
         let request_id = Arc::clone(&self.options.request_id);
         let resume = ResumePoint { request_id, tool_batch_id: self.progress.batch };
-        self.emit(EventKind::Paused { resume, calls, approvals });
+        self.emit(EventKind::Paused { resume, calls, approvals, spent: self.progress.spent() });
     }
 
     /// Emits the last event of a turn that was cancelled or has failed, and the result.
     pub(crate) fn ended(&mut self, end: &End) {
         self.trace_phase_end(end.status());
         match end {
-            End::Cancelled(reason) => self.emit(EventKind::cancelled(reason)),
-            End::Failed(failure) => self.emit(EventKind::error(failure.clone())),
+            End::Cancelled(reason) => {
+                let spent = self.progress.spent();
+                self.emit(EventKind::Cancelled { reason: reason.clone(), spent });
+            }
+            End::Failed(failure) => {
+                let spent = self.progress.spent();
+                self.emit(EventKind::Error { failure: failure.clone(), spent });
+            }
             End::Complete | End::Paused(_) => {}
         }
-        let mut total = self.progress.usage;
-        total.add(self.progress.tool_usage);
         let result = TurnResult {
             request_id: Arc::clone(&self.options.request_id),
             conversation_id: self.options.conversation_id.clone(),
@@ -213,7 +219,7 @@ impl Record {
             blocked_signatures: self.blocked.clone(),
             repeats: self.repeats.clone(),
             usage: self.progress.usage(),
-            total_usage: total.into(),
+            total_usage: self.progress.total_usage(),
             inferences: self.progress.inferences,
             composed: self.composed,
             finish_reason: self.progress.finish.as_ref().map(|(reason, _)| *reason),

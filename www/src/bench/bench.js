@@ -5,7 +5,7 @@ import { Log } from '../dock/log.js'
 import { byId, element } from '../dom.js'
 import { median } from './measure.js'
 
-const WORKERS = new URL('../../dist/bench/', import.meta.url)
+const WORKERS = new URL('./dist/bench/', document.baseURI)
 
 const STREAM = 'A response of 4 000 text events'
 /** What is measured. The first subject is what the others are divided by. */
