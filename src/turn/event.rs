@@ -164,7 +164,7 @@ cases! {
             /// Tokens of all inferences.
             usage "usage": TokenUsage,
             /// Tokens of all inferences, and those that tools reported.
-            total_usage "totalUsage": TokenUsage,
+            total_usage "totalUsage": Box<TokenUsage>,
             /// How many inferences the turn made.
             inferences "inferences": u32,
             /// Signatures of all calls of this turn that were refused, or that got the outcome of an
@@ -242,8 +242,9 @@ record! {
     }
 }
 
-impl Default for Spent {
-    fn default() -> Self {
+impl Spent {
+    /// Of an event that the turn did not make itself.
+    fn unknown() -> Self {
         Self { usage: None, total_usage: None, inferences: None }
     }
 }
@@ -272,13 +273,13 @@ impl EventKind {
     /// Makes the end of a turn that the host cancelled.
     #[must_use]
     pub fn cancelled(reason: impl Into<String>) -> Self {
-        Self::Cancelled { reason: reason.into(), spent: Spent::default() }
+        Self::Cancelled { reason: reason.into(), spent: Spent::unknown() }
     }
 
     /// Makes the end of a turn that failed.
     #[must_use]
     pub fn error(failure: Failure) -> Self {
-        Self::Error { failure, spent: Spent::default() }
+        Self::Error { failure, spent: Spent::unknown() }
     }
 }
 

@@ -189,6 +189,12 @@ shapes! {
     &'static str => Text,
 }
 
+impl<T: Describe> Describe for Box<T> {
+    fn shape() -> Shape {
+        T::shape()
+    }
+}
+
 impl<T: Describe> Describe for Option<T> {
     fn shape() -> Shape {
         Shape::Maybe(Box::new(T::shape()))

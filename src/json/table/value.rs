@@ -297,6 +297,20 @@ impl Write for &'static str {
     }
 }
 
+impl<T: Write> Write for Box<T> {
+    fn write(&self) -> Json<'static> {
+        (**self).write()
+    }
+
+    fn is_blank(&self) -> bool {
+        (**self).is_blank()
+    }
+
+    fn append(&self, out: &mut String) {
+        (**self).append(out);
+    }
+}
+
 impl<T: Write> Write for Option<T> {
     fn write(&self) -> Json<'static> {
         self.as_ref().map_or(Json::Null, Write::write)

@@ -176,7 +176,7 @@ impl Record {
             object: self.object.clone(),
             full_content: self.progress.shown.clone(),
             usage: self.progress.usage(),
-            total_usage: self.progress.total_usage(),
+            total_usage: Box::new(self.progress.total_usage()),
             inferences: self.progress.inferences,
             blocked: self.blocked.clone(),
             repeats: self.repeats.clone(),
