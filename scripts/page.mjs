@@ -12,7 +12,8 @@ export async function bundlePage() {
   rmSync(join(root, PAGE), { recursive: true, force: true })
   await build({
     absWorkingDir: root,
-    entryPoints: ['www/src/main.js'],
+    // The package beside it is the page's own instance, for the console and `init()`.
+    entryPoints: { main: 'www/src/main.js', turnlock: 'pkg/dist/index.js' },
     // The package as users get it; the scripted model is no package.
     alias: { 'scripted-model': './tests/provider/sessions.mjs' },
     ...{ outdir: PAGE, bundle: true, minify: true, splitting: true, sourcemap: true },

@@ -24,7 +24,7 @@ const TYPES = {
 /** Import maps must stand in the page, so the one line of inline script is named by its hash. */
 const imports = JSON.stringify({
   imports: {
-    turnlock: './turnlock/index.js',
+    turnlock: './dist/page/turnlock.js',
     'turnlock/proxy': './turnlock/proxy/index.js',
     'turnlock/remote': './turnlock/remote/index.js',
     'turnlock/stores/indexeddb': './turnlock/stores/indexeddb.js',
