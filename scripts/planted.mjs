@@ -8,8 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { bugs, others } from '../tests/planted/bugs.mjs'
 import { cargoEnv, root } from './setup.mjs'
 
-const PLANTED = join(root, '.cache', 'planted')
-const COPY = join(PLANTED, 'turnlock')
+const COPY = join(root, '.cache', 'planted', 'turnlock')
 /** What the two test binaries are built from, with the other members of the workspace. */
 const PARTS = [
   ...['Cargo.toml', 'Cargo.lock', 'src', 'crates', 'tests/client/page'],
@@ -49,13 +48,10 @@ function copy() {
   appendFileSync(join(COPY, 'tests', 'durable', 'planted.rs'), list + own('found.rs'))
 }
 
-// Of its own: binaries of the copy have the names of the project's.
-const env = { ...cargoEnv, CARGO_TARGET_DIR: join(PLANTED, 'target') }
-
-/** Runs tests of the copy; the exit status. */
+/** Runs tests of the copy, with what is compiled of its dependencies; the exit status. */
 function run(binary, tests, { planted = '', ...options }) {
   const args = ['test', '--locked', '--test', binary, '--', ...tests]
-  const own = { ...env, PLANTED: planted }
+  const own = { ...cargoEnv, PLANTED: planted }
   return spawnSync('cargo', args, { cwd: COPY, env: own, ...options }).status ?? 1
 }
 
