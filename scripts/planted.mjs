@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { bugs, others } from '../tests/planted/bugs.mjs'
 import { cargoEnv, root } from './setup.mjs'
 
-const COPY = join(root, '.cache', 'planted', 'turnlock')
+const PLANTED = join(root, '.cache', 'planted')
+const COPY = join(PLANTED, 'turnlock')
 /** What the two test binaries are built from, with the other members of the workspace. */
 const PARTS = [
   ...['Cargo.toml', 'Cargo.lock', 'src', 'crates', 'tests/client/page'],
@@ -48,10 +49,13 @@ function copy() {
   appendFileSync(join(COPY, 'tests', 'durable', 'planted.rs'), list + own('found.rs'))
 }
 
-/** Runs tests of the copy, with what is compiled of its dependencies; the exit status. */
+// Of its own: what cargo makes of the copy would have the names of what it makes of the project.
+const env = { ...cargoEnv, CARGO_TARGET_DIR: join(PLANTED, 'target') }
+
+/** Runs tests of the copy; the exit status. */
 function run(binary, tests, { planted = '', ...options }) {
   const args = ['test', '--locked', '--test', binary, '--', ...tests]
-  const own = { ...cargoEnv, PLANTED: planted }
+  const own = { ...env, PLANTED: planted }
   return spawnSync('cargo', args, { cwd: COPY, env: own, ...options }).status ?? 1
 }
 

@@ -14,11 +14,11 @@ const TOOLS = {
  * Asks once, with room for one call; `chunks` is what the provider answers. Returns what the client
  * got, the calls in it, and the report.
  */
-async function capped(wire, chunks, { body = {}, more = '' } = {}) {
+async function capped(wire, chunks, { body = {}, more = '', most = 1 } = {}) {
   let report
   let asked = 0
   const proxy = createProxy({
-    ...{ upstream: 'https://provider.example/v1', mode: 'bound', policy: { maxTools: 1 } },
+    ...{ upstream: 'https://provider.example/v1', mode: 'bound', policy: { maxTools: most } },
     authorize: () => ({ tenant: 'me' }),
     onReport: (own) => (report = own),
     fetch: async () => new Response(streamOf(asked++ ? [] : chunks)),
@@ -95,6 +95,17 @@ cases('chat', [
   [
     'one index within a frame',
     [chunk({ tool_calls: [1, 2, 3].map((n) => piece(n, { index: 0 })) }, 'tool_calls'), DONE],
+  ],
+  ['a name and its colon on two lines', respelled(plain, '"tool_calls":', '"tool_calls"\ndata: :')],
+  ['a value on a line of its own', respelled(plain, '"tool_calls":', '"tool_calls":\ndata: ')],
+  ['a name in another case', respelled(plain, 'tool_calls":', 'Tool_Calls":')],
+  ['a name with a long s', respelled(plain, 'tool_calls":', 'tool_call\u017f":')],
+  ['choices twice', plain.map((frame) => frame.replace(/\}\n\n$/, ',"choices":[]}\n\n'))],
+  ['a delta twice', respelled(plain, '"finish_reason":null', '"finish_reason":null,"delta":{}')],
+  ['calls twice', respelled(plain, '}]},"finish', '}],"tool_calls":[]},"finish')],
+  [
+    'calls twice in a whole response',
+    [JSON.stringify(whole(all)).replace('}]},"finish', '}],"tool_calls":null},"finish')],
   ],
   ['an escaped name', respelled(plain, 'tool_calls":', 'tool\\u005fcalls":')],
   [
@@ -194,7 +205,6 @@ const response = [created, ...items.flatMap(told), completed(items)]
 
 cases('responses', [
   ['calls as they are', response],
-  ['calls at the end alone', [created, completed(items)]],
   [
     'the same call twice at the end',
     [created, ...told(items[0], 0), completed([items[0], items[0]])],
@@ -323,4 +333,53 @@ test('a call that is left out, and no other, is answered with a text and an end'
   assert.match(text, /"finish_reason":"stop".*\n\ndata: \[DONE\]\n\n$/)
   const { text: cut } = await capped('chat', [...pieces().slice(0, 1), ...pieces()])
   assert.equal(new Set(cut.match(/transfer-\d/g)).size, 1)
+})
+
+test('a type that is written twice, or in another case, is no call for anybody', async () => {
+  for (const [wire, frames, type, other] of [
+    ['responses', response, 'function_call', 'message'],
+    ['messages', [begin(), ...three((n) => blocks(n)), ...close], 'tool_use', 'text'],
+  ]) {
+    for (const odd of [`"type":"${type}","type":"${other}"`, `"Type":"${type}"`]) {
+      const { text, report } = await capped(wire, respelled(frames, `"type":"${type}"`, odd))
+      assert.doesNotMatch(text, new RegExp(`"type":"${type}"`, 'i'))
+      assert.equal(report.error, 'proxy.call_form')
+    }
+  }
+})
+
+test('arguments that are an object are those that they say', async () => {
+  const call = (id, args) => ({ id, type: 'function', function: { name: 'pay', arguments: args } })
+  const ask = async (earlier, now) => {
+    const said = [0, 1, 2].flatMap((n) => [
+      { role: 'assistant', content: null, tool_calls: [call(`c${n}`, earlier(n))] },
+      { role: 'tool', tool_call_id: `c${n}`, content: 'done' },
+    ])
+    const messages = [{ role: 'user', content: 'go' }, ...said]
+    const response = whole({ role: 'assistant', content: null, tool_calls: [call('z', now)] })
+    const body = { messages, stream: false }
+    const { report } = await capped('chat', [JSON.stringify(response)], { body, most: 9 })
+    return report.blocked.map(({ reason }) => reason)
+  }
+  assert.deepEqual(await ask((n) => ({ id: n }), { id: 7 }), [])
+  assert.deepEqual(await ask(() => ({ id: 7 }), '{"id":7}'), ['duplicate'])
+  assert.deepEqual(await ask(() => '{"id":7}', { id: 7 }), ['duplicate'])
+})
+
+test('what has come of arguments is not parsed again with each piece', async (t) => {
+  let parsed = 0
+  const { parse } = JSON
+  t.after(() => (JSON.parse = parse))
+  const own = (args) => ({ index: 0, id: 'c', function: { name: 'pay', arguments: args } })
+  const pieces = Array.from({ length: 400 }, () =>
+    chunk({ tool_calls: [own(`,[${' '.repeat(95)}]`)] }),
+  )
+  const frames = [chunk({ tool_calls: [own('[0')] }), ...pieces, ...END]
+  JSON.parse = (text, ...more) => {
+    parsed += text.length
+    return parse(text, ...more)
+  }
+  await capped('chat', [frames.join('')])
+  JSON.parse = parse
+  assert.ok(parsed < 3 * frames.join('').length, `${parsed} characters`)
 })

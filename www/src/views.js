@@ -25,7 +25,8 @@ export function setUpViews(follow, share, opened) {
     line.scrollLeft = offsetLeft + offsetWidth / 2 - line.clientWidth / 2
     document.title = `${wanted.textContent} · Turnlock`
     if (shown) {
-      scrollTo(0, 0)
+      // The new view was never scrolled: there is nothing to see moving.
+      scrollTo({ top: 0, behavior: 'instant' })
       byId(view).querySelector('h1').focus({ preventScroll: true })
     }
     shown = wanted

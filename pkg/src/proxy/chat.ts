@@ -14,7 +14,10 @@ import {
 /** The name and the arguments of a call: of a function, or of a custom tool. */
 function callOf(call: Members): { name: string; args: string } {
   const [called, custom] = [object(call.function), object(call.custom)]
-  return { name: text(called.name ?? custom.name), args: text(called.arguments ?? custom.input) }
+  const args = called.arguments ?? custom.input ?? ''
+  // Some servers say an object.
+  const said = typeof args === 'string' ? args : JSON.stringify(args)
+  return { name: text(called.name ?? custom.name), args: said }
 }
 
 function turn(history: readonly unknown[]): PastCall[] {
@@ -47,6 +50,7 @@ interface Open extends Keyed {
   id: string
   /** The choice that it is of. */
   choice: string
+  read: Brackets
 }
 
 /** A choice, by its index. */
@@ -59,8 +63,9 @@ class ChatStream implements StreamWire {
   /** The call of a piece, once it was read. */
   readonly #keys = new WeakMap<Members, string>()
   #count = 0
-  /** Choices that have ended. */
+  /** Choices that have ended, and those with calls that have not. */
   readonly #over = new Set<string>()
+  readonly #under = new Set<string>()
   #head: Members | undefined
   /** Where the calls of the provider stand for the client. */
   readonly #kept = new Map<string, number>()
@@ -68,7 +73,7 @@ class ChatStream implements StreamWire {
 
   matters(frames: string): boolean {
     return (
-      (frames.includes('_call') && NAMES_CALL.test(frames)) ||
+      (/_c/i.test(frames) && NAMES_CALL.test(frames)) ||
       frames.includes('"usage":{') ||
       frames.includes('"usage": {') ||
       (this.#calls.length > 0 && frames.includes('finish_reason')) ||
@@ -89,11 +94,11 @@ class ChatStream implements StreamWire {
       if (isFull(called)) this.#piece(which, called, { index: 'function', function: called })
       if (!text(choice.finish_reason)) continue
       this.#over.add(which)
+      this.#under.delete(which)
       step.finish = true
     }
     // Choices end one by one; what is held is of all of them.
-    if (step.finish && this.#calls.some(({ choice }) => !this.#over.has(choice)))
-      step.finish = false
+    if (this.#under.size > 0) step.finish = false
     if (step.finish) step.complete = this.rest()
     step.open = this.#calls.length > 0
     return step
@@ -112,15 +117,22 @@ class ChatStream implements StreamWire {
     const isSame =
       open !== undefined &&
       (!id || !open.id || id === open.id) &&
-      !(name && open.name && (args ? isJson(open.args) : piece.index === undefined && !id))
-    const call = isSame ? open : { key: `${this.#count++}`, name, args: '', id, choice }
+      !(
+        name &&
+        open.name &&
+        (args ? open.read.isJson(open.args) : piece.index === undefined && !id)
+      )
+    const key = `${isSame ? open.key : this.#count++}`
+    const call = isSame ? open : { key, name, args: '', id, choice, read: new Brackets() }
     if (!isSame) {
       this.#calls.push(call)
       this.#places.set(place, call)
+      if (!this.#over.has(choice)) this.#under.add(choice)
     }
     call.name ||= name
     call.id ||= id
     call.args += args
+    call.read.feed(args)
     this.#keys.set(own, call.key)
   }
 
@@ -128,6 +140,7 @@ class ChatStream implements StreamWire {
     const all = this.#calls
     this.#calls = []
     this.#places.clear()
+    this.#under.clear()
     return all
   }
 
@@ -229,14 +242,47 @@ class ChatStream implements StreamWire {
   }
 }
 
-/** A member that names a call and is not `null` or empty, as some providers write it in each frame. */
-const NAMES_CALL = /(?:tool_calls|function_call)["']?\s*:\s*(?:\{\s*[^\s}]|\[\s*[^\s\]]|[^\s[{n])/
+/**
+ * The name of a member with calls, if `null` or nothing does not follow on its line, as some providers
+ * write it in each frame. Some clients read names in any case.
+ */
+const NAMES_CALL =
+  /(?:tool_calls|function_call)(?!["']?[ \t]*:[ \t]*(?:null|\[[ \t]*\]|\{[ \t]*\})[ \t]*[,}])/iu
 
 const isFull = (value: unknown): value is Members => Object.keys(object(value)).length > 0
 
-/** Whether arguments are whole. The last character spares most attempts. */
-function isJson(args: string): boolean {
-  if (!/[}\]]\s*$/.test(args.slice(-64))) return false
+/** Tells when arguments are whole, and parses them once: they arrive in many pieces. */
+class Brackets {
+  #depth = 0
+  #inString = false
+  #escapes = false
+  #state: 'open' | 'closed' | 'spoiled' = 'open'
+  #isJson: boolean | undefined
+
+  feed(piece: string): void {
+    for (let at = 0; at < piece.length; at++) {
+      const code = piece.charCodeAt(at)
+      if (code <= 32 && !this.#inString) continue
+      if (this.#state === 'closed') this.#state = 'spoiled'
+      if (this.#escapes) this.#escapes = false
+      else if (this.#inString) {
+        if (code === BACKSLASH) this.#escapes = true
+        else if (code === QUOTE) this.#inString = false
+      } else if (code === QUOTE) this.#inString = true
+      else if (code === 91 || code === 123) this.#depth++
+      else if ((code === 93 || code === 125) && --this.#depth === 0) this.#state = 'closed'
+    }
+  }
+
+  isJson(args: string): boolean {
+    if (this.#state !== 'closed') return false
+    return (this.#isJson ??= parses(args))
+  }
+}
+
+const [QUOTE, BACKSLASH] = [34, 92]
+
+function parses(args: string): boolean {
   try {
     return typeof JSON.parse(args) === 'object'
   } catch {
@@ -291,7 +337,7 @@ export const chat: Wire = {
   write: (json) => `data: ${JSON.stringify(json)}\n\n`,
   ping: ': keep-alive\n\n',
   places: { stream: placesIn('delta'), whole: placesIn('message') },
-  words: /tool_calls|function_call/i,
+  words: /tool_calls|function_call/iu,
   calls: (json) => list(json.choices).map(object).flatMap(callsOf),
   without: (json, refused, notice) => ({
     ...json,

@@ -1,6 +1,6 @@
 /** Watches a stream, and in `bound` holds back its calls until they are judged. */
 import { misplaced, type Call, type Judge, type Refused } from './judge.js'
-import { parse, type Members } from './json.js'
+import { parse, repeatsMembers, type Members } from './json.js'
 import { framesOf, type Frame } from './frames.js'
 import type { ProxyReport } from './report.js'
 import { cleaned, mentions } from './stray.js'
@@ -148,9 +148,8 @@ export class Gate {
     if (step.text) this.#said = true
     if (json) this.#open = step.open === true
     const last = held
-    if (this.#open || this.#held.length > 0 || step.complete?.length) {
-      if (!this.#hold(last)) return
-    }
+    const isHeld = this.#open || this.#held.length > 0 || (step.complete?.length ?? 0) > 0
+    if (isHeld && !this.#hold(last)) return
     if (step.complete?.length) this.#settle(step.complete, step.finish ? last : undefined)
     if (step.finish) {
       this.#held = this.#held.filter((one) => one !== last)
@@ -158,7 +157,7 @@ export class Gate {
       this.#finish(last)
       return
     }
-    if (!this.#held.includes(last) && !step.complete?.length) this.#emit(last)
+    if (!isHeld) this.#emit(last)
   }
 
   /** The frame without calls that stand where the wire has none; nothing, if it is withheld. */
@@ -172,8 +171,10 @@ export class Gate {
       return undefined
     }
     const { json: clean, strays } = cleaned(json, wire.places.stream)
-    if (strays.length === 0) return { frame, json }
+    const isOdd = mentions(frame.data, wire.words) && repeatsMembers(frame.data, json)
+    if (strays.length === 0 && !isOdd) return { frame, json }
     this.#stray(strays)
+    // Of two members of one name, the client may read another one than was judged.
     return (
       clean && { frame: { ...frame, bytes: this.#encoder.encode(wire.write(clean)) }, json: clean }
     )

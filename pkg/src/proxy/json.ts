@@ -60,6 +60,25 @@ function valueEnd(json: string, at: number): number {
   return json.length
 }
 
+/** Whether an object in a text has two members of one name, of which `JSON.parse` reads the last. */
+export function repeatsMembers(json: string, parsed: unknown): boolean {
+  let written = 0
+  for (let at = json.indexOf('"'); at >= 0; at = json.indexOf('"', at)) {
+    at = stringEnd(json, at)
+    if (json[skip(json, at, SPACE)] === ':') written++
+  }
+  let read = 0
+  const left = [parsed]
+  while (left.length > 0) {
+    const value = left.pop()
+    if (typeof value !== 'object' || value === null) continue
+    const inner = Object.values(value)
+    if (!Array.isArray(value)) read += inner.length
+    for (const one of inner) left.push(one)
+  }
+  return written !== read
+}
+
 /** Where the members of the object stand that begins at `at`, by name; of valid JSON. */
 export function membersOf(json: string, at = 0): Map<string, Range> {
   const found = new Map<string, Range>()

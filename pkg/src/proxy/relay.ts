@@ -3,7 +3,7 @@ import { TurnlockError } from '../errors.js'
 import { Frames } from './frames.js'
 import { Gate, NOTICES, type Gated } from './gate.js'
 import { misplaced } from './judge.js'
-import { parse, type Members } from './json.js'
+import { parse, repeatsMembers, type Members } from './json.js'
 import { cleaned, mentions } from './stray.js'
 
 export interface Relay extends Gated {
@@ -325,9 +325,11 @@ class Run {
     }
     const { json = {}, strays } = cleaned(whole, wire.places.whole)
     if (!isSecond) report.blocked.push(...strays.map(misplaced))
-    if (strays.length && holds) report.error ??= 'proxy.call_form'
+    const isOdd = holds && mentions(text, wire.words) && repeatsMembers(text, whole)
+    const isChanged = strays.length > 0 || isOdd
+    if (isChanged && holds) report.error ??= 'proxy.call_form'
     if (json.usage) report.usage.push(json.usage)
-    return { json, calls: wire.calls(json), isChanged: strays.length > 0 }
+    return { json, calls: wire.calls(json), isChanged }
   }
 
   /** A whole response without its refused calls; an error in its place if it cannot be read. */

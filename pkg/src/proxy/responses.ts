@@ -70,12 +70,26 @@ interface Told {
   isDone: boolean
 }
 
+/** Values in rows, by a name. */
+function rows<T>(values: readonly T[], nameOf: (value: T) => string): Map<string, T[]> {
+  const all = new Map<string, T[]>()
+  for (const value of values) {
+    const name = nameOf(value)
+    const row = all.get(name)
+    if (row) row.push(value)
+    else all.set(name, [value])
+  }
+  return all
+}
+
+const sameAs = (id: string, { name, args }: Call): string => JSON.stringify([id, name, args])
+
 class ResponsesStream implements StreamWire {
   readonly #open = new OpenCalls()
   /** The call of an event, once it was read. */
   readonly #keys = new WeakMap<Members, string>()
   /** Calls of events; the whole response has them again. */
-  #told: Told[] = []
+  #told = new Map<Keyed, Told>()
   /** Where the other items of the provider stand for the client, and where its calls. */
   #places = new Map<number, number>()
   readonly #called = new Map<string, number>()
@@ -118,8 +132,7 @@ class ResponsesStream implements StreamWire {
       case 'response.output_item.done': {
         if (!isCall(item)) return { open: !this.#open.isEmpty }
         // Some servers say only this of a call; and another call's end begins one.
-        const told = this.#told.findLast((one) => one.call === call)
-        if (!call || told?.id !== idOf(item)) this.#begin(json, at, item)
+        if (!call || this.#told.get(call)?.id !== idOf(item)) this.#begin(json, at, item)
         return this.#done(at, item)
       }
       case 'response.function_call_arguments.delta':
@@ -143,13 +156,14 @@ class ResponsesStream implements StreamWire {
   #begin(json: Members, at: number, item: Members): Step {
     const call = this.#open.begin(at, callOf(item))
     this.#places.delete(at)
-    this.#told.push({ id: idOf(item), call, isDone: false })
+    this.#told.set(call, { id: idOf(item), call, isDone: false })
     this.#keys.set(json, call.key)
     return { open: true }
   }
 
   #done(at: number, item: Members): Step {
-    const told = this.#told.findLast(({ call }) => call === this.#open.at(at))
+    const call = this.#open.at(at)
+    const told = call && this.#told.get(call)
     if (told) Object.assign(told, { isDone: true }).call = Object.assign(told.call, callOf(item))
     return this.#open.end(at)
   }
@@ -160,16 +174,22 @@ class ResponsesStream implements StreamWire {
 
   /** The calls of a whole response: each that was told once, and those that were not. */
   #outputs(response: Members): { at: number; item: Members; told: boolean; key: string }[] {
-    const left = [...this.#told]
+    // The first of those that are alike is the last of its row.
+    const all = [...this.#told.values()].reverse()
+    const open = rows(
+      all.filter(({ isDone }) => !isDone),
+      ({ id }) => id,
+    )
+    const done = rows(
+      all.filter(({ isDone }) => isDone),
+      ({ id, call }) => sameAs(id, call),
+    )
     return list(response.output).flatMap((value, at) => {
       const item = object(value)
       if (!isCall(item)) return []
       const { name, args } = callOf(item)
-      const place = left.findIndex(({ id, call, isDone }) => {
-        if (id !== idOf(item)) return false
-        return !isDone || (call.name === name && call.args === args)
-      })
-      const [told] = place < 0 ? [] : left.splice(place, 1)
+      const id = idOf(item)
+      const told = done.get(sameAs(id, { name, args }))?.pop() ?? open.get(id)?.pop()
       if (told && !told.isDone) Object.assign(told.call, { name, args })
       return [{ at, item, told: told !== undefined, key: told?.call.key ?? `output:${at}` }]
     })
@@ -235,7 +255,7 @@ class ResponsesStream implements StreamWire {
   again(): void {
     this.#second = true
     this.#open.take()
-    this.#told = []
+    this.#told.clear()
     this.#places.clear()
   }
 

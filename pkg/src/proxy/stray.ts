@@ -24,9 +24,11 @@ export function cleaned(
   const strays: Call[] = []
   const visit = (name: string, value: unknown, path: string, depth: number): unknown => {
     if (typeof value !== 'object' || value === null) return value
-    const found = calls(name, value)
+    const read = calls(name, value)
+    // Some clients read names in any case, of which the wire reads one.
+    const found = read.length ? read : calls(folded(name), foldedMembers(value))
     if (found.length) {
-      if (isKnown(path, value, root)) return value
+      if (read.length && isKnown(path, value, root)) return value
       strays.push(...found)
       return LEFT_OUT
     }
@@ -46,6 +48,17 @@ export function cleaned(
   }
   const json = visit('', root, '', 0)
   return { json: json === LEFT_OUT ? undefined : (json as Members), strays }
+}
+
+/** A name in small letters. There are others than ASCII that stand for one in another case. */
+const folded = (name: string): string =>
+  USUAL.test(name) ? name : name.toUpperCase().toLowerCase()
+const USUAL = /^[a-z\d_*]*$/
+
+/** An object with its names in small letters. */
+function foldedMembers(value: object): object {
+  if (Array.isArray(value) || Object.keys(value).every((name) => USUAL.test(name))) return value
+  return Object.fromEntries(Object.entries(value).map(([name, own]) => [folded(name), own]))
 }
 
 /** Whether letters are spelled as escapes: only a parser knows the names then. */

@@ -26,15 +26,11 @@ export interface Keyed extends Call {
   key: string
 }
 
-interface Slot {
-  at: number
-  call: Keyed
-  isDone: boolean
-}
-
 /** Calls that a stream writes at once are judged together, in the order in which they began. */
 export class OpenCalls {
-  #calls: Slot[] = []
+  #calls: Keyed[] = []
+  /** Those that are being written, by place; a place that is no number is one place. */
+  readonly #open = new Map<number, Keyed>()
   #count = 0
 
   get isEmpty(): boolean {
@@ -45,36 +41,30 @@ export class OpenCalls {
   begin(at: number, call: Call): Keyed {
     this.close(at)
     const keyed = { ...call, key: `${this.#count++}` }
-    this.#calls.push({ at, call: keyed, isDone: false })
+    this.#calls.push(keyed)
+    this.#open.set(at, keyed)
     return keyed
   }
 
   /** The call at a place, while it is written. */
   at(at: number): Keyed | undefined {
-    return this.#slot(at)?.call
-  }
-
-  #slot(at: number): Slot | undefined {
-    // A place that is no number is one place.
-    return this.#calls.find((one) => !one.isDone && Object.is(one.at, at))
+    return this.#open.get(at)
   }
 
   close(at: number): void {
-    const slot = this.#slot(at)
-    if (slot) slot.isDone = true
+    this.#open.delete(at)
   }
 
   end(at: number): Step {
     this.close(at)
-    return this.#calls.every(({ isDone }) => isDone)
-      ? { complete: this.take() }
-      : { open: !this.isEmpty }
+    return this.#open.size === 0 ? { complete: this.take() } : { open: true }
   }
 
   /** All of them; of one that has not ended, what has come. */
   take(): Keyed[] {
-    const all = this.#calls.map(({ call }) => call)
+    const all = this.#calls
     this.#calls = []
+    this.#open.clear()
     return all
   }
 }

@@ -18,6 +18,8 @@ export interface Shows extends Pick<Redactor, 'value'> {
   composed(text: string): string
   /** A value that stands at a JSON pointer of another one. */
   at(pointer: string, value: unknown): unknown
+  /** A JSON pointer, without names below a field that is hidden. */
+  pointer(pointer: string): string
   mask(kind: 'field'): string
 }
 
@@ -41,6 +43,10 @@ const POINTING: Record<string, string> = { disagreements: 'field', delta: 'path'
 type Texts = AnyEvent & { chunk: string; phase?: unknown }
 const isText = (event: AnyEvent): event is Texts =>
   event.type === 'text' || event.type === 'reasoning'
+
+type Report = AnyEvent & { toolCallId: unknown; data: string }
+const isReport = (event: AnyEvent): event is Report =>
+  event.type === 'tool_progress' && 'data' in event && typeof event.data === 'string'
 
 /** Events that may wait behind a text of which something is held back. */
 const MOST_WAITING = 8
@@ -67,6 +73,8 @@ export function shownEvents<Event extends AnyEvent>(
   before: readonly Event[] | Promise<readonly Event[]> = [],
 ): AsyncGenerator<Event, void, undefined> {
   const channels = new Map<string, Channel>()
+  /** What a call reports, if it is a text: it goes on from report to report. */
+  const reports = new Map<unknown, Stream>()
   /** In order: what has been read and not been given. */
   let waiting: AnyEvent[] = []
   const ready: AnyEvent[] = []
@@ -88,12 +96,18 @@ export function shownEvents<Event extends AnyEvent>(
     const first = waiting.findIndex((event) => (lasts as unknown[]).includes(event))
     ready.push(...waiting.splice(0, first < 0 ? waiting.length : first))
   }
+  const report = ({ toolCallId, data }: Report) => {
+    const stream = reports.get(toolCallId) ?? fresh()
+    reports.set(toolCallId, stream)
+    return stream.feed(data) + stream.pause()
+  }
   const take = (event: AnyEvent) => {
     if (!isText(event)) {
       flush()
       // An inference is made again from its beginning.
       if ('voidFrom' in event && event.voidFrom !== undefined) channels.clear()
-      ready.push(whole(event, shows))
+      const one = whole(event, fresh, shows)
+      ready.push(isReport(event) ? Object.assign(one, { data: report(event) }) : one)
       return
     }
     let channel = channels.get(event.type)
@@ -155,8 +169,17 @@ interface Named {
 }
 
 /** An event that is no text. */
-function whole(event: AnyEvent, shows: Shows): AnyEvent {
-  const one = shown(withoutNames(event, shows), shows) as AnyEvent & { id?: unknown }
+function whole(event: AnyEvent, fresh: () => Stream, shows: Shows): AnyEvent {
+  type Ended = AnyEvent & { id?: unknown; text?: unknown; fullContent?: unknown }
+  const one = shown(withoutNames(event, shows), shows) as Ended
+  const { text, fullContent } = event as Ended
+  // The answer stands behind what was said before: a match may span the two.
+  if (typeof text === 'string' && typeof fullContent === 'string' && fullContent.endsWith(text)) {
+    const stream = fresh()
+    stream.feed(fullContent.slice(0, fullContent.length - text.length))
+    stream.pause()
+    one.text = stream.feed(String(one.text)) + stream.pause()
+  }
   // The ids of a chain's steps are a model's.
   if (event.type.startsWith('step') && typeof one.id === 'string') one.id = shows.text(one.id)
   return one
@@ -194,18 +217,43 @@ function shown(value: unknown, shows: Shows, name = ''): unknown {
   }
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).map(([inner, own]) => {
-    if (BY_POINTER.has(name)) return [shows.text(inner), pointed(name, inner, own, shows)]
+    if (BY_POINTER.has(name)) return [shows.pointer(inner), pointed(name, inner, own, shows)]
     if (inner === 'error' && typeof own === 'object' && own !== null) {
       const message = 'message' in own && { message: shown(own.message, shows, 'message') }
       return [inner, { ...(shows.value(own) as object), ...message }]
     }
     return [
       inner,
-      OWN.has(inner) ? own : THEIRS.has(inner) ? shows.value(own) : shown(own, shows, inner),
+      OWN.has(inner) ? own : THEIRS.has(inner) ? theirs(own, shows) : shown(own, shows, inner),
     ]
   })
   return Object.fromEntries(entries)
 }
+
+/** What a tool or a replicate gave. It may be a bundle, or an event of one. */
+const theirs = (value: unknown, shows: Shows): unknown => bundled(shows.value(value), shows)
+
+/** A value in which records of bundles name fields by pointers, and `data` is a value of its own. */
+function bundled(value: unknown, shows: Shows, name = ''): unknown {
+  if (Array.isArray(value)) {
+    const by = POINTING[name]
+    return value.map((item) =>
+      by && isPointer((item as Record<string, unknown> | null)?.[by])
+        ? pointing(item, by, shows)
+        : bundled(item, shows),
+    )
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([inner, own]) => {
+    if (BY_POINTER.has(name) && isPointer(inner)) {
+      return [shows.pointer(inner), pointed(name, inner, own, shows)]
+    }
+    return [inner, inner === 'data' ? theirs(own, shows) : bundled(own, shows, inner)]
+  })
+  return Object.fromEntries(entries)
+}
+
+const isPointer = (value: unknown): boolean => typeof value === 'string' && /^(?:\/|$)/.test(value)
 
 /** What a record of a bundle has of the field at a pointer. */
 function pointed(record: string, pointer: string, own: unknown, shows: Shows): unknown {
@@ -230,9 +278,11 @@ function pointing(item: unknown, by: string, shows: Shows): unknown {
       name,
       name === 'value'
         ? shows.at(pointer, own)
-        : name === 'values'
-          ? valued(own)
-          : shown(own, shows, name),
+        : name === by
+          ? shows.pointer(pointer)
+          : name === 'values'
+            ? valued(own)
+            : shown(own, shows, name),
     ])
     return Object.fromEntries(entries)
   }

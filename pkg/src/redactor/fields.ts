@@ -41,6 +41,11 @@ export class Fields {
     return this.#hides || this.#reads === 'value'
   }
 
+  /** Whether JSON has begun that has not ended. */
+  get isOpen(): boolean {
+    return this.#reads !== 'text'
+  }
+
   /** The next part of a text, without the values of fields. */
   feed(chunk: string): string {
     let [shown, from] = ['', 0]

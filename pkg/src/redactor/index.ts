@@ -5,7 +5,7 @@ import { TurnlockError } from '../errors.js'
 import { reading, readOptions } from '../options.js'
 import { unescaped } from './escapes.js'
 import { shownEvents, type AnyEvent } from './events.js'
-import { hidden, hiddenAt } from './json.js'
+import { hidden, hiddenAt, shownPointer } from './json.js'
 import { pathOf } from './paths.js'
 import { KINDS, type Plan, type RedactKind } from './scanner.js'
 import { Stream } from './stream.js'
@@ -105,6 +105,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const hide = { text, mask: (kind: RedactKind | 'field') => masked(kind, mask), paths, names }
   const value = <T>(value: T) => hidden(value, hide) as T
   const at = (pointer: string, value: unknown) => hiddenAt(pointer, value, hide)
+  const pointer = (pointer: string) => text(shownPointer(pointer, hide))
   return {
     redact,
     feed: (chunk) => (stream ??= fresh()).feed(chunk),
@@ -119,7 +120,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
       return shownEvents(
         events,
         fresh,
-        { text, ended, composed, value, at, mask: hide.mask },
+        { text, ended, composed, value, at, pointer, mask: hide.mask },
         before,
       )
     },

@@ -39,12 +39,27 @@ export function hiddenAt(pointer: string, value: unknown, hide: Hide): unknown {
   return member(last, value, paths, [], hide)
 }
 
-/** @param paths what is left of them here */
+/** A pointer up to the step whose value is hidden: the names below it are hidden too. */
+export function shownPointer(pointer: string, hide: Hide): string {
+  let paths: Iterable<Path> = hide.paths
+  for (const [index, step] of stepsOf(pointer).entries()) {
+    const { open, ends } = behindName(paths, step)
+    if (ends || (hide.names && isSecret(step))) return pointer.split('/', index + 2).join('/')
+    paths = open
+  }
+  return pointer
+}
+
+/**
+ * @param paths what is left of them here
+ * @param said the name of the value, which its elements have too
+ */
 function walk(
   value: unknown,
   paths: Iterable<Path>,
   above: readonly object[],
   hide: Hide,
+  said = '',
 ): unknown {
   if (typeof value === 'string') return hide.text(value)
   if (typeof value === 'number' || typeof value === 'bigint') {
@@ -62,12 +77,20 @@ function walk(
     throw new TurnlockError('options.invalid', `a ${value.constructor.name} has no JSON`)
   }
   if (Array.isArray(value)) {
-    return value.map((own, index) => member(String(index), own, paths, inner, hide))
+    return value.map((own, index) => {
+      const before: unknown = value[index - 1]
+      // Of arguments of a command, `--password` and what follows it.
+      const isOption = typeof before === 'string' && /^--?[a-z]/i.test(before)
+      const name = isOption ? before.replace(/^-+/, '') : said
+      return member(String(index), own, paths, inner, hide, name)
+    })
   }
+  // Of `{ "name": "PASSWORD", "value": "…" }`, the value has that name.
+  const { name: first, key = first } = value as Record<string, unknown>
   return Object.fromEntries(
     Object.entries(value).map(([name, own]) => [
       hide.text(name),
-      member(name, own, paths, inner, hide),
+      member(name, own, paths, inner, hide, name === 'value' && isText(key) ? key : name),
     ]),
   )
 }
@@ -78,13 +101,20 @@ function member(
   paths: Iterable<Path>,
   above: readonly object[],
   hide: Hide,
+  said = name,
 ): unknown {
   const { open, ends } = behindName(paths, name)
   // A flag or a missing value is no secret.
   const empty = own === null || own === undefined || own === '' || typeof own === 'boolean'
-  if (ends || (hide.names && !empty && isSecret(name))) return hide.mask('field')
-  return typeof own === 'string' ? behind(name, own, hide) : walk(own, open, above, hide)
+  if (ends || (hide.names && !empty && (isSecret(name) || isSecret(said))))
+    return hide.mask('field')
+  if (isText(own)) return behind(said, own, hide)
+  if (typeof own !== 'number' && typeof own !== 'bigint') return walk(own, open, above, hide, said)
+  const text = behind(said, String(own), hide)
+  return text === String(own) ? own : text
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** A text as it is shown behind its name, which may tell what it is. */
 function behind(name: string, text: string, hide: Hide): string {

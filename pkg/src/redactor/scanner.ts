@@ -4,27 +4,17 @@
  * What they say depends on the text alone, not on how it was cut: a matcher that comes to the end of
  * what is there waits, and what may be in a match is held back.
  */
-import {
-  contextAt,
-  goesOn,
-  isPlace,
-  listAt,
-  MOST,
-  MOST_QUOTED,
-  MOST_RANDOM,
-  randomAt,
-  valueAt,
-} from './context.js'
+import { KEY_BODY, KEY_NAME, privateKeyAt, ruleAt } from './anchored.js'
+import { contextAt, listAt, MOST, MOST_QUOTED, MOST_RANDOM, randomAt, valueAt } from './context.js'
 import { cardEnd, emailEnd, ibanEnd, ipEnd, local, localStart, LONGEST_LOCAL } from './personal.js'
 import { phoneEnd } from './phones.js'
 import { Escaped } from './escapes.js'
-import { tables, type Atom, type Found, type Rule } from './tables.js'
+import { tables, type Found } from './tables.js'
 import type { Values } from './values.js'
 import {
   BEHIND,
   chars,
   CUT,
-  entropy,
   NO,
   unknown,
   WAIT,
@@ -59,15 +49,8 @@ interface Match {
   isKey?: boolean
 }
 
-/** What may stand within a private key, escaped or not. */
-const KEY_BODY = chars('09AZaz++//==\t\r  \\\\::,,--..()""\'\'')
-const KEY_NAME = chars('09AZaz  __--')
-/** Characters of a body by which a private key is told from words about it, and spaces in them. */
-const [KEY_START, KEY_SPACES] = [40, 4]
-const KEY_HEADER = 140
-
-/** Characters of a value, of a key behind its beginning, and of that, by which a cut one is known. */
-const [LEAST_OF_VALUE, LEAST_OF_KEY, LEAST_OF_ANCHOR] = [4, 4, 3]
+/** Characters of a value by which a cut one is known. */
+const LEAST_OF_VALUE = 4
 
 /** A run of a set, and the match that goes on to its end. */
 interface Run {
@@ -230,14 +213,17 @@ export class Scanner implements View {
   /** Reads on from the end of an anchor. Returns whether all is known. */
   #anchored(found: Found, at: number, here: Match[]): boolean {
     for (const { rule, length } of found.rules) {
-      const match = this.#rule(rule, at - length, at)
-      if (match === WAIT) return false
-      if (match !== NO) here.push(match)
+      const span = ruleAt(this, rule, at - length, at)
+      if (span === WAIT) return false
+      if (span === NO) continue
+      const match = this.#match(span.from, span.to, 'secret')
+      if (span.open !== undefined) match.to = this.#run((match.open = span.open), match.to)
+      here.push(match)
     }
     if (found.key && !this.#key) {
-      const match = this.#keyAt(at)
-      if (match === WAIT) return false
-      if (match !== NO) here.push(match)
+      const begin = privateKeyAt(this, at)
+      if (begin === WAIT) return false
+      if (begin !== NO) here.push({ ...this.#match(at - 10, begin, 'secret'), isKey: true })
     }
     const service = found.service > 0 && isOwn(this.text, at - found.service, at)
     if (!found.word && !found.name && !service) return true
@@ -301,87 +287,6 @@ export class Scanner implements View {
     return true
   }
 
-  /** Reads a rule around its anchor, which stands from `from` to `at`. */
-  #rule(rule: Rule, from: number, at: number): Match | typeof NO | typeof WAIT {
-    const { text } = this
-    if (rule.anchor !== undefined && !text.startsWith(rule.anchor, from)) return NO
-    let begin = from
-    for (const atom of [...rule.before].reverse()) {
-      if (typeof atom === 'string') continue
-      let count = 0
-      while (count < atom.max && begin > 0 && within(atom.set, text.charCodeAt(begin - 1))) {
-        begin--
-        count++
-      }
-      this.steps += count + 1
-      if (count < atom.min) return NO
-    }
-    if (rule.bounded && bothWords(text, begin)) return NO
-    const read = this.#follow(rule.follows, at)
-    if (typeof read === 'number') return read
-    const end = read.end
-    if (read.cut) {
-      const known = /[^a-z\d]/.test(rule.anchor ?? '') && at - from >= LEAST_OF_ANCHOR
-      return known && isMixed(text.slice(at, end)) ? this.#match(begin, end, 'secret') : NO
-    }
-    if (rule.ends) {
-      if (unknown(this, end)) return WAIT
-      if (goesOn(text.charCodeAt(end))) return NO
-    }
-    const [start, stop] = [read.opened ?? begin, read.closed ?? end]
-    if (rule.entropy > 0 || rule.mixed) {
-      // Of a key of its own beginning, what follows that.
-      const secret = text.slice(rule.mixed ? Math.max(start, at) : start, stop)
-      this.steps += secret.length
-      const mixed =
-        /[a-z]\d|\d[a-z]/i.test(secret) || (/[a-z]/.test(secret) && /[A-Z]/.test(secret))
-      const bits = entropy(secret)
-      // What only repeats is a made-up key, and no word.
-      const isKey = (mixed || !rule.mixed) && bits >= rule.entropy
-      if (!isKey && !(rule.mixed && bits < 2.6 && !/x{4}/i.test(secret))) return NO
-    }
-    if (rule.url) return this.#password(start, stop)
-    const match = this.#match(start, stop, 'secret')
-    if (rule.open >= 0) match.to = this.#run((match.open = rule.open), match.to)
-    return match
-  }
-
-  /** The password of an address; one with an `@` ends at the last of them. */
-  #password(from: number, to: number): Match | typeof NO | typeof WAIT {
-    const { text } = this
-    let end = to
-    for (let next = to + 1; next - to < 64; next++) {
-      if (unknown(this, next)) return WAIT
-      this.steps++
-      const code = text.charCodeAt(next)
-      if (code === 64) end = next
-      else if (!(code > 32) || PASSWORD_ENDS.includes(text.charAt(next))) break
-    }
-    return isPlace(text.slice(from, end)) ? NO : this.#match(from, end, 'secret')
-  }
-
-  #follow(atoms: readonly Atom[], at: number) {
-    const { text } = this
-    let end = at
-    let opened: number | undefined
-    let closed: number | undefined
-    for (const atom of atoms) {
-      if (atom === '(') opened = end
-      else if (atom === ')') closed = end
-      else {
-        const from = end
-        while (end - from < atom.max && within(atom.set, text.charCodeAt(end))) end++
-        this.steps += end - from + 1
-        if (end - from < atom.max && unknown(this, end)) return WAIT
-        if (end - from < atom.min) {
-          const cut = text.charCodeAt(end) === CUT && end - at >= LEAST_OF_KEY
-          return cut ? { end, opened, closed, cut } : NO
-        }
-      }
-    }
-    return { end, opened, closed, cut: false }
-  }
-
   /** The end of a run of a set; each character of a run is read once. */
   #run(set: number, from: number): number {
     const run = this.#runs[set] as Run
@@ -415,31 +320,6 @@ export class Scanner implements View {
   #extend(match: Match, to: number): void {
     match.to = Math.max(match.to, to)
     if (match.told) this.#masked = Math.max(this.#masked, match.to)
-  }
-
-  /** A private key, from the end of its `-----BEGIN`. */
-  #keyAt(at: number): Match | typeof NO | typeof WAIT {
-    const { text } = this
-    let end = at
-    while (end - at < KEY_HEADER && within(KEY_NAME, text.charCodeAt(end))) end++
-    this.steps += end - at
-    if (end - at < KEY_HEADER && unknown(this, end)) return WAIT
-    const header = /^[ \w-]{0,100}?PRIVATE KEY(?: BLOCK)?-----/i.exec(text.slice(at, end))
-    if (!header) return NO
-    const begin = at + header[0].length
-    let spaces = 0
-    for (let p = begin; p < begin + KEY_START; p++) {
-      if (unknown(this, p)) return WAIT
-      this.steps++
-      const code = text.charCodeAt(p)
-      if (code === CUT && p > begin) break
-      if (!within(KEY_BODY, code)) return NO
-      if (code === 32) spaces++
-    }
-    if (spaces > KEY_SPACES) return NO
-    const match = this.#match(at - 10, begin, 'secret')
-    match.isKey = true
-    return match
   }
 
   /** Goes on in a private key, to the end of its last line, or of what may stand in one. */
@@ -512,16 +392,11 @@ export class Scanner implements View {
   }
 }
 
-/** What no password of an address has. */
-const PASSWORD_ENDS = '/?#"\'<>\\)]},;'
-const isMixed = (text: string) => /[a-z]\d|\d[a-z]/i.test(text) || /[a-z][A-Z]/.test(text)
 /** Whether a word is one of its own, or a part of a name in camel case. */
 const isOwn = (text: string, from: number, to: number) => {
   const [before, first] = [text.charAt(from - 1), text.charAt(from)]
   const begins = !/[a-z]/i.test(before) || /[a-z]/.test(before) !== /[a-z]/.test(first)
   return begins && !/[a-z]/.test(text.charAt(to))
 }
-const bothWords = (text: string, at: number) =>
-  within(WORD, text.charCodeAt(at - 1)) && within(WORD, text.charCodeAt(at))
 /** Addresses of repositories, and of pictures in two sizes. */
 const isFile = (address: string) => /^git@|@\dx\.[a-z]+$/.test(address)

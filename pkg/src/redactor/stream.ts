@@ -3,11 +3,14 @@ import { Fields } from './fields.js'
 import type { Path } from './paths.js'
 import { Scanner, type Plan } from './scanner.js'
 
+/** Readers of JSON in one text: each pause may be in the middle of a value. */
+const MOST_READERS = 4
+
 export class Stream {
   readonly #plan: Plan
   readonly #paths: readonly Path[]
   readonly #scanner: Scanner
-  #fields: Fields | undefined
+  #fields: Fields[]
   #isPaused = false
 
   constructor(plan: Plan, paths: readonly Path[]) {
@@ -17,10 +20,9 @@ export class Stream {
     this.#fields = this.#fresh()
   }
 
-  #fresh(): Fields | undefined {
-    return this.#paths.length > 0
-      ? new Fields(this.#paths, JSON.stringify(this.#plan.mask('field')))
-      : undefined
+  #fresh(): Fields[] {
+    if (this.#paths.length === 0) return []
+    return [new Fields(this.#paths, JSON.stringify(this.#plan.mask('field')))]
   }
 
   /** Whether something is held back. */
@@ -32,10 +34,16 @@ export class Stream {
   feed(chunk: string): string {
     if (this.#isPaused && /\S/.test(chunk)) {
       this.#isPaused = false
-      // Another answer begins.
-      if (!this.#fields?.midway && /^\s*(?:[[{]|```)/.test(chunk)) this.#fields = this.#fresh()
+      // Another answer begins, or what is open goes on: in a string it is both.
+      const isJson = /^\s*(?:[[{]|```)/.test(chunk)
+      if (isJson && !this.#fields[0]?.midway) this.#fields = this.#fresh()
+      else {
+        const open = this.#fields.filter(({ isOpen }) => isOpen)
+        if (open.length > 0) this.#fields = [...open.slice(1 - MOST_READERS), ...this.#fresh()]
+      }
     }
-    return this.#scanner.feed(this.#fields?.feed(chunk) ?? chunk)
+    const shown = this.#fields.reduce((text, fields) => fields.feed(text), chunk)
+    return this.#scanner.feed(shown)
   }
 
   /** Returns the rest, as if the text were cut here; it may go on. */

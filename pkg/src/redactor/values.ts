@@ -13,6 +13,7 @@ export interface Values {
 }
 
 const COLUMNS = 65536
+const ASCII = 128
 
 /** @param values texts that are looked for, as they are */
 export function valuesOf(values: Iterable<string>): Values {
@@ -37,7 +38,7 @@ export function valuesOf(values: Iterable<string>): Values {
     }
     if (value) length[node] = value.length
   }
-  const step = (state: number, code: number) => {
+  const follow = (state: number, code: number) => {
     let node = state
     for (;;) {
       const to = edges.get(node * COLUMNS + code)
@@ -50,9 +51,21 @@ export function valuesOf(values: Iterable<string>): Values {
   const order = [...depth.keys()].sort((a, b) => (depth[a] as number) - (depth[b] as number))
   for (const node of order) {
     if ((depth[node] as number) < 2) continue
-    const to = step(fail[parent[node] as number] as number, by[node] as number)
+    const to = follow(fail[parent[node] as number] as number, by[node] as number)
     fail[node] = to
     length[node] = Math.max(length[node] as number, length[to] as number)
+  }
+  // Most of a text is of no value, and stays in states near the root: what ASCII leads to from there
+  // stands in rows, by the only character of the state, at the end that of the root. Each is made when
+  // it is needed.
+  const rows = new Array<Int32Array | undefined>(ASCII + 1)
+  const rowOf = (state: number) =>
+    state === 0 ? ASCII : depth[state] === 1 ? (by[state] as number) : Infinity
+  const step = (state: number, code: number) => {
+    const at = rowOf(state)
+    if (code >= ASCII || at > ASCII) return follow(state, code)
+    const next = () => Int32Array.from({ length: ASCII }, (_, code) => follow(state, code))
+    return (rows[at] ??= next())[code] as number
   }
   return { step, length, depth, longest: length.reduce((a, b) => Math.max(a, b)) }
 }
@@ -66,7 +79,7 @@ export function* encodings(value: string): Generator<string> {
   const bytes = new TextEncoder().encode(value)
   const texts = new Set([value, value.trim()])
   for (const text of [...texts]) {
-    for (const inJson of [quoted(text), ascii(quoted(text))]) texts.add(quoted(inJson))
+    for (const inJson of spelled(quoted(text))) texts.add(quoted(inJson))
   }
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))
   texts.add(hex.join('')).add(hex.join('').toUpperCase())
@@ -78,6 +91,15 @@ export function* encodings(value: string): Generator<string> {
 export const SHORTEST = 6
 
 const quoted = (text: string) => JSON.stringify(text).slice(1, -1)
+/** A text in JSON as its writers spell it: with more than ASCII, without, for HTML, for PHP. */
+const spelled = (text: string) => [
+  text,
+  ascii(text),
+  ...[text, ascii(text)].map((one) =>
+    one.replace(/[<>&]/g, (mark) => `\\u00${mark.charCodeAt(0).toString(16)}`),
+  ),
+  ...[text, ascii(text)].map((one) => one.replaceAll('/', '\\/')),
+]
 const ascii = (text: string) =>
   text.replace(/[^\0-~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 const url = (text: string) => text.replaceAll('+', '-').replaceAll('/', '_')

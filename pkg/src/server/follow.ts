@@ -1,6 +1,7 @@
 /** Requests that read the events of a turn, past and new. */
 import { voidOf } from '../adapters/narrator.js'
-import { storedEvents, turnKey } from '../turn/kept.js'
+import type { Redactor } from '../redactor/index.js'
+import { eventsIn, inTime, storedEvents, turnKey } from '../turn/kept.js'
 import type { Store } from '../stores/store.js'
 import type { TurnEvent } from '../types.js'
 import { invalid } from './body.js'
@@ -54,16 +55,52 @@ async function read<S extends Session>(
   const { readers } = at.shared
   const key = turnKey(session.tenant, requestId)
   const redactor = await at.redactor(session)
-  // All of the texts of which the client has seen a part.
-  const seen = redactor ? (await storedEvents(store, key)).filter(({ seq }) => seq <= after) : []
   const left = new AbortController()
   const leave = () => left.abort()
   whenGone(at.request, leave)
-  const events = at.reader(session, store, requestId, left.signal)(after)
+  const open = at.reader(session, store, requestId, left.signal)
   readers.enter(key)
+  const events = redactor ? hidden(redactor, open, store, key, after) : open(after)
   const counted = watched(at, events, () => readers.leave(key))
-  const shown = redactor?.events(counted, seen) ?? counted
-  return at.stream(requestId, shown, leave, writer)
+  return at.stream(requestId, counted, leave, writer)
+}
+
+/**
+ * The events after a `seq`, redacted. What may be shown of a text depends on all that stands before
+ * it, whatever the client says that it has, so all is read that is kept. Where the first events are
+ * not kept any longer, the first texts may go on a secret of theirs, and are left out.
+ */
+async function* hidden(
+  redactor: Redactor,
+  open: (after: number) => AsyncIterable<TurnEvent>,
+  store: Store,
+  key: string,
+  after: number,
+): AsyncGenerator<TurnEvent, void, undefined> {
+  const first = await firstKept(store, key)
+  if (after < first - 1) return yield* open(after)
+  const begun = { text: 0, reasoning: 0 }
+  let last = first - 1
+  for await (const event of redactor.events(open(last))) {
+    // An error of the reading has the number of the event before it.
+    const isNew = event.seq > after || event.seq === last
+    last = event.seq
+    let shown: TurnEvent = event
+    if (first > 1 && (event.type === 'text' || event.type === 'reasoning')) {
+      if (begun[event.type] < LONGEST_SECRET) shown = { ...event, chunk: '' }
+      begun[event.type] += event.chunk.length
+    }
+    if (isNew) yield shown
+  }
+}
+
+/** Characters of a text, shown, after which it is no part of a secret that began before. */
+const LONGEST_SECRET = 65_536
+
+/** The number of the first event that is kept; 1 where none is, or none can be read. */
+async function firstKept(store: Store, key: string): Promise<number> {
+  const [group] = await inTime(store.events(key, 0, 1)).catch(() => [])
+  return (group && eventsIn(group.text)[0]?.seq) ?? 1
 }
 
 /** Reports failures of the store. They are not stored, so each reader reports its own. */

@@ -98,10 +98,11 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
   const { redact } = options
   checkStore(store)
   const key = turnKey(tenant, requestId)
-  // If they cannot be read, neither can the turn.
-  const before = redact && storedEvents(store, key).catch(() => [])
+  const before = redact && storedEvents(store, key)
   const turn = open({
-    ...{ model, fallbacks, tools, requestId, store, tenant, signal, before },
+    ...{ model, fallbacks, tools, requestId, store, tenant, signal },
+    // Where they cannot be read, the turn fails, and shows no text.
+    before: before?.catch(() => []),
     ...{ onTrace: tracer(options), outcomes, answer, redact },
   })
   void restore(turn, store, key, async (kept, events) => {

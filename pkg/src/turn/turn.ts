@@ -173,9 +173,19 @@ type TurnHost = Partial<
 }
 
 /** The `onTrace` of options, called as their method. */
-export function tracer(options: Pick<RunTurnOptions, 'onTrace'>): RunTurnOptions['onTrace'] {
-  const { onTrace } = options
-  return typeof onTrace === 'function' ? onTrace.bind(options) : onTrace
+export function tracer(
+  options: Pick<RunTurnOptions, 'onTrace' | 'redact'>,
+): RunTurnOptions['onTrace'] {
+  const { onTrace, redact } = options
+  if (typeof onTrace !== 'function') return onTrace
+  // The name of a tool that there is not is what the model wrote.
+  return (event) => {
+    const shown =
+      redact && 'tool_name' in event
+        ? { ...event, tool_name: redact.redact(event.tool_name) }
+        : event
+    return onTrace.call(options, shown)
+  }
 }
 
 /** The core's options of a turn, but for those that all turns have. */

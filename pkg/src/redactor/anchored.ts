@@ -1,0 +1,132 @@
+/**
+ * What stands around an anchor: keys with a beginning of their own, passwords of addresses, and the
+ * beginnings of private keys.
+ */
+import { goesOn, isPlace } from './context.js'
+import type { Atom, Rule } from './tables.js'
+import { chars, CUT, entropy, NO, unknown, WAIT, within, WORD, type View } from './view.js'
+
+/** A secret in the view, and the set by which it goes on. */
+interface Span {
+  from: number
+  to: number
+  open?: number
+}
+type Read<T> = T | typeof NO | typeof WAIT
+
+/** What may stand within a private key, escaped or not. */
+export const KEY_BODY = chars('09AZaz++//==\t\r  \\\\::,,--..()""\'\'')
+export const KEY_NAME = chars('09AZaz  __--')
+/** Characters of a body by which a private key is told from words about it, and spaces in them. */
+const [KEY_START, KEY_SPACES] = [40, 4]
+const KEY_HEADER = 140
+
+/** Characters of a key behind its beginning, and of that, by which a cut one is known. */
+const [LEAST_OF_KEY, LEAST_OF_ANCHOR] = [4, 3]
+/** What no password of an address has. */
+const PASSWORD_ENDS = '/?#"\'<>\\)]},;'
+const isMixed = (text: string) => /[a-z]\d|\d[a-z]/i.test(text) || /[a-z][A-Z]/.test(text)
+const bothWords = (text: string, at: number) =>
+  within(WORD, text.charCodeAt(at - 1)) && within(WORD, text.charCodeAt(at))
+
+/** Reads a rule around its anchor, which stands from `from` to `at`. */
+export function ruleAt(view: View, rule: Rule, from: number, at: number): Read<Span> {
+  const { text } = view
+  if (rule.anchor !== undefined && !text.startsWith(rule.anchor, from)) return NO
+  let begin = from
+  for (const atom of [...rule.before].reverse()) {
+    if (typeof atom === 'string') continue
+    let count = 0
+    while (count < atom.max && begin > 0 && within(atom.set, text.charCodeAt(begin - 1))) {
+      begin--
+      count++
+    }
+    view.steps += count + 1
+    if (count < atom.min) return NO
+  }
+  if (rule.bounded && bothWords(text, begin)) return NO
+  const read = follow(view, rule.follows, at)
+  if (typeof read === 'number') return read
+  const end = read.end
+  if (read.cut) {
+    const known = /[^a-z\d]/.test(rule.anchor ?? '') && at - from >= LEAST_OF_ANCHOR
+    return known && isMixed(text.slice(at, end)) ? { from: begin, to: end } : NO
+  }
+  if (rule.ends) {
+    if (unknown(view, end)) return WAIT
+    if (goesOn(text.charCodeAt(end))) return NO
+  }
+  const [start, stop] = [read.opened ?? begin, read.closed ?? end]
+  if (rule.entropy > 0 || rule.mixed) {
+    // Of a key of its own beginning, what follows that.
+    const secret = text.slice(rule.mixed ? Math.max(start, at) : start, stop)
+    view.steps += secret.length
+    const mixed = /[a-z]\d|\d[a-z]/i.test(secret) || (/[a-z]/.test(secret) && /[A-Z]/.test(secret))
+    const bits = entropy(secret)
+    // What only repeats is a made-up key, and no word.
+    const isKey = (mixed || !rule.mixed) && bits >= rule.entropy
+    if (!isKey && !(rule.mixed && bits < 2.6 && !/x{4}/i.test(secret))) return NO
+  }
+  if (rule.url) return password(view, start, stop)
+  return { from: start, to: stop, ...(rule.open >= 0 && { open: rule.open }) }
+}
+
+/** The password of an address; one with an `@` ends at the last of them. */
+function password(view: View, from: number, to: number): Read<Span> {
+  const { text } = view
+  let end = to
+  for (let next = to + 1; next - to < 64; next++) {
+    if (unknown(view, next)) return WAIT
+    view.steps++
+    const code = text.charCodeAt(next)
+    if (code === 64) end = next
+    else if (!(code > 32) || PASSWORD_ENDS.includes(text.charAt(next))) break
+  }
+  return isPlace(text.slice(from, end)) ? NO : { from: from, to: end }
+}
+
+/** Where what follows an anchor ends, and the part of it that is the secret. */
+function follow(view: View, atoms: readonly Atom[], at: number) {
+  const { text } = view
+  let end = at
+  let opened: number | undefined
+  let closed: number | undefined
+  for (const atom of atoms) {
+    if (atom === '(') opened = end
+    else if (atom === ')') closed = end
+    else {
+      const from = end
+      while (end - from < atom.max && within(atom.set, text.charCodeAt(end))) end++
+      view.steps += end - from + 1
+      if (end - from < atom.max && unknown(view, end)) return WAIT
+      if (end - from < atom.min) {
+        const cut = text.charCodeAt(end) === CUT && end - at >= LEAST_OF_KEY
+        return cut ? { end, opened, closed, cut } : NO
+      }
+    }
+  }
+  return { end, opened, closed, cut: false }
+}
+
+/** Where the body of a private key begins whose `-----BEGIN` ends at `at`. */
+export function privateKeyAt(view: View, at: number): number {
+  const { text } = view
+  let end = at
+  while (end - at < KEY_HEADER && within(KEY_NAME, text.charCodeAt(end))) end++
+  view.steps += end - at
+  if (end - at < KEY_HEADER && unknown(view, end)) return WAIT
+  const header = /^[ \w-]{0,100}?PRIVATE KEY(?: BLOCK)?-----/i.exec(text.slice(at, end))
+  if (!header) return NO
+  const begin = at + header[0].length
+  let spaces = 0
+  for (let p = begin; p < begin + KEY_START; p++) {
+    if (unknown(view, p)) return WAIT
+    view.steps++
+    const code = text.charCodeAt(p)
+    if (code === CUT && p > begin) break
+    if (!within(KEY_BODY, code)) return NO
+    if (code === 32) spaces++
+  }
+  if (spaces > KEY_SPACES) return NO
+  return begin
+}
