@@ -22,7 +22,7 @@ const KB = 1000
 const PAGES = {
   'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 20, run: 120 },
   // Whose histories are not plain: another provider, events, what must be repaired.
-  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20, run: 230 },
+  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20.1, run: 230 },
   'normalize, diagnose': { run: 105.5 },
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
   'signature, canonicalize': { run: 25 },
@@ -31,7 +31,7 @@ const PAGES = {
   // Without React, which the page has.
   useTurn: { from: 'turnlock/react', run: 3 },
   createChat: { from: 'turnlock/chat', run: 3 },
-  createRedactor: { from: 'turnlock/redact', run: 18.6 },
+  createRedactor: { from: 'turnlock/redact', run: 19.3 },
   createHandler: { from: 'turnlock/server', first: 35 },
   createProxy: { from: 'turnlock/proxy', run: 145 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4 },

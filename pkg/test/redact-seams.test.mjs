@@ -220,7 +220,7 @@ test('a value is known by the name that it has, however JSON gives it one', () =
     value({
       env: [
         { name: 'DB_PASSWORD', value: password },
-        { key: 'HOME', value: 'anywhere' },
+        { key: 'CITY', value: 'anywhere' },
       ],
       argv: ['mysql', '--password', password, '--user', 'ada'],
       phone: 4155552671,
@@ -230,7 +230,7 @@ test('a value is known by the name that it has, however JSON gives it one', () =
     {
       env: [
         { name: 'DB_PASSWORD', value: '[redacted:field]' },
-        { key: 'HOME', value: 'anywhere' },
+        { key: 'CITY', value: 'anywhere' },
       ],
       argv: ['mysql', '--password', '[redacted:field]', '--user', 'ada'],
       phone: '[redacted:phone]',

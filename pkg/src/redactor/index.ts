@@ -29,6 +29,8 @@ export interface Redactor {
    * and names of members redacted.
    */
   value<T>(value: T): T
+  /** A trace event of a turn: the name of a tool that there is not is what the model wrote. */
+  trace<Event extends AnyEvent>(event: Event): Event
   /**
    * The events of a turn, or of a pass, bundle or chain, as they may be shown, each with its own
    * number; `redact` of `runTurn` and of `createHandler` calls it for each reader. A text of which
@@ -115,6 +117,8 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
       return rest
     },
     value,
+    trace: (event) =>
+      'tool_name' in event ? { ...event, tool_name: text(String(event.tool_name)) } : event,
     events: (given, before) => {
       const events = Symbol.asyncIterator in given ? given[Symbol.asyncIterator]() : given
       return shownEvents(

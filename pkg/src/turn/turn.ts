@@ -177,15 +177,8 @@ export function tracer(
   options: Pick<RunTurnOptions, 'onTrace' | 'redact'>,
 ): RunTurnOptions['onTrace'] {
   const { onTrace, redact } = options
-  if (typeof onTrace !== 'function') return onTrace
-  // The name of a tool that there is not is what the model wrote.
-  return (event) => {
-    const shown =
-      redact && 'tool_name' in event
-        ? { ...event, tool_name: redact.redact(event.tool_name) }
-        : event
-    return onTrace.call(options, shown)
-  }
+  checkFunctions({ onTrace })
+  return onTrace && ((event) => onTrace.call(options, redact ? redact.trace(event) : event))
 }
 
 /** The core's options of a turn, but for those that all turns have. */
@@ -231,11 +224,10 @@ export class RunningTurn implements Turn {
 
   /** @throws TurnlockError `options.invalid` */
   constructor(host: TurnHost) {
-    const { signal, onTrace, redact } = host
+    const { signal, redact } = host
     if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
       throw wrong('signal', 'an AbortSignal')
     }
-    checkFunctions({ onTrace })
     if (redact && typeof redact.events !== 'function') throw wrong('redact', 'a redactor')
     this.#host = host
     this.requestId = host.requestId
