@@ -26,7 +26,7 @@ export function cleaned(
     if (typeof value !== 'object' || value === null) return value
     const read = calls(name, value)
     // Some clients read names in any case, of which the wire reads one.
-    const found = read.length ? read : calls(folded(name), foldedMembers(value))
+    const found = read.length || isUsual(name, value) ? read : calls(folded(name), lower(value))
     if (found.length) {
       if (read.length && isKnown(path, value, root)) return value
       strays.push(...found)
@@ -51,15 +51,19 @@ export function cleaned(
 }
 
 /** A name in small letters. There are others than ASCII that stand for one in another case. */
-const folded = (name: string): string =>
-  USUAL.test(name) ? name : name.toUpperCase().toLowerCase()
+const folded = (name: string): string => name.toUpperCase().toLowerCase()
+
 const USUAL = /^[a-z\d_*]*$/
+/** Whether a name, and those within the value, are in small letters of ASCII, as nearly all are. */
+const isUsual = (name: string, value: object): boolean =>
+  USUAL.test(name) &&
+  (Array.isArray(value) || Object.keys(value).every((member) => USUAL.test(member)))
 
 /** An object with its names in small letters. */
-function foldedMembers(value: object): object {
-  if (Array.isArray(value) || Object.keys(value).every((name) => USUAL.test(name))) return value
-  return Object.fromEntries(Object.entries(value).map(([name, own]) => [folded(name), own]))
-}
+const lower = (value: object): object =>
+  Array.isArray(value)
+    ? value
+    : Object.fromEntries(Object.entries(value).map(([name, own]) => [folded(name), own]))
 
 /** Whether letters are spelled as escapes: only a parser knows the names then. */
 export const hasEscapes = (json: string): boolean =>

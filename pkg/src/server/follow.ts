@@ -78,7 +78,8 @@ async function* hidden(
   after: number,
 ): AsyncGenerator<TurnEvent, void, undefined> {
   const first = await firstKept(store, key)
-  if (after < first - 1) return yield* open(after)
+  // They are gone, which the reading says.
+  if (after < first - 1) return yield* redactor.events(open(after))
   const begun = { text: 0, reasoning: 0 }
   let last = first - 1
   for await (const event of redactor.events(open(last))) {
