@@ -22,7 +22,7 @@ const KB = 1000
 const PAGES = {
   'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 20, run: 120 },
   // Whose histories are not plain: another provider, events, what must be repaired.
-  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20.1, run: 230 },
+  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20, run: 230 },
   'normalize, diagnose': { run: 105.5 },
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
   'signature, canonicalize': { run: 25 },

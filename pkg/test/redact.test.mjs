@@ -4,6 +4,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { createRedactor } from 'turnlock/redact'
 import { KINDS, Scanner } from '../dist/redactor/scanner.js'
+import { valuesOf } from '../dist/redactor/values.js'
 
 /** A text in the encodings of a key: no text of the repository looks like one. */
 const letters = 'aB3dE5gH7jK9mN2pQ4sT6vW8xYz1Cf0L'
@@ -87,6 +88,28 @@ test('what the host registered is found with each of its characters as itself or
     ),
     { numRuns: 500 },
   ))
+
+test('behind each character, the longest value that ends there, and the longest that may go on', () => {
+  const text = (most) =>
+    fc.array(fc.constantFrom(...'aab~\x7f\x80é漢'), { maxLength: most }).map((all) => all.join(''))
+  fc.assert(
+    fc.property(fc.array(text(5), { minLength: 1, maxLength: 8 }), text(60), (values, whole) => {
+      const { step, length, depth } = valuesOf(values)
+      const longest = (all) => Math.max(0, ...all.map((one) => one.length))
+      let state = 0
+      for (let end = 1; end <= whole.length; end++) {
+        state = step(state, whole.charCodeAt(end - 1))
+        const before = whole.slice(0, end)
+        const begun = values.flatMap((value) =>
+          Array.from(value, (_, size) => value.slice(0, size + 1)),
+        )
+        const ends = (all) => longest(all.filter((one) => before.endsWith(one)))
+        assert.deepEqual([length[state], depth[state]], [ends(values), ends(begun)])
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
 
 test('what runtimes make of a registered value is found', () => {
   for (const value of [

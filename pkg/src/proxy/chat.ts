@@ -122,8 +122,9 @@ class ChatStream implements StreamWire {
         open.name &&
         (args ? open.read.isJson(open.args) : piece.index === undefined && !id)
       )
-    const key = `${isSame ? open.key : this.#count++}`
-    const call = isSame ? open : { key, name, args: '', id, choice, read: new Brackets() }
+    const call = isSame
+      ? open
+      : { ...{ key: `${this.#count++}`, name, args: '', id, choice }, read: new Brackets() }
     if (!isSame) {
       this.#calls.push(call)
       this.#places.set(place, call)

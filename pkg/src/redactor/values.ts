@@ -59,11 +59,10 @@ export function valuesOf(values: Iterable<string>): Values {
   // stands in rows, by the only character of the state, at the end that of the root. Each is made when
   // it is needed.
   const rows = new Array<Int32Array | undefined>(ASCII + 1)
-  const rowOf = (state: number) =>
-    state === 0 ? ASCII : depth[state] === 1 ? (by[state] as number) : Infinity
   const step = (state: number, code: number) => {
-    const at = rowOf(state)
-    if (code >= ASCII || at > ASCII) return follow(state, code)
+    const at = state === 0 ? ASCII : (by[state] as number)
+    const isNear = state === 0 || (depth[state] === 1 && at < ASCII)
+    if (code >= ASCII || !isNear) return follow(state, code)
     const next = () => Int32Array.from({ length: ASCII }, (_, code) => follow(state, code))
     return (rows[at] ??= next())[code] as number
   }

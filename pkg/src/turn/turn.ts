@@ -1,7 +1,7 @@
 /** Runs a turn in a page or a worker. */
 import type { DurableGlue, TurnGlue } from '../core/glue.js'
 import { LazyPart } from '../core/instance.js'
-import { checkFunctions, checkValues, isObject, wrong } from '../checks.js'
+import { checkValues, isObject, wrong } from '../checks.js'
 import { Driver, type Kind } from '../driver/driver.js'
 import { TurnlockError } from '../errors.js'
 import { eventResponse, readable, textOf } from '../shared/events.js'
@@ -95,11 +95,10 @@ export function runTurn(options: RunTurnOptions): Turn {
     throw wrong('store', 'a store, in which the turn can wait')
   }
   const requestId = options.requestId ?? randomId()
-  const onTrace = tracer(options)
   const answer = answerOf(options.answerSchema)
   const turn = new RunningTurn({
     ...{ model, fallbacks, tools, requestId, projectId, conversationId },
-    ...{ store, tenant, signal, onTrace, answer, redact: options.redact },
+    ...{ store, tenant, signal, onTrace: tracer(options), answer, redact: options.redact },
   })
   const own: CoreOptions = {
     ...modelOptions(model),
@@ -111,9 +110,9 @@ export function runTurn(options: RunTurnOptions): Turn {
     ...(store && { keep: keepOptions(tenant, keep) }),
   }
   checkTurn(own)
-  if (strategy === 'thread' && model.threads !== true) throw wrong('strategy', THREAD)
-  if (strategy === 'thread' && fallbacks?.length) {
-    throw wrong('fallbacks', 'none with the strategy thread')
+  if (strategy === 'thread') {
+    if (model.threads !== true) throw wrong('strategy', THREAD)
+    if (fallbacks?.length) throw wrong('fallbacks', 'none with the strategy thread')
   }
   turn.begin(false, own)
   return turn
@@ -172,13 +171,13 @@ type TurnHost = Partial<
   answer?: AnswerSchema | undefined
 }
 
-/** The `onTrace` of options, called as their method. */
+/** The `onTrace` of options, called as their method, with what `redact` shows. */
 export function tracer(
   options: Pick<RunTurnOptions, 'onTrace' | 'redact'>,
 ): RunTurnOptions['onTrace'] {
   const { onTrace, redact } = options
-  checkFunctions({ onTrace })
-  return onTrace && ((event) => onTrace.call(options, redact ? redact.trace(event) : event))
+  if (onTrace !== undefined && typeof onTrace !== 'function') throw wrong('onTrace', 'a function')
+  return onTrace && ((event) => onTrace.call(options, redact?.trace(event) ?? event))
 }
 
 /** The core's options of a turn, but for those that all turns have. */
