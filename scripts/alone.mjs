@@ -5,10 +5,12 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   readdirSync,
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './setup.mjs'
@@ -47,6 +49,25 @@ export function tracked(git = 'git') {
     : undefined
   if (listed?.status !== 0) return readdirSync(root).flatMap((name) => filesIn(name, IGNORED))
   return listed.stdout.split('\0').filter((file) => file && existsSync(join(root, file)))
+}
+
+/**
+ * Makes a folder hold these files, by their paths, and no others. What is there already stays as it is,
+ * so that cargo builds only what is new.
+ */
+export function hold(folder, files) {
+  const there = existsSync(folder) ? readdirSync(folder, { recursive: true }) : []
+  for (const name of there.map((one) => one.replaceAll('\\', '/'))) {
+    const path = join(folder, name)
+    if (files.has(name) || statSync(path).isDirectory()) continue
+    rmSync(path)
+  }
+  for (const [name, text] of files) {
+    const path = join(folder, name)
+    if (existsSync(path) && readFileSync(path).equals(Buffer.from(text))) continue
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
 }
 
 function isRunning(pid) {

@@ -1,11 +1,11 @@
 // What the copy is made of, and that it is taken away.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
-import { removeStale, tracked } from './alone.mjs'
+import { hold, removeStale, tracked } from './alone.mjs'
 
 test('without git, or where git refuses, the files are found by a walk', () => {
   const own = tracked().filter((file) => !/(^|\/)dist\//.test(file))
@@ -27,4 +27,27 @@ test('copies of processes that have ended are removed, and no others', () => {
   assert.deepEqual(readdirSync(copies).sort(), running.sort())
   rmSync(copies, { recursive: true })
   removeStale(copies)
+})
+
+test('a folder holds the files that are given; what it has already is not written again', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnlock-held-'))
+  const read = (name) => readFileSync(join(folder, name))
+  hold(folder, new Map(['a/b.txt', 'a/c.txt', 'd.txt'].map((name) => [name, 'old'])))
+  const before = statSync(join(folder, 'd.txt'), { bigint: true }).mtimeNs
+  const bytes = Buffer.from([0xff, 0xfe])
+  hold(
+    folder,
+    new Map([
+      ['a/b.txt', 'new'],
+      ['d.txt', 'old'],
+      ['e/f.bin', bytes],
+    ]),
+  )
+  assert.deepEqual(
+    [read('a/b.txt').toString(), read('d.txt').toString(), read('e/f.bin')],
+    ['new', 'old', bytes],
+  )
+  assert.deepEqual(readdirSync(join(folder, 'a')), ['b.txt'])
+  assert.equal(statSync(join(folder, 'd.txt'), { bigint: true }).mtimeNs, before)
+  rmSync(folder, { recursive: true })
 })

@@ -3,9 +3,9 @@
 // had to change.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { tracked } from './alone.mjs'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { hold, tracked } from './alone.mjs'
 import { cargoEnv, root, target } from './setup.mjs'
 
 const copy = join(root, '.cache', 'howto')
@@ -13,13 +13,15 @@ const copy = join(root, '.cache', 'howto')
 const NEEDED =
   /^(Cargo\.(toml|lock)|clippy\.toml|src\/|crates\/|examples\/blocking\.rs|tests\/client\/page\/|tests\/client[^/]*\/[^/]*\.rs$|pkg\/src\/generated\/|docs\/)/
 
+const given = tracked().filter((file) => NEEDED.test(file))
+const files = new Map(given.map((file) => [file, readFileSync(join(root, file))]))
+
 /** Replaces the only occurrence of a text in a file of the copy. */
 function edit(file, from, to) {
-  const path = join(copy, file)
-  const text = readFileSync(path, 'utf8')
+  const text = files.get(file).toString()
   assert.equal(text.split(from).length, 2, `${file} must have one "${from}"`)
-  writeFileSync(
-    path,
+  files.set(
+    file,
     text.replace(from, () => to),
   )
 }
@@ -30,19 +32,10 @@ function cargo(...args) {
   assert.equal(spawnSync('cargo', args, options).status, 0, `cargo ${args.join(' ')}`)
 }
 
-const given = tracked().filter((file) => NEEDED.test(file))
-rmSync(copy, { recursive: true, force: true })
-for (const file of given) {
-  mkdirSync(dirname(join(copy, file)), { recursive: true })
-  cpSync(join(root, file), join(copy, file))
-}
-
 // A provider: its folder, and one row.
-const folder = 'src/provider/telex'
-mkdirSync(join(copy, folder))
-for (const name of readdirSync(join(copy, 'src/provider/groq'))) {
-  const text = readFileSync(join(copy, 'src/provider/groq', name), 'utf8')
-  writeFileSync(join(copy, folder, name), text)
+const like = 'src/provider/groq/'
+for (const file of given.filter((file) => file.startsWith(like))) {
+  files.set(file.replace(like, 'src/provider/telex/'), files.get(file))
 }
 const last = '    ChatTemplate = "chat-template" in chat_template,\n'
 edit('src/provider/mod.rs', last, `${last}    /// Telex.\n    Telex = "telex" in telex,\n`)
@@ -56,6 +49,7 @@ edit('src/turn/policy.rs', row, field + row)
 const acts = 'src/turn/phase.rs'
 edit(acts, '>= policy.max_steps', '>= policy.max_steps.min(policy.tool_steps)')
 
+hold(copy, files)
 const core = ['--package', 'turnlock']
 cargo('clippy', ...core, '--locked', '--', '-D', 'warnings')
 cargo('run', '--package', 'turnlock-codegen', '--locked')

@@ -2,10 +2,11 @@
 // switch. The simulation of durable turns must find each of `bugs`, the tests of kept fallbacks and of
 // requests that begin alike each of `others`.
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bugs, others } from '../tests/planted/bugs.mjs'
+import { hold, tracked } from './alone.mjs'
 import { cargoEnv, root } from './setup.mjs'
 
 const PLANTED = join(root, '.cache', 'planted')
@@ -30,23 +31,25 @@ export function plant(text, { name, file, find, replace }) {
   return text.replace(find, () => replace)
 }
 
-/** Makes the copy anew, with every bug in it. */
+/** Makes the copy, with every bug in it. */
 function copy() {
-  rmSync(COPY, { recursive: true, force: true })
-  for (const part of PARTS) {
-    mkdirSync(dirname(join(COPY, part)), { recursive: true })
-    cpSync(join(root, part), join(COPY, part), { recursive: true })
-  }
-  const own = (name) => readFileSync(join(root, 'tests', 'planted', name), 'utf8')
+  const read = (file) => readFileSync(join(root, file))
+  const needed = (file) => PARTS.some((part) => file === part || file.startsWith(`${part}/`))
+  const files = new Map(
+    tracked()
+      .filter(needed)
+      .map((file) => [file, read(file)]),
+  )
   for (const bug of [...bugs, ...others]) {
-    const file = join(COPY, bug.file)
-    writeFileSync(file, plant(readFileSync(file, 'utf8'), bug))
+    files.set(bug.file, plant(String(files.get(bug.file)), bug))
   }
-  writeFileSync(join(COPY, 'src', 'planted.rs'), own('switch.rs'))
-  appendFileSync(join(COPY, 'src', 'lib.rs'), '\npub mod planted;\n')
+  files.set('src/planted.rs', read('tests/planted/switch.rs'))
+  files.set('src/lib.rs', `${files.get('src/lib.rs')}\npub mod planted;\n`)
   const names = bugs.map(({ name }) => `    ${JSON.stringify(name)},\n`).join('')
   const list = `\nconst INSIDE: &[&str] = &[\n${names}];\n`
-  appendFileSync(join(COPY, 'tests', 'durable', 'planted.rs'), list + own('found.rs'))
+  const finds = 'tests/durable/planted.rs'
+  files.set(finds, files.get(finds) + list + read('tests/planted/found.rs'))
+  hold(COPY, files)
 }
 
 // Of its own: what cargo makes of the copy would have the names of what it makes of the project.

@@ -23,11 +23,8 @@ const tap = ['--test', '--test-reporter=tap', '--test-timeout=900000']
 const locked = '--locked'
 const wasm = ['--target', 'wasm32-unknown-unknown']
 /** Tests of the Rust driver, for the web or natively. */
-const client = [
-  ...['--config', '.cargo/driver-tests.toml', '--package', 'turnlock-client'],
-  ...['--features', 'jsonschema', locked],
-]
-const native = [...client, '--features', 'tokio']
+const client = ['--package', 'turnlock-client', '--features', 'jsonschema', locked]
+const native = ['--config', '.cargo/driver-tests.toml', ...client, '--features', 'tokio']
 /** The packages of the project, without those of its build and tests. */
 const own = ['turnlock', 'turnlock-client', 'turnlock-wasm'].flatMap((name) => ['--package', name])
 const strict = ['--', '-D', 'warnings']

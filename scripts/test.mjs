@@ -2,9 +2,9 @@
 // npm test -- core page: these parts, or the steps whose names hold the word (scripts/steps.mjs).
 //
 // A step is a command; a runner's own counts are read from its output, any other command
-// counts as one check. Two steps run side by side: one of cargo, whose commands wait for one
-// another anyway, and one of the rest; when cargo has nothing left, two of the rest. Steps that read
-// data share one copy of the project.
+// counts as one check. Three steps run side by side: one of cargo, whose commands wait for one
+// another anyway, and two of the rest, most of which wait for browsers and servers half of their time;
+// when cargo has nothing left, three of the rest. Steps that read data share one copy of the project.
 import { copyAlone } from './alone.mjs'
 import { direct, execute } from './execute.mjs'
 import { judge, report, summary } from './failures.mjs'
@@ -61,7 +61,7 @@ await main(async () => {
     }
   }
   // Cargo's own lock keeps compilations apart.
-  await Promise.all([work(cargo, rest), work(rest, cargo)])
+  await Promise.all([work(cargo, rest), work(rest, cargo), work(rest, cargo)])
 
   const slowest = results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST)
   console.log(`slowest: ${slowest.map(({ name, ms }) => `${name} ${seconds(ms)}`).join(', ')}`)

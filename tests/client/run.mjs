@@ -9,12 +9,18 @@ const native = process.argv[2] === 'native'
 const more = process.argv.slice(native ? 3 : 2)
 const env = native ? {} : await inBrowser()
 const site = await serve()
-const features = native ? 'jsonschema,tokio' : 'jsonschema'
+const own = native
+  ? ['--config', '.cargo/driver-tests.toml', '--features', 'jsonschema,tokio']
+  : ['--features', 'jsonschema', '--target', 'wasm32-unknown-unknown']
 const args = [
-  ...['test', '--config', '.cargo/driver-tests.toml', '--package', 'turnlock-client'],
-  ...['--features', features, '--test', 'client'],
-  ...(native ? [] : ['--target', 'wasm32-unknown-unknown']),
-  ...['--locked', ...more],
+  'test',
+  '--package',
+  'turnlock-client',
+  '--test',
+  'client',
+  ...own,
+  '--locked',
+  ...more,
 ]
 const child = spawn('cargo', args, {
   cwd: root,
