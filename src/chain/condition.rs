@@ -117,7 +117,8 @@ fn is_true(value: &Json<'_>) -> bool {
     match value {
         Json::Null => false,
         Json::Bool(value) => *value,
-        Json::Number(text) => text != "0",
+        // A host may write zero with a point, a sign or an exponent.
+        Json::Number(_) => value.as_f64() != Some(0.0),
         Json::String(text) => !text.is_empty(),
         Json::Array(items) => !items.is_empty(),
         Json::Object(members) => !members.is_empty(),
@@ -313,4 +314,127 @@ impl<'a> Parser<'a> {
 fn split(text: &str, inside: impl Fn(char) -> bool) -> (&str, &str) {
     let end = text.find(|c: char| !inside(c)).unwrap_or(text.len());
     text.split_at_checked(end).unwrap_or((text, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::StepKind;
+    use super::*;
+
+    /// Step `a` has this result, `b` has failed, `c` has not run.
+    struct Runs(Json<'static>);
+
+    impl Seen for Runs {
+        fn result(&self, step: usize) -> Option<&Json<'static>> {
+            (step == 0).then_some(&self.0)
+        }
+        fn failed(&self, step: usize) -> bool {
+            step == 1
+        }
+    }
+
+    fn steps() -> Vec<PlanStep> {
+        ["a", "b", "c"].map(|id| PlanStep::new(id, StepKind::Search, "q")).into()
+    }
+
+    /// Whether a condition holds over a result of step `a`; `None` if it is no condition.
+    fn holds(text: &str, result: &str) -> Option<bool> {
+        let runs = Runs(Json::parse_str(result).ok()?.into_owned());
+        Some(parse(text, &steps())?.holds(&runs))
+    }
+
+    const RESULT: &str =
+        r#"{"n": 3, "items": ["Recall", {"id": 7}, 12], "text": "A Recall", "none": null}"#;
+
+    #[test]
+    fn what_is_false_is_said_in_the_grammar() {
+        for empty in ["false", "null", "0", "0.0", "-0", "0e5", r#""""#, "[]", "{}"] {
+            assert_eq!(holds("$a", empty), Some(false), "{empty}");
+            assert_eq!(holds("not $a", empty), Some(true), "{empty}");
+            assert_eq!(holds("empty($a)", empty), Some(true), "{empty}");
+        }
+        for full in ["true", "1", "-1", "0.5", r#""0""#, "[0]", r#"{"a":0}"#] {
+            assert_eq!(holds("$a", full), Some(true), "{full}");
+            assert_eq!(holds("!$a", full), Some(false), "{full}");
+            assert_eq!(holds("empty($a)", full), Some(false), "{full}");
+        }
+    }
+
+    #[test]
+    fn conditions_read_results() {
+        let cases = [
+            ("$a.n == 3", true),
+            ("$a.n != 3", false),
+            ("$a.n > 2 and $a.n >= 3", true),
+            ("$a.n < 3 || $a.n <= 2.5", false),
+            ("${a}.n <= 3.0 && $a.n == 3.0", true),
+            ("$a.text > 'A Qecall'", true),
+            // Values of different types are neither equal nor ordered.
+            ("$a.n == '3' or $a.n < '4' or $a.n >= '2'", false),
+            ("$a.text contains 'recall'", true),
+            ("$a contains \"RECALL\"", true),
+            ("$a.items contains 12", true),
+            ("$a.items contains 7", false),
+            ("$a.n contains 3", false),
+            ("$a.items[1].id == 7", true),
+            ("$a.items[\"1\"].id == 7", true),
+            ("$a.items[3] == null", true),
+            ("$a.items[x] == null", true),
+            ("$a.items[01].id == 7", true),
+            ("$a.none == null and $a.other.deeper == null", true),
+            ("count($a.items) == 3 and count($a.other) == 0", true),
+            ("empty($a.none) and not empty($a.items)", true),
+            ("ok($a) and failed($b) and not ok($b)", true),
+            ("ok($c) or failed($c)", false),
+            ("(true or false) and !(false)", true),
+            ("TRUE AND NOT FALSE", true),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(holds(text, RESULT), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_condition_is_none() {
+        for text in [
+            "",
+            "$",
+            "$d",
+            "$a.",
+            "$a[0",
+            "${a",
+            "$a ==",
+            "== 3",
+            "(true",
+            "true)",
+            "count $a",
+            "count($a",
+            "ok($a.n)",
+            "failed($a[0])",
+            "empty()",
+            "'open",
+            "tru",
+            "1.2.3",
+            "$a $b",
+        ] {
+            assert_eq!(holds(text, RESULT), None, "{text}");
+        }
+        let deep = |n: usize| format!("{}true{}", "(".repeat(n), ")".repeat(n));
+        assert_eq!(holds(&deep(32), RESULT), Some(true));
+        assert_eq!(holds(&deep(33), RESULT), None);
+        let long = |n: usize| format!("true{}", " ".repeat(n - 4));
+        assert_eq!(holds(&long(limits::CONDITION_BYTES), RESULT), Some(true));
+        assert_eq!(holds(&long(limits::CONDITION_BYTES + 1), RESULT), None);
+    }
+
+    #[test]
+    fn only_ok_and_failed_mind_failures() {
+        let minds = |text| parse(text, &steps()).map(|it| it.minds_failures());
+        for text in ["ok($a)", "!failed($b)", "$a and (1 < 2 or ok($c))", "failed($a) == true"] {
+            assert_eq!(minds(text), Some(true), "{text}");
+        }
+        for text in ["$a", "count($a) > 0 and not empty($b)", "true or $a.n == 1"] {
+            assert_eq!(minds(text), Some(false), "{text}");
+        }
+    }
 }
