@@ -117,7 +117,7 @@ fn is_true(value: &Json<'_>) -> bool {
     match value {
         Json::Null => false,
         Json::Bool(value) => *value,
-        // A host may write zero with a point, a sign or an exponent.
+        // Literals are kept as they were written: zero may have a point, a sign or an exponent.
         Json::Number(_) => value.as_f64() != Some(0.0),
         Json::String(text) => !text.is_empty(),
         Json::Array(items) => !items.is_empty(),

@@ -13,14 +13,8 @@ const own = native
   ? ['--config', '.cargo/driver-tests.toml', '--features', 'jsonschema,tokio']
   : ['--features', 'jsonschema', '--target', 'wasm32-unknown-unknown']
 const args = [
-  'test',
-  '--package',
-  'turnlock-client',
-  '--test',
-  'client',
-  ...own,
-  '--locked',
-  ...more,
+  ...['test', '--package', 'turnlock-client', '--test', 'client', '--locked'],
+  ...[...own, ...more],
 ]
 const child = spawn('cargo', args, {
   cwd: root,
