@@ -301,6 +301,8 @@ const PIECES = [
     'X=',
   ],
   ...['tel ', 'phone: ', 'git', '%20', secret(20), secret(36, 3), secret(64, 9), VALUE],
+  // Longer than what is read of a value.
+  ...['password="', 'api_key = "', secret(64, 9).repeat(2), secret(64, 9).repeat(8)],
 ]
 const texts = fc
   .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ maxLength: 12 })), { maxLength: 14 })
@@ -316,6 +318,20 @@ test('any text, cut anywhere, also in each of its characters', () =>
     }),
     { numRuns: 3000 },
   ))
+
+test('values as long as what is read of one, and a little more or less, cut in each character', () => {
+  const names = ['Authorization: Basic ', 'Authorization: ', 'token: ', 'api_key = "', 'password="']
+  const [letters, around] = [secret(64, 9).repeat(8), [-2, -1, 0, 1, 2]]
+  for (const length of [100, 128, 500].flatMap((most) => around.map((more) => most + more))) {
+    for (const name of names) {
+      for (const rest of ['', ':', '.', '"', ': x', '="', ', "y"']) {
+        const text = `${name}${letters.slice(0, length)}${rest}`
+        const shown = streamed(registered, text, [...Array(text.length).keys()])
+        assert.equal(shown, registered.redact(text), `${name}… (${length})${rest}`)
+      }
+    }
+  }
+})
 
 test('no part of a stream ends within a pair, and what is shown leaves the order', () => {
   const redactor = createRedactor()

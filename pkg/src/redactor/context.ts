@@ -245,7 +245,7 @@ export function valueAt(view: View, context: Context): number {
   // `Authorization: Token …`
   if (header && text[to] === ' ') {
     const next = runEnd(view, UNQUOTED, to + 1, MOST)
-    if (next - to < MOST && unknown(view, next)) return WAIT
+    if (next - (to + 1) < MOST && unknown(view, next)) return WAIT
     if (next > to + 8) [begin, to] = [to + 1, next]
   }
   const read = text.slice(begin, to)

@@ -43,8 +43,8 @@ interface Match {
   kind: RedactKind
   /** Whether it has been shown, as its mask or within the mask before it. */
   told: boolean
-  /** The set by which it goes on. */
-  open?: number
+  /** The run with which it goes on. */
+  run?: Run
   /** Whether it begins a private key. */
   isKey?: boolean
 }
@@ -92,7 +92,7 @@ export class Scanner implements View {
   /** Where the secret of a name ends, in the whole text: others may follow in a list. */
   #list = -1
   #matches: Match[] = []
-  /** By set: where its run that was read last begins and ends, and what grows with it. */
+  /** By set: its last run in the text, and what grows with it. */
   readonly #runs: Run[] = this.#tables.sets.map(() => ({ from: 0, to: -1, match: undefined }))
   #key: { match: Match; part: 'body' | 'end' | 'dashes' } | undefined
 
@@ -217,7 +217,7 @@ export class Scanner implements View {
       if (span === WAIT) return false
       if (span === NO) continue
       const match = this.#match(span.from, span.to, 'secret')
-      if (span.open !== undefined) match.to = this.#run((match.open = span.open), match.to)
+      if (span.open !== undefined) this.#goOn(match, span.open)
       here.push(match)
     }
     if (found.key && !this.#key) {
@@ -234,8 +234,8 @@ export class Scanner implements View {
       found.word || service ? randomAt(this, context, service) : NO,
       found.name ? valueAt(this, context) : NO,
     ]
+    if (ends.includes(WAIT)) return false
     for (const [index, end] of ends.entries()) {
-      if (end === WAIT) return false
       const most = index === 0 ? MOST_RANDOM : context.quote ? MOST_QUOTED : MOST
       if (end !== NO) this.#named(context.from, end, most, here)
     }
@@ -245,7 +245,7 @@ export class Scanner implements View {
   /** Adds the secret of a name. One that is longer than what is read goes on. */
   #named(from: number, to: number, most: number, here: Match[]): void {
     const match = this.#match(from, to, 'secret')
-    if (to - from >= most) match.to = this.#run((match.open = 0), match.to)
+    if (to - from >= most) this.#goOn(match, 0)
     this.#list = match.to
     here.push(match)
   }
@@ -287,14 +287,25 @@ export class Scanner implements View {
     return true
   }
 
-  /** The end of a run of a set; each character of a run is read once. */
-  #run(set: number, from: number): number {
-    const run = this.#runs[set] as Run
-    if (from >= run.from && from <= run.to) return run.to
+  /** A match goes on as long as a set does. */
+  #goOn(match: Match, set: number): void {
+    match.run = this.#run(set, match.to)
+    match.to = match.run.to
+  }
+
+  /** The run of a set that a position is in; each character of one is read once. */
+  #run(set: number, from: number): Run {
+    const last = this.#runs[set] as Run
+    if (from >= last.from && from <= last.to) return last
     const to = this.#runEnd(set, from)
-    if (to !== run.to) run.match = undefined
-    run.from = from
-    return (run.to = to)
+    if (to === last.to) {
+      last.from = from
+      return last
+    }
+    const run = { from, to, match: undefined }
+    // The last one of the text may grow. One before it has ended.
+    if (from > last.to) this.#runs[set] = run
+    return run
   }
 
   #runEnd(set: number, from: number): number {
@@ -344,8 +355,8 @@ export class Scanner implements View {
     if (match.from >= match.to) return
     const last = this.#matches.at(-1)
     if (match.isKey) this.#key = { match, part: 'body' }
-    else if (match.open !== undefined) {
-      const run = this.#runs[match.open] as Run
+    else if (match.run) {
+      const { run } = match
       if (run.match && run.match.from <= match.from) return
       run.match = match
     } else if (last && last.from <= match.from && last.to >= match.to) return
