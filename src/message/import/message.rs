@@ -123,7 +123,9 @@ fn attach<'a>(entry: &mut Entry<'a>, results: Vec<Piece<'a>>, pieces: &mut Vec<P
         }
     }
     for piece in results {
-        let Piece::Result { id, result } = piece else { continue };
+        let Piece::Result { id, mut result } = piece else { continue };
+        // Only in a message of the user is what stands before a result out of place.
+        result.behind = false;
         let waiting = ids.find(&id).and_then(|id| open.get_mut(id));
         let at = waiting.and_then(Vec::pop);
         match at.and_then(|at| entry.parts.get_mut(at)) {
