@@ -136,10 +136,13 @@ async function race({ atOnce = false } = {}) {
   }
   if (atOnce || still.matches || vice === 'real') return show(most)
   const begun = performance.now()
+  let shown = 0
   const play = () => {
     if (own !== started) return
     const part = Math.min(1, (performance.now() - begun) / PLAY_MS)
-    show(Math.ceil(part * most))
+    const count = Math.ceil(part * most)
+    // Most frames have nothing new.
+    if (count > shown) show((shown = count))
     if (part < 1) requestAnimationFrame(play)
   }
   play()
