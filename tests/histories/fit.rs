@@ -49,6 +49,23 @@ fn whole_turns_are_left_out() {
     assert!(cases.len() >= 10, "{}", cases.len());
 }
 
+/// Brackets and commas count, too.
+#[test]
+fn a_bound_is_the_length_of_the_list_in_json() {
+    let long = json!([
+        { "role": "user", "content": "one" }, { "role": "assistant", "content": "1" },
+        { "role": "user", "content": "two" }, { "role": "assistant", "content": "2" },
+        { "role": "user", "content": "three" },
+    ]);
+    let text = long.to_string();
+    let most = text.len() as u64;
+    let dropped = |most: u64| {
+        let options = FitOptions::new(Dialect::OpenAiChat).max_bytes(most);
+        fit(elements(&text), options).unwrap().dropped.len()
+    };
+    assert_eq!((dropped(most), dropped(most - 1)), (0, 1));
+}
+
 fn is_system(element: &Value) -> bool {
     element["role"] == "system" || element["role"] == "developer"
 }

@@ -54,7 +54,12 @@ pub(super) fn entry<'a>(
     let before = work.findings.len();
     let calls_stay = context.options.strategy == Strategy::Reconstruct;
     let mut blank = 0_usize;
-    let said_last = entry.parts.iter().rposition(|part| !matches!(part, Part::Reasoning(_)));
+    let written = |part: &Part<'_>| match part {
+        Part::Reasoning(_) => false,
+        Part::Call(_) => calls_stay,
+        _ => true,
+    };
+    let said_last = entry.parts.iter().rposition(written);
     let mut called = false;
     for (place, part) in entry.parts.iter().enumerate() {
         match part {
@@ -253,11 +258,15 @@ impl<'a> Work<'_, 'a> {
         Some(Out::Reasoning(reasoning.clone()))
     }
 
-    /// Whether the next written entry is one that reasoning can have led to.
-    fn followed(&self) -> bool {
+    /// The next entry that is written.
+    fn next(&self) -> Option<&Entry<'a>> {
         let only_text = self.context.options.strategy != Strategy::Reconstruct;
-        let next = self.behind.iter().find(|next| next.says(only_text, self.rules().own));
-        next.is_some_and(|next| next.speaker == Speaker::Assistant)
+        self.behind.iter().find(|next| next.says(only_text, self.rules().own))
+    }
+
+    /// Whether it is one that reasoning can have led to.
+    fn followed(&self) -> bool {
+        self.next().is_some_and(|next| next.speaker == Speaker::Assistant)
     }
 
     /// Whether reasoning that OpenAI stores (its id begins with `rs_`) stands before a message that it
@@ -265,12 +274,11 @@ impl<'a> Work<'_, 'a> {
     /// of type 'reasoning' was provided without its required following item". Reasoning without an id,
     /// and the ids of other hosts, are taken.
     fn renewed(&self, block: &Json<'a>) -> bool {
-        let next = self.behind.iter().find(|next| next.says(false, self.rules().own));
         let stored = |next: &Entry<'a>| next.extra.iter().any(|(key, _)| key == "id");
         let speaks = |next: &Entry<'a>| matches!(next.parts.first(), Some(Part::Text(_)));
         let id = block.get("id").and_then(Json::as_str);
         id.is_some_and(|id| id.starts_with("rs_"))
-            && next.is_some_and(|next| speaks(next) && !stored(next))
+            && self.next().is_some_and(|next| speaks(next) && !stored(next))
     }
 
     fn name(&mut self, call: &Call<'a>) -> Cow<'a, str> {
