@@ -59,8 +59,10 @@ export function hold(folder, files) {
   const there = existsSync(folder) ? readdirSync(folder, { recursive: true }) : []
   for (const name of there.map((one) => one.replaceAll('\\', '/'))) {
     const path = join(folder, name)
-    if (files.has(name) || statSync(path).isDirectory()) continue
-    rmSync(path)
+    // It went with its folder.
+    if (!existsSync(path)) continue
+    if (statSync(path).isDirectory() !== files.has(name)) continue
+    rmSync(path, { recursive: true })
   }
   for (const [name, text] of files) {
     const path = join(folder, name)

@@ -49,5 +49,14 @@ test('a folder holds the files that are given; what it has already is not writte
   )
   assert.deepEqual(readdirSync(join(folder, 'a')), ['b.txt'])
   assert.equal(statSync(join(folder, 'd.txt'), { bigint: true }).mtimeNs, before)
+  // A file where a folder was, and the other way round.
+  hold(
+    folder,
+    new Map([
+      ['a', 'file'],
+      ['d.txt/x', 'folder'],
+    ]),
+  )
+  assert.deepEqual([read('a').toString(), read('d.txt/x').toString()], ['file', 'folder'])
   rmSync(folder, { recursive: true })
 })
