@@ -595,16 +595,14 @@ pub(crate) fn spoil(value: &mut Value, random: &mut Random, strange: &[Value]) {
 /// A message with more calls than its provider takes becomes several, at once or as it grows.
 #[test]
 fn as_many_calls_as_a_message_takes_stay_in_it() {
-    let ids = || (0..128).map(|at| format!("call_{at}"));
-    let calls: Vec<_> = ids()
-        .map(|id| json!({ "id": id, "type": "function", "function": { "name": "f", "arguments": "{}" } }))
-        .collect();
-    let answers = ids().map(|id| json!({ "role": "tool", "tool_call_id": id, "content": "r" }));
-    let asked = [
-        json!({ "role": "user", "content": "Go." }),
-        json!({ "role": "assistant", "content": null, "tool_calls": calls }),
-    ];
-    let text = json!(asked.into_iter().chain(answers).collect::<Vec<_>>()).to_string();
+    let started = (0..128).map(|at| {
+        json!({ "type": "tool_call_start", "toolCallId": format!("call_{at}"), "toolName": "f", "args": {} })
+    });
+    let answers = (0..128)
+        .map(|at| json!({ "role": "tool", "tool_call_id": format!("call_{at}"), "content": "r" }));
+    let asked = [json!({ "role": "user", "content": "Go." })];
+    let text = json!(asked.into_iter().chain(started).chain(answers).collect::<Vec<_>>());
+    let text = text.to_string();
     let whole = made(&text, &HistoryOptions::new(Dialect::OpenAiChat));
     assert!(whole.repairs.is_empty(), "{:?}", whole.repairs);
     assert_eq!(value(&whole.messages[1])["tool_calls"].as_array().unwrap().len(), 128);
