@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { inWorker } from '../worker.mjs'
+import { inWorker } from '../in-worker.mjs'
 import { ask, MODES, proxyOf } from './recordings.mjs'
 import { looped, WIRES } from './wires.mjs'
 
