@@ -1,5 +1,5 @@
-// A function of a module in a worker. Node's test runner follows each promise of its own thread
-// (async_hooks), which takes several times as long as what makes millions of them.
+// Calls a function of a module in a worker: the test runner of Node 20 follows each promise of its own
+// thread (async_hooks), and for a test that makes millions of them that is most of its time.
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 

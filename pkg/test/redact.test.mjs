@@ -261,7 +261,7 @@ const ALL = [
   `x ababab-ababab-ababac ${VALUE} 😀😀😀secret`,
 ]
 
-/** Where a second cut may tell something: of a long text near its ends and what is read of a value. */
+/** Where two cuts are made: anywhere in a short text; in a long one, near its ends and what is read. */
 function places(text) {
   const all = [...Array(text.length + 1).keys()]
   if (text.length <= 200) return all
@@ -277,8 +277,8 @@ test('every cut, and every two cuts, of what is found and what is shown', () => 
       if (shown !== whole) assert.equal(shown, whole, `${text} cut at ${cuts}`)
     }
     for (let one = 0; one <= text.length; one++) check(one)
-    const near = places(text)
-    near.forEach((one, index) => near.slice(index).forEach((two) => check(one, two)))
+    const all = places(text)
+    all.forEach((one, index) => all.slice(index).forEach((two) => check(one, two)))
   }
 })
 

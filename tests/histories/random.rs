@@ -592,7 +592,6 @@ pub(crate) fn spoil(value: &mut Value, random: &mut Random, strange: &[Value]) {
     }
 }
 
-/// A message with more calls than its provider takes becomes several, at once or as it grows.
 #[test]
 fn as_many_calls_as_a_message_takes_stay_in_it() {
     let started = (0..128).map(|at| {
@@ -608,6 +607,7 @@ fn as_many_calls_as_a_message_takes_stay_in_it() {
     assert_eq!(value(&whole.messages[1])["tool_calls"].as_array().unwrap().len(), 128);
 }
 
+/// A message with more calls than its provider takes becomes several, at once or as it grows.
 #[test]
 fn calls_that_are_too_many_for_a_message_are_in_messages_behind_it() {
     const COUNT: usize = 300;

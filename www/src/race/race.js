@@ -136,7 +136,7 @@ async function race({ atOnce = false } = {}) {
   }
   if (atOnce || still.matches || vice === 'real') return show(most)
   const begun = performance.now()
-  let shown = 0
+  let shown = -1
   const play = () => {
     if (own !== started) return
     const part = Math.min(1, (performance.now() - begun) / PLAY_MS)
