@@ -274,3 +274,114 @@ test('ids of a chain’s steps, and names in notices, are hidden where they stan
   assert.deepEqual([started.id, stopped.finished], ['[redacted:email]', ['[redacted:email]']])
   assert.equal(refused.notice, 'The call to x [redacted:value] did not run')
 })
+
+test('an inference that is made again begins anew', async () => {
+  const again = { type: 'model_retry', voidFrom: 1 }
+  const [half, rest] = [OWN.slice(0, 9), OWN.slice(9)]
+  const events = [text(`Key ${half}`), again, text(`${rest}. `)]
+  assert.ok(texts(await shown(registered, events)).endsWith(`${rest}. `))
+  const goesOn = [text(`Key ${half}`), { type: 'model_retry' }, text(`${rest}. `)]
+  assert.ok(!texts(await shown(registered, goesOn)).includes(rest.slice(1)))
+})
+
+test('whoever leaves reads nothing more, also of a list without an end of its own', async () => {
+  const events = registered.events({ next: async () => ({ done: false, value: text('a b ') }) })
+  assert.equal((await events.next()).value.chunk, 'a b ')
+  assert.deepEqual(await events.return(), { done: true, value: undefined })
+  assert.deepEqual(await events.next(), { done: true, value: undefined })
+})
+
+test('an id is shown as it is, but for that of a chain’s step', async () => {
+  const id = '4111111111111111'
+  const [one, step] = await shown(registered, [
+    { type: 'provider_tool', id, name: 'code' },
+    { type: 'step_started', id },
+  ])
+  assert.deepEqual([one.id, step.id], [id, '[redacted:card]'])
+})
+
+test('errors: their details are values, their messages may be cut', async () => {
+  const error = { code: 'x', message: `no ${OWN.slice(0, 9)}`, details: { password: 'abc', n: 1 } }
+  const events = [
+    { type: 'a', error },
+    { type: 'a', error: null },
+    { type: 'a', error: MAIL },
+  ]
+  assert.deepEqual(await shown(registered, events), [
+    {
+      type: 'a',
+      error: {
+        ...{ code: 'x', message: 'no [redacted:value]' },
+        details: { password: '[redacted:field]', n: 1 },
+      },
+    },
+    { type: 'a', error: null },
+    { type: 'a', error: '[redacted:email]' },
+  ])
+})
+
+test('names in notices: those that are shown stay as the core writes them, long ones are cut', async () => {
+  const notice = (name) => shown(registered, [refused(name)]).then(([one]) => one.notice)
+  const plain = (name) => name.replaceAll(/[^\w.:-]/g, '_').slice(0, 64)
+  const refused = (name) => ({
+    ...{ type: 'refused', notice: `The call to ${plain(name)} did not run` },
+    toolCalls: [{ id: 'c', name, args: {} }, { id: 'd' }],
+  })
+  assert.equal(await notice('x y'), 'The call to x_y did not run')
+  const long = `${'x'.repeat(20)} ${OWN} ${'y'.repeat(40)}`
+  assert.match(await notice(long), /^The call to x{20} \[redacted:value\] y{40} did not run$/)
+})
+
+test('a result keeps its shape', async () => {
+  const result = [1, null, { a: [2, MAIL, null] }, []]
+  const [one] = await shown(registered, results(result))
+  assert.deepEqual(one.toolResults[0].result, [1, null, { a: [2, '[redacted:email]', null] }, []])
+})
+
+/** What a bundle tells of fields: the one at the pointer is hidden, or it is below or above one. */
+const told = (pointer) => ({
+  consensus: { [pointer]: 'opensesame' },
+  support: { [pointer]: { count: 2, of: 3, method: 'majority' } },
+  disagreements: [
+    { field: pointer, values: [{ value: 'opensesame', replicates: [0, 2] }] },
+    null,
+    `by ${MAIL}`,
+  ],
+  distributions: { [pointer]: { n: 2, values: [{ value: 'opensesame', count: 2 }] } },
+})
+for (const [pointer, as] of [
+  ['/password', '/password'],
+  ['/password/of/ada', '/password'],
+  ['/user/ssn', '/user/ssn'],
+  ['/user/ssn/area', '/user/ssn'],
+  ['/list/0/pin', '/list/0/pin'],
+]) {
+  test(`what a bundle tells of the field at ${pointer}`, async () => {
+    const redactor = createRedactor({ fields: ['/user/ssn', '/list/*/pin'] })
+    const FIELD = '[redacted:field]'
+    const expected = {
+      consensus: { [as]: FIELD },
+      support: { [as]: { count: 2, of: 3, method: 'majority' } },
+      disagreements: [
+        { field: as, values: [{ value: FIELD, replicates: [0, 2] }] },
+        null,
+        'by [redacted:email]',
+      ],
+      distributions: { [as]: FIELD },
+    }
+    const replicates = [
+      { id: 'r1', delta: [{ op: 'replace', path: pointer, value: 'opensesame' }] },
+    ]
+    const shownAs = [{ id: 'r1', delta: [{ op: 'replace', path: as, value: FIELD }] }]
+    const bundle = { summary: told(pointer), replicates }
+    const [ready, called] = await shown(redactor, [
+      { type: 'bundle_ready', bundle },
+      ...results(bundle),
+    ])
+    assert.deepEqual(ready.bundle, { summary: expected, replicates: shownAs })
+    // In a result, a member named like a secret is hidden, whatever it is.
+    if (pointer === '/password') expected.support = { '/password': FIELD }
+    const { result } = called.toolResults[0]
+    assert.deepEqual(result, { summary: expected, replicates: shownAs })
+  })
+}

@@ -457,6 +457,12 @@ test('kinds, masks, and options that are none', () => {
     createRedactor({ kinds: ['email'] }).redact(`a@b.co ${GITHUB}`),
     `[redacted:email] ${GITHUB}`,
   )
+  const values = [VALUE]
+  assert.equal(createRedactor({ kinds: ['email'], values }).redact(VALUE), VALUE)
+  assert.equal(
+    createRedactor({ values: ['  abc d-e-f\n'] }).redact('(abc d-e-f)'),
+    '([redacted:value])',
+  )
   assert.equal(createRedactor({ mask: (kind) => `<${kind}>` }).redact('a@b.co'), '<email>')
   const failing = createRedactor({
     mask: () => {
@@ -466,11 +472,14 @@ test('kinds, masks, and options that are none', () => {
   assert.equal(failing.redact('a@b.co'), '[redacted:email]')
   const invalid = { name: 'TurnlockError', code: 'options.invalid' }
   assert.throws(() => createRedactor({ values: ['tiny'] }), invalid)
+  assert.throws(() => createRedactor({ values: ['   tiny   '] }), invalid)
   assert.throws(() => createRedactor({ values: [7] }), invalid)
+  assert.throws(() => createRedactor({ values: ['abcdefgh', 7] }), invalid)
   assert.throws(() => createRedactor({ values: 'abcdefgh' }), invalid)
   assert.throws(() => createRedactor({ values: ['x'.repeat(70_000)] }), invalid)
   assert.throws(() => createRedactor({ fields: [1] }), invalid)
   assert.throws(() => createRedactor({ kinds: ['mail'] }), invalid)
+  assert.throws(() => createRedactor({ kinds: ['email', 'mail'] }), invalid)
   assert.throws(() => createRedactor({ value: ['x'] }), invalid)
 })
 

@@ -1,0 +1,119 @@
+// Fields that are hidden: in values, and in JSON that stands in a text, wherever that is cut.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { createRedactor } from 'turnlock/redact'
+
+const FIELD = '[redacted:field]'
+const hiding = (...fields) => createRedactor({ fields })
+
+test('a value alone is redacted as one in a list', () => {
+  const { value } = createRedactor()
+  assert.deepEqual([value(5), value(5n), value(null), value(true)], [5, 5n, null, true])
+  assert.deepEqual(
+    [value(4111111111111111), value(4111111111111111n)],
+    Array(2).fill('[redacted:card]'),
+  )
+  assert.deepEqual([value(() => 1), value(Symbol('a'))], [undefined, undefined])
+  assert.deepEqual(value([() => 1, 2]), [undefined, 2])
+})
+
+test('what is missing, empty or a flag is shown, under any name', () => {
+  const shown = { password: null, secret: '', api_key: false, cookie: undefined, passwd: true }
+  assert.deepEqual(createRedactor().value(shown), shown)
+})
+
+test('a value behind an option of a command has its name', () => {
+  const { value } = createRedactor()
+  assert.deepEqual(value(['--password', 'abc', '-secret', 'def', '--user', 'ada']), [
+    ...['--password', FIELD, '-secret', FIELD, '--user', 'ada'],
+  ])
+  const words = ['the password', 'is long', '7-password', 'and new']
+  assert.deepEqual(value(words), words)
+})
+
+test('a value whose name is hidden is shown', () =>
+  assert.deepEqual(createRedactor().value({ 'bob@example.com': 'said hello' }), {
+    '[redacted:email]': 'said hello',
+  }))
+
+test('two hundred and fifty-six levels are shown', () => {
+  const deep = (levels, inner) => '['.repeat(levels) + inner + ']'.repeat(levels)
+  const { value, redact } = hiding('pin')
+  for (const levels of [257, 300]) {
+    const text = deep(levels, '"x"')
+    assert.equal(JSON.stringify(value(JSON.parse(text))), deep(256, `"${FIELD}"`))
+    assert.equal(redact(text), deep(256, `"${FIELD}"`))
+  }
+  assert.equal(JSON.stringify(value(JSON.parse(deep(256, '"x"')))), deep(256, '"x"'))
+  assert.equal(redact(deep(256, '"x"')), deep(256, '"x"'))
+})
+
+test('a path that ends with any number of names hides all below', () => {
+  const given = { a: { b: 1, c: { d: 2 } }, n: 3 }
+  const shown = { a: { b: FIELD, c: FIELD }, n: 3 }
+  const { value, redact } = hiding('/a/**')
+  assert.deepEqual(value(given), shown)
+  assert.deepEqual(JSON.parse(redact(JSON.stringify(given))), shown)
+})
+
+test('a path names an element by its place', () => {
+  const { value, redact } = hiding('/1/pin', '/2')
+  const given = [{ pin: 1 }, { pin: 2 }, 3, { pin: 4 }]
+  const shown = [{ pin: 1 }, { pin: FIELD }, FIELD, { pin: 4 }]
+  assert.deepEqual(value(given), shown)
+  assert.deepEqual(JSON.parse(redact(JSON.stringify(given))), shown)
+})
+
+/** JSON with a field `b`; `‡` stands where its value is. */
+const TEXTS = [
+  ['{"a":[],"b":5}', '{"a":[],"b":‡}'],
+  ['{"a":{},"b":"x"}', '{"a":{},"b":‡}'],
+  ['{"":1,"b":5}', '{"":1,"b":‡}'],
+  ['{"\\"":1,"b":5}', '{"\\"":1,"b":‡}'],
+  ['{"\\u0062":5,"n":1}', '{"\\u0062":‡,"n":1}'],
+  ['{"b":{"c":{"d":1},"e":[{"f":2}]},"n":3}', '{"b":‡,"n":3}'],
+  ['{"b":[["}"],"]"],"n":3}', '{"b":‡,"n":3}'],
+  ['{"b":-1.5e+3,"n":3}', '{"b":‡,"n":3}'],
+  ['{"b" : null\n,"n":3}', '{"b" : ‡\n,"n":3}'],
+  // No JSON: another one may begin behind it.
+  ['{"b":} [1] {"b":2}', '{"b":} [1] {"b":‡}'],
+  ['{"b"} 1 {b:1} {"b":2}', '{"b"} 1 {b:1} {"b":‡}'],
+  ['{"a":"x\ny" {"b":2}', '{"a":"x\ny" {"b":‡}'],
+  ['{"a":1 {"b":2}', '{"a":1 {"b":‡}'],
+]
+for (const [given, shown] of TEXTS) {
+  test(`a field in a text: ${JSON.stringify(given)}`, () => {
+    const redactor = hiding('b')
+    const expected = shown.replaceAll('‡', `"${FIELD}"`)
+    assert.equal(redactor.redact(given), expected)
+    for (let cut = 0; cut <= given.length; cut++) {
+      const parts = [given.slice(0, cut), given.slice(cut)]
+      assert.equal(parts.map(redactor.feed).join('') + redactor.end(), expected, `cut at ${cut}`)
+    }
+  })
+}
+
+/** Parts of an answer with something else between them. */
+const PARTS = {
+  'the value comes': [['{"b": ', '[4711, 4712], "n": 1}'], '"n": 1}'],
+  'blanks, then the value': [['{"b":', ' ', '\n', '{"c": 4711}, "n": 1}'], '"n": 1}'],
+  'within the value': [['{"b": [1, ', '[4711]], "n": 1}'], '"n": 1}'],
+  'within a text': [['{"b": "47', '11", "n": 1}'], '"n": 1}'],
+  'within the name': [['{"n": 1, "', 'b": 4711, "m": 2}'], '"m": 2}'],
+  'another JSON begins': [['{"n": 1, ', '{"b": 4711, "m": 2}'], '"m": 2}'],
+  'a fence begins': [['{"n": 1, ', '```json\n{"b": 4711, "m": 2}'], '"m": 2}'],
+  'another JSON behind a text that is open': [['{"n": "x', 'see {"b": 4711, "m": 2}'], '"m": 2}'],
+  'two that are open': [['{"n": "x', 'y {"a": "x', 'z", "b": 4711, "m": 2}'], '"m": 2}'],
+}
+for (const [name, [parts, end]] of Object.entries(PARTS)) {
+  test(`a field in an answer that another event divides: ${name}`, async () => {
+    const events = parts.flatMap((chunk) => [
+      { type: 'text', phase: 'unified', chunk },
+      { type: 'tool_calls', toolCalls: [] },
+    ])
+    let shown = ''
+    for await (const event of hiding('b').events(events.values())) shown += event.chunk ?? ''
+    assert.ok(!shown.includes('47') && !shown.includes('11'), shown)
+    assert.ok(shown.includes(FIELD) && shown.endsWith(end), shown)
+  })
+}
