@@ -104,6 +104,23 @@ const HISTORIES: &[Shape] = &[
         list(n, |at| json!({ "role": "tool", "tool_call_id": at.to_string(), "content": "a" }))
     }),
     ("pieces of one text", |n| list(n, |_| json!({ "type": "text", "chunk": "a" }))),
+    ("reasoning that nothing follows", |n| {
+        list(n, |at| json!({ "type": "reasoning", "id": format!("rs_{at}"), "summary": [] }))
+    }),
+    ("thoughts and blank messages", |n| {
+        let thought = json!({ "type": "thinking", "thinking": "a", "signature": "b" });
+        list(n, |at| match at % 2 {
+            0 => json!({ "role": "assistant", "content": [thought] }),
+            _ => json!({ "role": "user", "content": " " }),
+        })
+    }),
+    ("instructions and blank messages", |n| {
+        list(n, |at| match at % 2 {
+            0 => json!({ "role": "system", "content": "a" }),
+            _ => json!({ "role": "user", "content": " " }),
+        })
+    }),
+    ("blank messages", |n| list(n, |_| json!({ "role": "assistant", "content": "" }))),
     ("unknown events", |n| list(n, |_| json!({ "type": "x" }))),
     ("members", |n| {
         let members = (0..n).map(|at| (format!("k{at}"), json!(0))).collect();

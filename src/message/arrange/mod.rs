@@ -36,6 +36,18 @@ pub(super) struct Context<'c> {
     pub(super) end: usize,
 }
 
+/// An entry, and what is behind it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'e, 'a> {
+    pub(super) entry: &'e Entry<'a>,
+    /// Its place in the list of entries.
+    pub(super) at: usize,
+    /// The first entry behind it for which anything except reasoning is written.
+    pub(super) next: Option<&'e Entry<'a>>,
+    /// Whether it is the last entry.
+    pub(super) last: bool,
+}
+
 /// Folds entries into messages, and can be rewound to any entry.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Arranger<'a> {
@@ -150,28 +162,28 @@ impl<'a> Arranger<'a> {
     }
 
     pub(super) fn arrange(&mut self, entries: &[Entry<'a>], context: &Context<'_>) {
-        for at in self.begins.len()..entries.len() {
+        let from = self.begins.len();
+        let only_text = context.options.strategy != Strategy::Reconstruct;
+        // Each entry is asked once, however many stand behind it.
+        let behind = entries.iter().enumerate().skip(from);
+        let mut written =
+            behind.clone().filter(|(_, entry)| entry.says(only_text, context.rules.own)).peekable();
+        for (at, entry) in behind {
             self.begins.push(None);
             self.joined = false;
-            if let Some(entry) = entries.get(at)
-                && at >= context.from
-                && !entry.gone
-            {
-                self.entry(entries, at, entry, context);
+            while written.next_if(|(place, _)| *place <= at).is_some() {}
+            let next = written.peek().map(|(_, next)| *next);
+            if at >= context.from && !entry.gone {
+                self.entry(Place { entry, at, next, last: at + 1 == entries.len() }, context);
             }
         }
     }
 
-    fn entry(
-        &mut self,
-        entries: &[Entry<'a>],
-        at: usize,
-        entry: &Entry<'a>,
-        context: &Context<'_>,
-    ) {
+    fn entry(&mut self, place: Place<'_, 'a>, context: &Context<'_>) {
+        let Place { entry, .. } = place;
         let found = self.findings.len();
         let before = (self.system.len(), found);
-        let prepared = prepare::entry(entries, at, context, &mut self.findings);
+        let prepared = prepare::entry(place, context, &mut self.findings);
         let Prepared { mut parts, mut results, mut extra, listed, silent } = prepared;
         // The calls that are too many for one message stand in messages behind it.
         while results.len() > context.rules.most_calls {
@@ -205,7 +217,7 @@ impl<'a> Arranger<'a> {
             }
             Speaker::System | Speaker::Developer => {
                 let message = Message { role: Role::System, parts, extra, listed, beside: false };
-                self.instruct(entries, at, message, context, before);
+                self.instruct(place, message, context, before);
             }
             speaker => {
                 let role = if speaker == Speaker::User { Role::User } else { Role::Assistant };
@@ -239,14 +251,13 @@ impl<'a> Arranger<'a> {
 
     fn instruct(
         &mut self,
-        entries: &[Entry<'a>],
-        at: usize,
+        place: Place<'_, 'a>,
         message: Message<'a>,
         context: &Context<'_>,
         before: (usize, usize),
     ) {
         let rules = context.rules;
-        let Some(entry) = entries.get(at) else { return };
+        let Place { entry, next, .. } = place;
         let index = entry.index;
         match rules.system {
             System::Anywhere => {
@@ -263,7 +274,7 @@ impl<'a> Arranger<'a> {
             System::First if !self.state.spoke => {
                 self.push(message, index, context, before);
             }
-            _ if self.may_stand(entries, at, context) => {
+            _ if self.may_stand(next, context) => {
                 self.push(message, index, context, before);
             }
             _ => {
@@ -281,21 +292,11 @@ impl<'a> Arranger<'a> {
     }
 
     /// Whether a system message may stay in place, after the user and before the assistant.
-    fn may_stand(&self, entries: &[Entry<'a>], at: usize, context: &Context<'_>) -> bool {
+    fn may_stand(&self, next: Option<&Entry<'a>>, context: &Context<'_>) -> bool {
         context.options.system_anywhere
             && context.rules.system_after_user
             && self.last.as_ref().map(|last| last.role).or(self.state.before) == Some(Role::User)
-            && entries
-                .get(at + 1..)
-                .and_then(|behind| {
-                    behind.iter().find(|next| {
-                        next.says(
-                            context.options.strategy != Strategy::Reconstruct,
-                            context.rules.own,
-                        )
-                    })
-                })
-                .is_none_or(|next| next.speaker == Speaker::Assistant)
+            && next.is_none_or(|next| next.speaker == Speaker::Assistant)
     }
 
     fn push(

@@ -6,7 +6,7 @@ mod results;
 use std::borrow::Cow;
 
 use super::args::settle;
-use super::arrange::Context;
+use super::arrange::{Context, Place};
 use super::code::Code;
 use super::history::OMITTED;
 use super::ids;
@@ -33,10 +33,9 @@ pub(super) struct Prepared<'a> {
     pub(super) silent: bool,
 }
 
-/// Prepares entry `at`; adds the changes to `findings`.
+/// Prepares an entry; adds the changes to `findings`.
 pub(super) fn entry<'a>(
-    entries: &[Entry<'a>],
-    at: usize,
+    place: Place<'_, 'a>,
     context: &Context<'_>,
     findings: &mut Vec<Finding>,
 ) -> Prepared<'a> {
@@ -47,10 +46,9 @@ pub(super) fn entry<'a>(
         listed: false,
         silent: false,
     };
-    let Some(entry) = entries.get(at) else { return made };
+    let Place { entry, at, next, last } = place;
     let calls = entry.calls().next().is_some();
-    let behind = entries.get(at + 1..).unwrap_or_default();
-    let mut work = Work { context, entry, index: entry.index, findings, behind, calls };
+    let mut work = Work { context, entry, index: entry.index, findings, next, calls };
     let before = work.findings.len();
     let calls_stay = context.options.strategy == Strategy::Reconstruct;
     let mut blank = 0_usize;
@@ -89,7 +87,7 @@ pub(super) fn entry<'a>(
                 let first = !called;
                 called = true;
                 let name = work.name(call);
-                made.results.push(work.answer(call, &name, at + 1 < entries.len()));
+                made.results.push(work.answer(call, &name, !last));
                 made.parts.push(work.call(call, name, first && at >= context.turn));
             }
             Part::Call(call) => work.note(
@@ -147,8 +145,8 @@ struct Work<'w, 'a> {
     /// The index of the element that is prepared: that of the entry, or of a result.
     index: usize,
     findings: &'w mut Vec<Finding>,
-    /// The entries after it.
-    behind: &'w [Entry<'a>],
+    /// The next entry that is written.
+    next: Option<&'w Entry<'a>>,
     /// Whether the entry has calls.
     calls: bool,
 }
@@ -258,15 +256,9 @@ impl<'a> Work<'_, 'a> {
         Some(Out::Reasoning(reasoning.clone()))
     }
 
-    /// The next entry that is written.
-    fn next(&self) -> Option<&Entry<'a>> {
-        let only_text = self.context.options.strategy != Strategy::Reconstruct;
-        self.behind.iter().find(|next| next.says(only_text, self.rules().own))
-    }
-
     /// Whether it is one that reasoning can have led to.
     fn followed(&self) -> bool {
-        self.next().is_some_and(|next| next.speaker == Speaker::Assistant)
+        self.next.is_some_and(|next| next.speaker == Speaker::Assistant)
     }
 
     /// Whether reasoning that OpenAI stores (its id begins with `rs_`) stands before a message that it
@@ -278,7 +270,7 @@ impl<'a> Work<'_, 'a> {
         let speaks = |next: &Entry<'a>| matches!(next.parts.first(), Some(Part::Text(_)));
         let id = block.get("id").and_then(Json::as_str);
         id.is_some_and(|id| id.starts_with("rs_"))
-            && self.next().is_some_and(|next| speaks(next) && !stored(next))
+            && self.next.is_some_and(|next| speaks(next) && !stored(next))
     }
 
     fn name(&mut self, call: &Call<'a>) -> Cow<'a, str> {
