@@ -18,7 +18,7 @@ const reasoning = (chunk) => ({ type: 'reasoning', phase: 'unified', chunk })
 test('the block of a provider is its text: no member of it is ours, at any depth', async () => {
   const names = ['code', 'id', 'status', 'model', 'type', 'usage', 'signature', 'phase']
   const members = Object.fromEntries(names.map((name, at) => [name, at % 2 ? MAIL : VALUE]))
-  const block = { ...members, [MAIL]: 1, input: { ...members, password: 'abc' }, list: [members] }
+  const block = { ...members, [MAIL]: 1, input: { ...members, password: 'xyz' }, list: [members] }
   const event = { type: 'provider_tool', name: 'code', id: 'ci_1', status: 'done', seq: 1, block }
   const [one] = await shown(redact, [event])
   const all = JSON.stringify(one)
@@ -301,7 +301,7 @@ test('an id is shown as it is, but for that of a chain’s step', async () => {
 })
 
 test('errors: their details are values, their messages may be cut', async () => {
-  const error = { code: 'x', message: `no ${OWN.slice(0, 9)}`, details: { password: 'abc', n: 1 } }
+  const error = { code: 'x', message: `no ${OWN.slice(0, 9)}`, details: { password: 'xyz', n: 1 } }
   const events = [
     { type: 'a', error },
     { type: 'a', error: null },

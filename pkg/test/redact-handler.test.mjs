@@ -110,14 +110,14 @@ test('what is no redactor is refused', () => {
 test('so are passes with their trace, bundles and chains', async () => {
   const asks = customModel(async function* ({ messages }) {
     const isPlan = JSON.stringify(messages).includes('TOOL RESULT')
-    const call = { tool_name: 'find', params: { who: MAIL, password: 'abc' }, reason: `of ${MAIL}` }
+    const call = { tool_name: 'find', params: { who: MAIL, password: 'xyz' }, reason: `of ${MAIL}` }
     const text = JSON.stringify(isPlan ? { mail: MAIL } : { tool_calls: [call] })
     yield { type: 'text', text }
     yield { type: 'finish', reason: 'stop', raw: 'stop' }
   })
   const find = defineTool({
     ...{ description: 'finds', inputSchema: { type: 'object' }, readOnly: true },
-    execute: () => ({ mail: MAIL, value: VALUE, password: 'abc' }),
+    execute: () => ({ mail: MAIL, value: VALUE, password: 'xyz' }),
   })
   const steps = [{ id: '1', type: 'search', query: MAIL, focus: MAIL, depends_on: [] }]
   const plan = { reasoning: VALUE, pattern: 'sequential', steps, stopping_criteria: MAIL }
@@ -132,7 +132,7 @@ test('so are passes with their trace, bundles and chains', async () => {
         runBundle({
           task: MAIL,
           replicate: ({ id }) => ({
-            data: { mail: MAIL, password: 'abc', id: id === 'r2' ? VALUE : 1 },
+            data: { mail: MAIL, password: 'xyz', id: id === 'r2' ? VALUE : 1 },
           }),
         }),
     },

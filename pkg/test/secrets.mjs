@@ -4,8 +4,8 @@ import { createRedactor } from 'turnlock/redact'
 
 export const MAIL = 'ada@example.com'
 export const VALUE = 'registered "value"'
-/** Texts of which no reader may have any. */
-export const SECRETS = [MAIL, VALUE, JSON.stringify(VALUE).slice(1, -1), '555 2671', 'abc']
+/** Texts of which no reader may have any; none of them is hexadecimal, as random ids are. */
+export const SECRETS = [MAIL, VALUE, JSON.stringify(VALUE).slice(1, -1), '555 2671', 'xyz']
 export const redact = createRedactor({ values: [VALUE] })
 export const messages = [{ role: 'user', content: 'go' }]
 export const ANSWER = `Mail ${MAIL} and ${VALUE} 😀, or call +1 415 555 2671`
@@ -46,7 +46,7 @@ export const tools = (seen = []) => ({
     execute: (args, { report }) => {
       seen.push(args)
       report({ at: MAIL })
-      return { mail: MAIL, value: VALUE, password: 'abc', n: 1 }
+      return { mail: MAIL, value: VALUE, password: 'xyz', n: 1 }
     },
   }),
 })
