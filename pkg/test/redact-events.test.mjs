@@ -302,11 +302,8 @@ test('an id is shown as it is, but for that of a chain’s step', async () => {
 
 test('errors: their details are values, their messages may be cut', async () => {
   const error = { code: 'x', message: `no ${OWN.slice(0, 9)}`, details: { password: 'xyz', n: 1 } }
-  const events = [
-    { type: 'a', error },
-    { type: 'a', error: null },
-    { type: 'a', error: MAIL },
-  ]
+  const marked = { code: 'y', message: `no ${OWN.slice(0, 9)}… [cut: 9000 bytes]` }
+  const events = [error, marked, null, MAIL].map((error) => ({ type: 'a', error }))
   assert.deepEqual(await shown(registered, events), [
     {
       type: 'a',
@@ -315,6 +312,7 @@ test('errors: their details are values, their messages may be cut', async () => 
         details: { password: '[redacted:field]', n: 1 },
       },
     },
+    { type: 'a', error: { code: 'y', message: '… [cut: 9000 bytes]' } },
     { type: 'a', error: null },
     { type: 'a', error: '[redacted:email]' },
   ])
@@ -343,7 +341,7 @@ const told = (pointer) => ({
   consensus: { [pointer]: 'opensesame' },
   support: { [pointer]: { count: 2, of: 3, method: 'majority' } },
   disagreements: [
-    { field: pointer, values: [{ value: 'opensesame', replicates: [0, 2] }] },
+    { field: pointer, values: [{ value: 'opensesame', replicates: [0, 2] }, null] },
     null,
     `by ${MAIL}`,
   ],
@@ -363,7 +361,7 @@ for (const [pointer, as] of [
       consensus: { [as]: FIELD },
       support: { [as]: { count: 2, of: 3, method: 'majority' } },
       disagreements: [
-        { field: as, values: [{ value: FIELD, replicates: [0, 2] }] },
+        { field: as, values: [{ value: FIELD, replicates: [0, 2] }, null] },
         null,
         'by [redacted:email]',
       ],

@@ -43,6 +43,7 @@ test('what the host registered is found in every encoding', () => {
 })
 
 const utf8 = (one) => [...new TextEncoder().encode(one)]
+const units = (one) => one.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'))
 /** What a character may be written as, besides itself. */
 const ESCAPES = [
   (one) =>
@@ -53,8 +54,14 @@ const ESCAPES = [
     utf8(one)
       .map((byte) => `%${byte.toString(16).padStart(2, '0')}`)
       .join(''),
-  (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`,
+  (one) =>
+    units(one)
+      .map((unit) => `\\u${unit}`)
+      .join(''),
+  (one) =>
+    units(one)
+      .map((unit) => `\\u${unit.toUpperCase()}`)
+      .join(''),
   (one) => `&#${one.codePointAt(0)};`,
   (one) => `&#x${one.codePointAt(0).toString(16)};`,
   (one) => JSON.stringify(one).slice(1, -1).replace('/', '\\/'),
@@ -62,7 +69,7 @@ const ESCAPES = [
   (one) => (one === ' ' ? '+' : one),
 ]
 const value = fc
-  .array(fc.constantFrom(...'aZ7$&+ /~<>"\'=%;.é漢\\'), { minLength: 8, maxLength: 16 })
+  .array(fc.constantFrom(...'aZ7$&+ /~<>"\'=%;.é漢😀\u{10ffff}\\'), { minLength: 8, maxLength: 16 })
   .map((all) => all.join(''))
   .filter((text) => text.trim() === text)
 

@@ -54,8 +54,8 @@ interface Place {
   count: number
   /** Where the next character or escape begins, in the whole text. */
   next: number
-  /** The first half of a pair. */
-  high: number
+  /** The last first half of a pair: where it begins, and where the second one would. */
+  high: { code: number; from: number; next: number } | undefined
 }
 
 export class Escaped {
@@ -63,7 +63,7 @@ export class Escaped {
   /** Where each of the last bytes began that may be of a value, in the whole text. */
   readonly #starts: number[] = []
   readonly #size: number
-  place: Place = { state: 0, count: 0, next: 0, high: 0 }
+  place: Place = { state: 0, count: 0, next: 0, high: undefined }
 
   constructor(values: Values) {
     this.#values = values
@@ -80,9 +80,16 @@ export class Escaped {
     const { place } = this
     place.next = from + size
     if (isByte || code < 128) return this.#byte(code, from)
+    // The halves of a pair are one character, which begins with the first.
+    if (code >= 0xd800 && code <= 0xdbff) {
+      place.high = { code, from, next: place.next }
+      return NO
+    }
+    const high = code >= 0xdc00 && code <= 0xdfff && place.high?.next === from && place.high
+    const text = high ? String.fromCharCode(high.code, code) : String.fromCodePoint(code % 0x110000)
     let found = NO
-    for (const byte of this.#bytes(code)) {
-      const start = this.#byte(byte, from)
+    for (const byte of new TextEncoder().encode(text)) {
+      const start = this.#byte(byte, high ? high.from : from)
       if (start !== NO) found = start
     }
     return found
@@ -99,27 +106,19 @@ export class Escaped {
     return length > 0 ? this.#start(length) : NO
   }
 
-  /** Where the value began that is being read, in the whole text; `NO` if none is. */
+  /**
+   * Where the value began that is being read, in the whole text; `NO` if none is. Half of a pair may
+   * be the beginning of one.
+   */
   begun(least: number): number {
-    const depth = this.#values.depth[this.place.state] as number
-    return depth >= least ? this.#start(depth) : NO
+    const { state, high, next } = this.place
+    const depth = this.#values.depth[state] as number
+    if (depth > 0) return depth >= least ? this.#start(depth) : NO
+    return least === 1 && high?.next === next ? high.from : NO
   }
 
   #start(back: number): number {
     return this.#starts[(this.place.count - back) % this.#size] as number
-  }
-
-  #bytes(code: number): Iterable<number> {
-    const { place } = this
-    if (code >= 0xd800 && code <= 0xdbff) {
-      place.high = code
-      return []
-    }
-    const isLow = code >= 0xdc00 && code <= 0xdfff
-    const text = isLow
-      ? String.fromCharCode(place.high, code)
-      : String.fromCodePoint(code % 0x110000)
-    return new TextEncoder().encode(text)
   }
 }
 

@@ -117,7 +117,6 @@ export class Fields {
     if (!/["\w{[-]/.test(one)) return this.#lost(one)
     const isOpening = one === '{' || one === '['
     this.#hides = this.#coming || (isOpening && this.#levels.length >= DEEPEST)
-    this.#coming = false
     if (!isOpening) this.#reads = one === '"' ? 'string' : 'scalar'
     else if (!this.#hides) this.#push(one)
     else {
@@ -139,6 +138,7 @@ export class Fields {
     this.#reads = 'value'
     this.#coming = ends
   }
+  /** Whether the value that comes is hidden. */
   #coming = false
 
   #comma(one: string): void {
@@ -166,7 +166,6 @@ export class Fields {
     this.#levels = []
     this.#open = this.#paths
     this.#reads = 'text'
-    this.#coming = false
     this.#escaped = false
     if (one === '{' || one === '[') this.#push(one)
   }
