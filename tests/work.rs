@@ -1,13 +1,15 @@
 //! The work of one call into the core, counted and bounded: what a stranger sends costs at most so
 //! much for each byte, and twice the input costs about twice as much.
 //!
-//! The unit is a byte that the core allocates, and 16 more for each allocation. The core has no loops
-//! over what it neither reads nor writes, and what it writes is allocated, so a path that reads or
-//! copies again what it has grows in the square here as it does in time.
+//! The unit is a byte that the core allocates, and 16 more for each allocation. What the core writes is
+//! allocated, so a path that copies again what it has grows in the square here as it does in time. A
+//! loop that only looks does not: `TIMES=1 cargo test --test work -- --nocapture` prints how the time
+//! grows where the input is eight times as long.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::alloc::System;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -33,6 +35,16 @@ fn work<T>(call: impl FnOnce() -> T) -> usize {
     done.bytes_allocated + 16 * (done.allocations + done.reallocations)
 }
 
+/// The shortest time of three calls.
+fn time(call: impl Fn()) -> Duration {
+    let timed = |_| {
+        let started = Instant::now();
+        call();
+        started.elapsed()
+    };
+    (0..3).map(timed).min().unwrap_or_default()
+}
+
 /// Checks that the work of `call` on `make(count)` is bounded and linear.
 fn linear(
     name: &str,
@@ -44,6 +56,10 @@ fn linear(
         let input = make(count);
         (work(|| call(&input)), input.len())
     };
+    if std::env::var_os("TIMES").is_some() {
+        let [few, many] = [make(4_000), make(32_000)].map(|input| time(|| call(&input)));
+        eprintln!("{:5.1} {many:10.1?} {name}", many.as_secs_f64() / few.as_secs_f64());
+    }
     let ((few, _), (many, bytes)) = (measured(1_500), measured(6_000));
     if many > FREE + PER_BYTE * bytes || many > FREE + 5 * few {
         broken.push(format!(
