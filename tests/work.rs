@@ -7,6 +7,8 @@
 //! grows where the input is eight times as long.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+// `TIMES` measures.
+#![allow(clippy::disallowed_methods)]
 
 use std::alloc::System;
 use std::time::{Duration, Instant};
