@@ -170,6 +170,18 @@ test('a value that looks like an escape, or stands behind the beginning of one, 
   }
 })
 
+test('half of a pair before a value is none of it', () => {
+  const value = 'éabcdef'
+  const redactor = createRedactor({ values: [value], kinds: ['value'] })
+  for (const half of ['\ud83d', '\\ud83d', '\ude00', '\\ude00', '\ud83d\ud83d']) {
+    for (const written of [value, '\\u00e9abc%64ef', '&#233;abc%64ef', '%C3%A9abcde\\u0066']) {
+      const text = `${half}${written}`
+      assert.equal(redactor.redact(text), `${half}[redacted:value]`, JSON.stringify(text))
+      assert.equal(streamed(redactor, text, [...Array(text.length).keys()]), redactor.redact(text))
+    }
+  }
+})
+
 test('no base64 of other bytes around a value has the value in it', () =>
   fc.assert(
     fc.property(
