@@ -83,6 +83,7 @@ const TEXTS = [
   ['{"b":[["}"],"]"],"n":3}', '{"b":‡,"n":3}'],
   ['{"b":-1.5e+3,"n":3}', '{"b":‡,"n":3}'],
   ['{"b" : null\n,"n":3}', '{"b" : ‡\n,"n":3}'],
+  ['{"a":[1,{"b":5}],"b":6}', '{"a":[1,{"b":5}],"b":‡}'],
   // No JSON: another one may begin behind it.
   ['{"b":} [1] {"b":2}', '{"b":} [1] {"b":‡}'],
   ['{"b"} 1 {b:1} {"b":2}', '{"b"} 1 {b:1} {"b":‡}'],
@@ -111,6 +112,9 @@ const PARTS = {
   'another JSON begins': [['{"n": 1, ', '{"b": 4711, "m": 2}'], '"m": 2}'],
   'a fence begins': [['{"n": 1, ', '```json\n{"b": 4711, "m": 2}'], '"m": 2}'],
   'another JSON behind a text that is open': [['{"n": "x', 'see {"b": 4711, "m": 2}'], '"m": 2}'],
+  'the same without spaces': [['{"n":"x', 'see{"b":4711,"m":2}'], '"m":2}'],
+  'a text with brackets goes on': [['{"n": ["x', 'y [1]"], "b": 4711, "m": 2}'], '"m": 2}'],
+  'a text with brackets in a word': [['{"n": ["x', 'y[1]"], "b": 4711, "m": 2}'], '"m": 2}'],
   'two that are open': [['{"n": "x', 'y {"a": "x', 'z", "b": 4711, "m": 2}'], '"m": 2}'],
 }
 for (const [name, [parts, end]] of Object.entries(PARTS)) {
@@ -125,3 +129,24 @@ for (const [name, [parts, end]] of Object.entries(PARTS)) {
     assert.ok(shown.includes(FIELD) && shown.endsWith(end), shown)
   })
 }
+
+test('what another event divided goes on as it is, in parts too', async () => {
+  const parts = ['{"a": ', null, '[1,', '{"b": 5}], ', '"b": 4711}', null, '[{"b": 6}]']
+  const events = parts.map((chunk) =>
+    chunk ? { type: 'text', phase: 'unified', chunk } : { type: 'tool_calls', toolCalls: [] },
+  )
+  const shown = async (redactor) => {
+    let all = ''
+    for await (const event of redactor.events(events.values())) all += event.chunk ?? ''
+    return all
+  }
+  const whole = parts.join('')
+  assert.equal(await shown(hiding('b')), whole.replace('4711', `"${FIELD}"`))
+  assert.equal(await shown(createRedactor()), whole)
+})
+
+test('a name with a `~` or a `/`', () => {
+  const { value } = hiding('/a~0b', '/c~1d', '/e~01')
+  const shown = { 'a~b': FIELD, 'c/d': FIELD, 'e~1': FIELD, 'a~0b': 1, 'e/': 2 }
+  assert.deepEqual(value({ ...shown, 'a~b': 3, 'c/d': 4, 'e~1': 5 }), shown)
+})
