@@ -383,3 +383,31 @@ for (const [pointer, as] of [
     assert.deepEqual(result, { summary: expected, replicates: shownAs })
   })
 }
+
+const BODY = Array.from({ length: 5 }, (_, at) =>
+  `MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw${at}`.repeat(2).slice(0, 64),
+)
+const PEM = ['-----BEGIN', 'PRIVATE KEY-----'].join(' ')
+const END = ['-----END', 'PRIVATE KEY-----'].join(' ')
+test('a call within a private key shows nothing of the rest', async () => {
+  const [call] = BETWEEN['a call']
+  const key = [PEM, ...BODY, END].join('\n')
+  for (let at = PEM.length + 8; at < key.length - END.length; at++) {
+    const halves = [text(`Key: ${key.slice(0, at)}`), call, text(`${key.slice(at)}\nDone. `)]
+    const said = texts(await shown(registered, numbered(halves)))
+    assert.ok(!/[A-Za-z0-9+/]{16}/.test(said.replaceAll(MASK, '')), said)
+    assert.ok(said.startsWith('Key: [redacted:secret]') && said.endsWith('\nDone. '), said)
+  }
+})
+
+test('a call within a registered value of which characters are escaped shows nothing of the rest', async () => {
+  const [call] = BETWEEN['a call']
+  const written = ['h', '%75nter', '2-', '\\u0072egi', '&#115;tered-v', '%61lue']
+  for (let at = 1; at < written.length; at++) {
+    const [one, other] = [written.slice(0, at), written.slice(at)].map((all) => all.join(''))
+    const halves = [text(`Key ${one}`), call, text(`${other}. `)]
+    const said = texts(await shown(registered, numbered(halves))).replaceAll(MASK, '*')
+    assert.ok(!said.includes(other), said)
+    assert.ok(said.startsWith('Key ') && said.endsWith('. '), said)
+  }
+})
