@@ -244,6 +244,29 @@ for (const [text, expected] of FOUND) {
   })
 }
 
+test('far into a text all is found as at its beginning, in parts of any size', () => {
+  const words = `\n\n${'and so it went on for 7 more words, ö 😀. '.repeat(30)}\n\n`
+  const written = [
+    ...[VALUE, JSON.stringify(VALUE).slice(1, -1), encodeURIComponent(VALUE)],
+    ...['h%75nter2 & cö/"x"', 'hunter2 &amp; c\\u00f6/\\"x"'],
+  ]
+  const all = [
+    ...FOUND,
+    ...written.map((value) => [`a ${value} b`, 'a [redacted:value] b']),
+    [`${GITHUB} ada@example.com ${VALUE}`, '[redacted:secret] [redacted:email] [redacted:value]'],
+    [VALUE + VALUE, '[redacted:value][redacted:value]'],
+  ]
+  const [text, expected] = [0, 1].map((which) => all.map((one) => words + one[which]).join(''))
+  const redactor = createRedactor({ values: [VALUE] })
+  for (const size of [1, 5, 64, 900, text.length]) {
+    const cuts = Array.from(
+      { length: Math.ceil(text.length / size) - 1 },
+      (_, at) => (at + 1) * size,
+    )
+    assert.equal(streamed(redactor, text, cuts), expected, `parts of ${size}`)
+  }
+})
+
 const SHOWN = [
   'a text about -----BEGIN PRIVATE KEY----- in keys, and what follows it is shown',
   'the token is short and the key: value',
