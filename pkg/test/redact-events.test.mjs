@@ -408,6 +408,8 @@ test('a call within a registered value of which characters are escaped shows not
     const halves = [text(`Key ${one}`), call, text(`${other}. `)]
     const said = texts(await shown(registered, numbered(halves))).replaceAll(MASK, '*')
     assert.ok(!said.includes(other), said)
+    // Four characters of a value are enough to know it where it is cut.
+    assert.ok(at === 1 || said.startsWith('Key *'), said)
     assert.ok(said.startsWith('Key ') && said.endsWith('. '), said)
   }
 })
