@@ -71,13 +71,14 @@ async function plant(names) {
     const lines = content.split('\n').slice(start.line, end.line + 1)
     lines[lines.length - 1] = lines.at(-1).slice(0, end.column)
     const from = lines.join('\n').slice(start.column)
-    const [file, line] = [fileName.slice(PARTS.length + 1), start.line + 1]
-    const name = `${file}: ${mutatorName}: ${from} => ${replacement}`
-    return { id, file, line, name: name.replace(/\s+/g, ' ').slice(0, 200) }
+    const file = fileName.slice(PARTS.length + 1)
+    const place = `${file}:${start.line + 1}:${start.column + 1}`
+    const what = `${mutatorName}: ${from} => ${replacement}`.replace(/\s+/g, ' ')
+    return { id, file, name: `${place}: ${what}` }
   })
 }
 
-/** A process that has the mutants; `ask` gives what it answers, or nothing if it ends or hangs. */
+/** A process that has the mutants; `ask` gives its answer, or `crashed` or `endless` without one. */
 function start() {
   const child = fork(join(root, 'scripts/mutants/redactor.mjs'), [FOLDER], {
     execArgv: ['--stack-size=2000'],
@@ -107,14 +108,18 @@ const mutants = await plant(names.length ? names : files)
 const first = start()
 const tests = await first.ask({ most: MOST })
 first.end()
+if (!Array.isArray(tests)) throw new Error('a test fails without a mutant: build first')
 console.log(`${mutants.length} mutants, ${tests.length} tests`)
 
-const known = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
-const rest = mutants.filter(({ name }) => !process.env.OPEN || known[name] === 'survived')
-const ends = { ...known }
+const OPEN = ['survived', 'unreached']
+const ends = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
+const rest = mutants.filter(({ name }) => !process.env.OPEN || OPEN.includes(ends[name]))
 async function work() {
   for (let at = 0, child; rest.length; at++) {
-    if (at % OF_ONE === 0) (child?.end(), (child = start()))
+    if (at % OF_ONE === 0) {
+      child?.end()
+      child = start()
+    }
     const { id, name } = rest.shift()
     const by = tests.filter(({ ids }) => ids.includes(id))
     const order = by.sort((a, b) => a.ms - b.ms).map((test) => test.name)
@@ -126,8 +131,8 @@ async function work() {
 await Promise.all(Array.from({ length: JOBS }, work))
 writeFileSync(RESULTS, JSON.stringify(ends))
 
-const open = mutants.filter(({ name }) => ['survived', 'unreached'].includes(ends[name]))
-for (const { line, name } of open) console.log(`${ends[name]}: ${line}: ${name}`)
+const open = mutants.filter(({ name }) => OPEN.includes(ends[name]))
+for (const { name } of open) console.log(`${ends[name]}: ${name.slice(0, 200)}`)
 for (const file of names.length ? names : files) {
   const of = (list) => list.filter((mutant) => mutant.file === file).length
   console.log(`${file}: ${of(mutants)} mutants, ${of(open)} open`)

@@ -7,7 +7,7 @@
 //! grows where the input is eight times as long.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-// `TIMES` measures.
+// `TIMES` asks for times, which nothing is asserted of.
 #![allow(clippy::disallowed_methods)]
 
 use std::alloc::System;

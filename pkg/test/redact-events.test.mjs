@@ -276,15 +276,15 @@ test('ids of a chain’s steps, and names in notices, are hidden where they stan
 })
 
 test('an inference that is made again begins anew', async () => {
-  const again = { type: 'model_retry', voidFrom: 1 }
+  const resumed = { type: 'phase_start', resumed: true }
   const [half, rest] = [OWN.slice(0, 9), OWN.slice(9)]
-  const events = [text(`Key ${half}`), again, text(`${rest}. `)]
+  const events = [text(`Key ${half}`), { ...resumed, voidFrom: 1 }, text(`${rest}. `)]
   assert.ok(texts(await shown(registered, events)).endsWith(`${rest}. `))
-  const goesOn = [text(`Key ${half}`), { type: 'model_retry' }, text(`${rest}. `)]
+  const goesOn = [text(`Key ${half}`), resumed, text(`${rest}. `)]
   assert.ok(!texts(await shown(registered, goesOn)).includes(rest.slice(1)))
 })
 
-test('whoever leaves reads nothing more, also of a list without an end of its own', async () => {
+test('nothing comes behind `return`, also of an iterator that has none', async () => {
   const events = registered.events({ next: async () => ({ done: false, value: text('a b ') }) })
   assert.equal((await events.next()).value.chunk, 'a b ')
   assert.deepEqual(await events.return(), { done: true, value: undefined })
@@ -336,7 +336,7 @@ test('a result keeps its shape', async () => {
   assert.deepEqual(one.toolResults[0].result, [1, null, { a: [2, '[redacted:email]', null] }, []])
 })
 
-/** What a bundle tells of fields: the one at the pointer is hidden, or it is below or above one. */
+/** What a bundle tells of the field at a pointer. */
 const told = (pointer) => ({
   consensus: { [pointer]: 'opensesame' },
   support: { [pointer]: { count: 2, of: 3, method: 'majority' } },

@@ -256,7 +256,7 @@ impl<'a> Work<'_, 'a> {
         Some(Out::Reasoning(reasoning.clone()))
     }
 
-    /// Whether it is one that reasoning can have led to.
+    /// Whether the next written entry is one that reasoning can have led to.
     fn followed(&self) -> bool {
         self.next.is_some_and(|next| next.speaker == Speaker::Assistant)
     }
