@@ -114,9 +114,11 @@ console.log(`${mutants.length} mutants, ${tests.length} tests`)
 const OPEN = ['survived', 'unreached']
 const ends = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
 const rest = mutants.filter(({ name }) => !process.env.OPEN || OPEN.includes(ends[name]))
+const keep = () => writeFileSync(RESULTS, JSON.stringify(ends))
 async function work() {
   for (let at = 0, child; rest.length; at++) {
     if (at % OF_ONE === 0) {
+      keep()
       child?.end()
       child = start()
     }
@@ -129,7 +131,7 @@ async function work() {
   }
 }
 await Promise.all(Array.from({ length: JOBS }, work))
-writeFileSync(RESULTS, JSON.stringify(ends))
+keep()
 
 const open = mutants.filter(({ name }) => OPEN.includes(ends[name]))
 for (const { name } of open) console.log(`${ends[name]}: ${name.slice(0, 200)}`)
