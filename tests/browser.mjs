@@ -22,10 +22,23 @@ export const FLAGS = [
   ...['--no-first-run', `--disable-features=${WITHOUT}`],
 ]
 
-const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-export const executablePath = places.find((place) => existsSync(place))
+const first = (...places) => places.find((place) => existsSync(place))
+/** The browser with its windows. */
+export const executablePath = first(
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+)
+/** The same engine, of the same source and version, without windows, tabs and profiles. */
+const shell = first('/usr/bin/chromium-headless-shell')
 
-export function launch() {
-  const own = { ...(executablePath && { executablePath }), args: FLAGS }
-  return chromium.launch({ ...own, timeout: PATIENCE_MS })
+/**
+ * Chromium. Without `whole` it is the engine alone, where that is installed: a page costs it half
+ * of the processor time, since no window is made and drawn for it.
+ */
+export function launch({ whole = false } = {}) {
+  const path = (!whole && shell) || executablePath
+  return chromium.launch({
+    ...{ ...(path && { executablePath: path }), args: FLAGS, timeout: PATIENCE_MS },
+  })
 }

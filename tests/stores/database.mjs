@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import test, { after, before } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import { storeConformance } from 'turnlock/testing'
 import { launch } from '../browser.mjs'
 import { PATIENCE_MS, until } from '../patience.mjs'
@@ -23,13 +24,29 @@ let site
 export let browser
 let url
 
+/**
+ * The scripts of the page by their paths, bundled: the page asks for a hundred files otherwise, and
+ * each test opens pages. The Rust driver stays a file of its own.
+ */
+async function scripts() {
+  const folder = join(root, 'tests/stores')
+  const { outputFiles } = await build({
+    ...{ entryPoints: [join(folder, 'page.mjs')], outdir: folder, outExtension: { '.js': '.mjs' } },
+    ...{ bundle: true, splitting: true, write: false, format: 'esm', target: 'es2022' },
+    external: ['/.cache/*'],
+  })
+  return new Map(outputFiles.map(({ path, contents }) => [path, contents]))
+}
+
 before(async () => {
+  const bundled = await scripts()
   site = createServer((request, response) => {
     const path = join(root, new URL(request.url, 'http://x').pathname)
-    if (!path.startsWith(root) || !existsSync(path)) return response.writeHead(404).end()
+    const known = bundled.has(path) || (path.startsWith(root) && existsSync(path))
+    if (!known) return response.writeHead(404).end()
     // Also for a sandboxed frame, whose origin is none.
     const headers = { 'content-type': TYPES[extname(path)], 'access-control-allow-origin': '*' }
-    response.writeHead(200, headers).end(readFileSync(path))
+    response.writeHead(200, headers).end(bundled.get(path) ?? readFileSync(path))
   })
   await new Promise((resolve) => site.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${site.address().port}/tests/stores/page.html`

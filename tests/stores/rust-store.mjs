@@ -1,5 +1,5 @@
 // The crate's IndexedDbStore behind the interface of the package's stores.
-import { pack, unpack } from '/pkg/dist/stores/text.js'
+import { pack, unpack } from '../../pkg/dist/stores/text.js'
 import init, { RustStore } from '/.cache/page/turnlock_page.js'
 
 await init()

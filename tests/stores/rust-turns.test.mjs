@@ -7,7 +7,7 @@ import { browser, openPage } from './database.mjs'
 
 /** Calls a function of `tests/stores/turns.mjs` in a page. */
 const turns = (page, what, ...args) =>
-  page.evaluate(([what, args]) => bench.turns[what](...args), [what, args])
+  page.evaluate(async ([what, args]) => (await bench.turns())[what](...args), [what, args])
 
 /** Two pages over one database, for a turn that `from` begins and `to` goes on with. */
 async function between(t, from, to) {
