@@ -21,7 +21,8 @@ const WRITES = [['crates/codegen/', 'pkg/src/generated']]
 export const ALLOWED = [
   ...['/bin/sh', '/usr/bin/env', '/proc'],
   ...['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
-  ...['/usr/bin/chromedriver', '/usr/lib/chromium-browser/chromedriver', '/usr/lib/postgresql'],
+  ...['/usr/bin/chromium-headless-shell', '/usr/bin/chromedriver'],
+  ...['/usr/lib/chromium-browser/chromedriver', '/usr/lib/postgresql'],
   // What the scripted provider and the handler refuse.
   ...['../../../etc/passwd', '/etc/passwd', '../elsewhere/x.txt', '../a'],
   // The guides, beside the reference.

@@ -23,22 +23,20 @@ export const FLAGS = [
 ]
 
 const first = (...places) => places.find((place) => existsSync(place))
-/** The browser with its windows. */
 export const executablePath = first(
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
 )
-/** The same engine, of the same source and version, without windows, tabs and profiles. */
-const shell = first('/usr/bin/chromium-headless-shell')
-
-/**
- * Chromium. Without `whole` it is the engine alone, where that is installed: a page costs it half
- * of the processor time, since no window is made and drawn for it.
- */
-export function launch({ whole = false } = {}) {
-  const path = (!whole && shell) || executablePath
-  return chromium.launch({
+const start = (path) =>
+  chromium.launch({
     ...{ ...(path && { executablePath: path }), args: FLAGS, timeout: PATIENCE_MS },
   })
-}
+
+export const launch = () => start(executablePath)
+
+/**
+ * The same engine, of the same source and version, without windows and profiles: for tests that open
+ * a page each. A page costs half of the processor time, since no window is made and drawn for it.
+ */
+export const launchEngine = () => start(first('/usr/bin/chromium-headless-shell') ?? executablePath)

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import test, { after, before } from 'node:test'
 import { defineTool, memoryStore, openaiChat } from 'turnlock'
 import { createHandler, toNodeListener } from 'turnlock/server'
-import { launch } from '../browser.mjs'
+import { launchEngine } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 import { createProvider } from '../provider/server.mjs'
 import { scriptOf, serve } from './page-site.mjs'
@@ -22,7 +22,7 @@ const closing = []
 before(async () => {
   script = await pageScript()
   provider = await createProvider()
-  browser = await launch()
+  browser = await launchEngine()
 })
 after(async () => {
   for (const close of closing) await close()

@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import test, { after, before } from 'node:test'
 import { defineTool, memoryStore, openaiChat } from 'turnlock'
 import { createHandler, toNodeListener } from 'turnlock/server'
-import { launch } from '../browser.mjs'
+import { launchEngine } from '../browser.mjs'
 import { PATIENCE_MS, until } from '../patience.mjs'
 import { createProvider } from '../provider/server.mjs'
 import { scriptOf, serve } from './page-site.mjs'
@@ -27,7 +27,7 @@ let [provider, browser] = []
 const closing = new Set()
 before(async () => {
   provider = await createProvider()
-  browser = await launch()
+  browser = await launchEngine()
 })
 after(async () => {
   for (const close of closing) await close()

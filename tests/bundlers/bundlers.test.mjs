@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import test, { after, before } from 'node:test'
-import { launch } from '../browser.mjs'
+import { launchEngine } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 import { BUNDLERS, PAGES, SLIM } from './build.mjs'
 
@@ -49,7 +49,7 @@ before(async () => {
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   origin = `http://127.0.0.1:${server.address().port}`
-  browser = await launch()
+  browser = await launchEngine()
 })
 after(async () => {
   await browser?.close()

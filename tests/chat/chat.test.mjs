@@ -7,7 +7,7 @@ import test, { after, afterEach, before, beforeEach } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { build as vite } from 'vite'
-import { launch } from '../browser.mjs'
+import { launchEngine } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 import { edge } from './edge.mjs'
 
@@ -25,7 +25,7 @@ before(async () => {
   const html = '<!doctype html><link rel="icon" href="data:,">'
   const script = '<script type="module" src="/page.js"></script>'
   writeFileSync(join(folder, 'index.html'), html + script)
-  browser = await launch()
+  browser = await launchEngine()
 })
 after(async () => {
   await browser?.close()

@@ -6,7 +6,7 @@ import test, { after, before, beforeEach } from 'node:test'
 import { CHAPTERS, DOCS, writeDocs } from '../../scripts/docs.mjs'
 import { serve } from '../../scripts/serve.mjs'
 import { root } from '../../scripts/setup.mjs'
-import { launch } from '../browser.mjs'
+import { launchEngine } from '../browser.mjs'
 import { PATIENCE_MS, until } from '../patience.mjs'
 import { violations } from './visiting.mjs'
 
@@ -17,7 +17,7 @@ let site, browser, page
 before(async () => {
   await writeDocs(folder)
   site = await serve()
-  browser = await launch()
+  browser = await launchEngine()
 })
 after(async () => {
   await browser?.close()

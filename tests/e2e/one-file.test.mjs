@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import test from 'node:test'
-import { launch } from '../browser.mjs'
+import { launchEngine } from '../browser.mjs'
 
 const folder = join(import.meta.dirname, '../../pkg')
 const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
@@ -50,7 +50,7 @@ test('a page imports one file, under a strict policy, and has everything', async
     response.end(body)
   }).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
-  const browser = await launch()
+  const browser = await launchEngine()
   t.after(async () => {
     await browser.close()
     server.closeAllConnections()

@@ -7,7 +7,7 @@ import { extname, join } from 'node:path'
 import test, { after, before } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { writeSite } from '../../scripts/site.mjs'
-import { launch } from '../browser.mjs'
+import { launchEngine } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 
 const PATH = '/some/where/'
@@ -36,7 +36,7 @@ before(async () => {
     }
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  browser = await launch()
+  browser = await launchEngine()
   const context = await browser.newContext()
   context.setDefaultTimeout(PATIENCE_MS)
   page = await context.newPage()

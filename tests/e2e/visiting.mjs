@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, before, beforeEach } from 'node:test'
 import { serve } from '../../scripts/serve.mjs'
-import { launch } from '../browser.mjs'
+import { launchEngine } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 
 /**
@@ -17,7 +17,7 @@ export function visiting(view = '') {
 
   before(async () => {
     visit.site = await serve()
-    browser = await launch()
+    browser = await launchEngine()
   })
   after(async () => {
     await browser?.close()

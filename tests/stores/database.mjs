@@ -9,7 +9,7 @@ import test, { after, before } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { storeConformance } from 'turnlock/testing'
-import { launch } from '../browser.mjs'
+import { launchEngine } from '../browser.mjs'
 import { PATIENCE_MS, until } from '../patience.mjs'
 import { commitOf, HOUR } from './commits.mjs'
 
@@ -50,7 +50,7 @@ before(async () => {
   })
   await new Promise((resolve) => site.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${site.address().port}/tests/stores/page.html`
-  browser = await launch()
+  browser = await launchEngine()
 })
 after(async () => {
   await browser.close()
