@@ -1,13 +1,17 @@
 // What goes to the crate registry: the files that belong there, no warning, and a package that
 // builds by itself. Nothing is published.
 import { spawnSync } from 'node:child_process'
-import { cargoEnv, root } from './setup.mjs'
+import { join } from 'node:path'
+import { cargoEnv, root, target } from './setup.mjs'
 
 const wrong = []
 
 function cargo(...args) {
   const { status, stdout, stderr } = spawnSync('cargo', args, {
-    ...{ cwd: root, env: cargoEnv, encoding: 'utf8' },
+    ...{ cwd: root, encoding: 'utf8' },
+    // What is built of the package has the names of what is built of the folder: in one place, each
+    // would make the other be compiled again.
+    env: { ...cargoEnv, CARGO_TARGET_DIR: join(target, 'crate') },
   })
   if (status !== 0) {
     console.error(stderr)
