@@ -6,6 +6,7 @@ import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { customModel, defineTool, memoryStore, signature } from 'turnlock'
 import { createHandler } from 'turnlock/server'
+import { anyCharacter } from './any-character.mjs'
 import { holds } from './hold.mjs'
 
 const TENANTS = ['ann', 'bob']
@@ -95,7 +96,7 @@ const commands = fc.oneof(
     ),
     method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'),
     body: fc.oneof(
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCharacter }),
       fc.json(),
       fc
         .record(

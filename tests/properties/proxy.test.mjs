@@ -10,6 +10,7 @@ import * as anthropic from '../provider/wire/anthropic.mjs'
 import * as openaiChat from '../provider/wire/openai-chat.mjs'
 import * as openaiResponses from '../provider/wire/openai-responses.mjs'
 import { WIRES } from '../proxy/wires.mjs'
+import { anyCharacter } from './any-character.mjs'
 import { cutAt, cuts, holds } from './hold.mjs'
 
 const VIOLATION = {
@@ -56,7 +57,7 @@ const line = fc.oneof(
   ...[': ping', 'event: ping', 'data:', 'data: [DONE]', 'data: null', 'retry: 7', 'id: 1', 'x'].map(
     (text) => fc.constant(text),
   ),
-  fc.string({ unit: 'binary', maxLength: 12 }).map((text) => `data: ${text}`),
+  fc.string({ unit: anyCharacter, maxLength: 12 }).map((text) => `data: ${text}`),
   fc.json({ maxDepth: 3 }).map((json) => `data: ${json}`),
   fc
     .constantFrom('tool_calls', 'usage', 'finish_reason', 'content_block_start', 'response.created')
