@@ -49,7 +49,7 @@ interface Match {
   isKey?: boolean
 }
 
-/** Characters of a value by which a cut one is known. */
+/** Bytes of a value by which a cut one is known. */
 const LEAST_OF_VALUE = 4
 
 /** A run of a set, and the match that goes on to its end. */
@@ -177,12 +177,10 @@ export class Scanner implements View {
       const read = this.#escaped?.read(this, at, this.#base) ?? NO
       if (read === WAIT) return
       if (values && this.#escaped) {
-        const depth = code === CUT ? (values.depth[this.#valueState] as number) : 0
         this.#valueState = values.step(this.#valueState, code)
         const length = values.length[this.#valueState] as number
         if (length > 0) here.push(this.#match(at + 1 - length, at + 1, 'value'))
         // What a cut has left of a value.
-        if (code === CUT && depth >= LEAST_OF_VALUE) here.push(this.#match(at - depth, at, 'value'))
         const begun = code === CUT ? this.#escaped.begun(LEAST_OF_VALUE) : NO
         if (begun !== NO) here.push(this.#match(begun - this.#base, at, 'value'))
         const from = read === NO ? NO : this.#escaped.take(read, this.#base + at)

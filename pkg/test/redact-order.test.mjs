@@ -1,0 +1,109 @@
+// What is shown where one match lies in another, where a text goes on behind a pause, and at the edges
+// of words and addresses.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { createRedactor } from 'turnlock/redact'
+import { KINDS, Scanner } from '../dist/redactor/scanner.js'
+
+/** No text of the repository looks like a key. */
+const letters = 'aB3dE5gH7jK9mN2pQ4sT6vW8xYz1Cf0L'
+const random = (size, at = 0) =>
+  Array.from(
+    { length: size },
+    (_, n) => letters[(n * n * 3 + n * 7 + at * 3 + (n >> 3)) % 32],
+  ).join('')
+const GITHUB = `ghp_${random(36)}`
+const NAME = 'smith.secret-name'
+const LONG = `hunter2 mail bob@example.com ${GITHUB} end`
+const registered = createRedactor({ values: [NAME, LONG] })
+
+/** What is shown of a text, whole and in each of its characters. */
+function shown(text) {
+  const whole = registered.redact(text)
+  const parts = text.split('').map((unit) => registered.feed(unit))
+  assert.equal(parts.join('') + registered.end(), whole, text)
+  return whole
+}
+const checked = (cases) => {
+  for (const [text, expected] of Object.entries(cases)) assert.equal(shown(text), expected, text)
+}
+
+test('matches in one another: the first one, and of two that begin together a registered value', () => {
+  checked({
+    // The value is known before the address is.
+    [`joe${NAME}@example.com x`]: '[redacted:email] x',
+    [`${NAME}@example.com x`]: '[redacted:value] x',
+    [`joe ${NAME}@example.com x`]: 'joe [redacted:value] x',
+    // An address and a key in a value: nothing of it is shown before it is known.
+    [LONG]: '[redacted:value]',
+    [`${LONG.slice(0, -1)}ough`]: 'hunter2 mail [redacted:email] [redacted:secret] enough',
+    [`password=${GITHUB} x`]: 'password=[redacted:secret] x',
+  })
+})
+
+test('a private key ends where its last line does, or with what cannot stand in one', () => {
+  const key = (end) => `-----BEGIN RSA ${'PRIVATE'} KEY-----\n${random(64)}\n${end}`
+  checked({
+    [key(`-----END RSA ${'PRIVATE'} KEY-----hello`)]: '[redacted:secret]hello',
+    [key('-----END RSA PRI;VATE KEY-----hello')]: '[redacted:secret];VATE KEY-----hello',
+    [key('abc;hello')]: '[redacted:secret];hello',
+  })
+})
+
+test('an address is one with `%40` too, and none that only looks like it', () => {
+  checked({
+    'a%40b.example.com': '[redacted:email]',
+    'a%41b.example.com': 'a%41b.example.com',
+    'a%50b.example.com': 'a%50b.example.com',
+    'a%4': 'a%4',
+    'a140b.example.com': 'a140b.example.com',
+    'legit@example.com': '[redacted:email]',
+    'git@example.com:x/y': 'git@example.com:x/y',
+    'joe@2x.example.com': '[redacted:email]',
+    'logo@2x.png, joe@example.com': 'logo@2x.png, [redacted:email]',
+    // What stands before an `@` of an address is a password; of one before it is not.
+    'https://joe:p@ss@host.example/x': 'https://joe:[redacted:secret]@host.example/x',
+    'see http://h:80 and mail joe@example.com': 'see http://h:80 and mail [redacted:email]',
+  })
+})
+
+test('a number within a longer one, or in a word, is no card', () => {
+  for (const text of ['94111111111111111', 'x4111111111111111', '4111111111111111x'])
+    assert.equal(shown(text), text)
+})
+
+test('the name of a service is a word of its own, or a part of a name', () => {
+  const masked = (name) => shown(`${name}: "${random(32)}"`) === `${name}: "[redacted:secret]"`
+  for (const name of ['okta', 'Okta', 'myOkta', 'MY_OKTA', 'oktaX', 'sentry', 'my-sentry'])
+    assert.ok(masked(name), name)
+  for (const name of ['xokta', 'oktas', 'brOktab', 'myOktab', 'xsentry', 'sentrys'])
+    assert.ok(!masked(name), name)
+})
+
+test('behind a pause, a text is read as any other', () => {
+  const texts = [
+    ...['mail ada.lovelace@example.com.', 'card 4111 1111 1111 1111.', '+1 555 123 4567 x'],
+    ...['IBAN DE89 3704 0044 0532 0130 00', '192.168.1.17 is it', `key ${GITHUB} x`, `${NAME} x`],
+    ...[`password = "${random(24)}"`, `-----BEGIN RSA ${'PRIVATE'} KEY-----\n${random(64)}\n`],
+  ]
+  const plain = createRedactor()
+  for (const text of texts) {
+    const scanner = new Scanner({ kinds: new Set(KINDS), mask: (kind) => `[redacted:${kind}]` })
+    let all = scanner.feed('Well. ') + scanner.pause()
+    for (const unit of text) all += scanner.feed(unit)
+    assert.equal(all + scanner.end(), `Well. ${plain.redact(text)}`, text)
+  }
+})
+
+test('of a value that a pause cuts, far into a text, nothing more is shown', async () => {
+  const before = 'There is more to say. '.repeat(400)
+  const events = [
+    { type: 'text', phase: 'unified', seq: 1, chunk: `${before}${LONG.slice(0, 20)}` },
+    { type: 'tool_start', seq: 2, callId: 'c', name: 't', args: {} },
+    { type: 'text', phase: 'unified', seq: 3, chunk: LONG.slice(20) },
+  ]
+  let said = ''
+  for await (const event of registered.events(events.values())) said += event.chunk ?? ''
+  assert.ok(said.startsWith(`${before}[redacted:value]`), said.slice(before.length))
+  for (const piece of ['hunter2', 'bob@', GITHUB.slice(0, 12)]) assert.ok(!said.includes(piece))
+})
