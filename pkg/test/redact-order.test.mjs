@@ -107,3 +107,35 @@ test('of a value that a pause cuts, far into a text, nothing more is shown', asy
   assert.ok(said.startsWith(`${before}[redacted:value]`), said.slice(before.length))
   for (const piece of ['hunter2', 'bob@', GITHUB.slice(0, 12)]) assert.ok(!said.includes(piece))
 })
+
+test('a field is hidden behind any number of pauses in a text before it that looks like JSON', async () => {
+  const redactor = createRedactor({ fields: ['/ssn'] })
+  // What ends with a letter is held back; the text is read as cut there.
+  const pieces = [
+    'and {',
+    'and {x',
+    '{',
+    '{x',
+    '{"a":"b',
+    '[{"a":',
+    '[{"a":b',
+    '[t',
+    '[[1, 2',
+    ' {"a":1,',
+    'x {"a": {c',
+    '[',
+  ]
+  for (const piece of pieces.map((piece) => JSON.stringify(piece).slice(1, -1))) {
+    for (const pauses of [1, 2, 3, 4, 5, 9]) {
+      const before = `{"note":"${piece.repeat(pauses)}",`
+      const chunks = ['{"note":"', ...Array(pauses).fill(piece), '","ssn":"123-45","then":1}']
+      const events = chunks.flatMap((chunk, at) => [
+        { type: 'text', phase: 'unified', seq: 2 * at + 1, chunk },
+        { type: 'tool_start', seq: 2 * at + 2, callId: `c${at}`, name: 't', args: {} },
+      ])
+      let said = ''
+      for await (const event of redactor.events(events.values())) said += event.chunk ?? ''
+      assert.equal(said, `${before}"ssn":"[redacted:field]","then":1}`, `${piece} ${pauses}`)
+    }
+  }
+})

@@ -36,9 +36,9 @@ export class Fields {
     this.#mask = mask
   }
 
-  /** Whether a text that begins here may go on a value: one was cut, or comes. */
+  /** Whether a text that begins here, also with a bracket, may go on a value or a name. */
   get midway(): boolean {
-    return this.#hides || this.#reads === 'value'
+    return this.#hides || ['value', 'string', 'in name'].includes(this.#reads)
   }
 
   /** Whether JSON has begun that has not ended. */

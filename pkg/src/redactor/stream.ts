@@ -34,12 +34,13 @@ export class Stream {
   feed(chunk: string): string {
     if (this.#isPaused && /\S/.test(chunk)) {
       this.#isPaused = false
-      // Another answer begins, or what is open goes on: in a string it is both.
+      // Another answer begins, or what is open goes on; both are read where it may be either.
       const isJson = /^\s*(?:[[{]|```)/.test(chunk)
-      if (isJson && !this.#fields[0]?.midway) this.#fields = this.#fresh()
+      if (isJson && !this.#fields.some(({ midway }) => midway)) this.#fields = this.#fresh()
       else {
-        const open = this.#fields.filter(({ isOpen }) => isOpen)
-        if (open.length > 0) this.#fields = [...open.slice(1 - MOST_READERS), ...this.#fresh()]
+        const [oldest, ...others] = this.#fields.filter(({ isOpen }) => isOpen)
+        // The oldest has read the text from where it began; the others began behind a pause.
+        if (oldest) this.#fields = [oldest, ...others.slice(2 - MOST_READERS), ...this.#fresh()]
       }
     }
     const shown = this.#fields.reduce((text, fields) => fields.feed(text), chunk)
