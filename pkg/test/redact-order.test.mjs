@@ -2,6 +2,7 @@
 // of words and addresses.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import fc from 'fast-check'
 import { createRedactor } from 'turnlock/redact'
 import { KINDS, Scanner } from '../dist/redactor/scanner.js'
 
@@ -139,3 +140,60 @@ test('a field is hidden behind any number of pauses in a text before it that loo
     }
   }
 })
+
+/** What a text may hold that begins like JSON, or ends it. */
+const words = fc
+  .array(fc.constantFrom('x', 't', 'hello', '{', '[', '{"a', '[t', '\\', ']', '}', '```', ' '), {
+    maxLength: 6,
+  })
+  .map((all) => all.join(''))
+/** Values with fields to hide among them, all of one digit that stands nowhere else. */
+const hidden = fc.constantFrom(777_777, '777777', { in: '777777', and: [777_777] })
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.oneof(words, fc.constantFrom(1, true, null)),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc
+      .tuple(fc.dictionary(words, tie('value'), { maxKeys: 3 }), hidden)
+      .map(([rest, deep]) => ({ ...rest, deep })),
+  ),
+}))
+const documents = fc.record({
+  before: value,
+  ssn: hidden,
+  list: fc.array(fc.record({ before: value, ssn: hidden })),
+})
+
+test('no field is shown of a text of JSON, wherever other events divide it', () =>
+  fc.assert(
+    fc.asyncProperty(
+      documents,
+      fc.constantFrom(undefined, 1),
+      fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean()), {
+        maxLength: 20,
+      }),
+      async (document, space, cuts) => {
+        const text = `Here: ${JSON.stringify(document, null, space)}`
+        const brackets = [...text.matchAll(/[{[]/g)].map(({ index }) => index)
+        const at = cuts.map(([part, any]) =>
+          any ? Math.floor(part * text.length) : brackets[Math.floor(part * (brackets.length - 1))],
+        )
+        const places = [0, ...at.sort((a, b) => a - b), text.length]
+        const events = places.slice(1).flatMap((to, index) => [
+          {
+            type: 'text',
+            phase: 'unified',
+            seq: 2 * index + 1,
+            chunk: text.slice(places[index], to),
+          },
+          { type: 'tool_start', seq: 2 * index + 2, callId: `c${index}`, name: 't', args: {} },
+        ])
+        const redactor = createRedactor({ fields: ['/ssn', 'list.*.ssn', '**.deep'] })
+        let said = ''
+        for await (const event of redactor.events(events.values())) said += event.chunk ?? ''
+        assert.ok(!said.includes('777'), said)
+      },
+    ),
+    { numRuns: 3000 },
+  ))
