@@ -16,20 +16,28 @@ const random = (size, at = 0) =>
 const GITHUB = `ghp_${random(36)}`
 const NAME = 'smith.secret-name'
 const LONG = `hunter2 mail bob@example.com ${GITHUB} end`
-const registered = createRedactor({ values: [NAME, LONG] })
+/** A key that is registered, too. */
+const OWN = `ghp_${random(36, 5)}`
+const registered = createRedactor({ values: [NAME, LONG, OWN] })
+
+const without = createRedactor()
 
 /** What is shown of a text, whole and in each of its characters. */
-function shown(text) {
-  const whole = registered.redact(text)
-  const parts = text.split('').map((unit) => registered.feed(unit))
-  assert.equal(parts.join('') + registered.end(), whole, text)
+function shown(text, redactor = registered) {
+  const whole = redactor.redact(text)
+  const parts = text.split('').map((unit) => redactor.feed(unit))
+  assert.equal(parts.join('') + redactor.end(), whole, text)
   return whole
 }
 const checked = (cases) => {
-  for (const [text, expected] of Object.entries(cases)) assert.equal(shown(text), expected, text)
+  for (const [text, expected] of Object.entries(cases)) {
+    assert.equal(shown(text), expected, text)
+    // Without values, nothing waits for an escape of one.
+    if (!expected.includes(':value]')) assert.equal(shown(text, without), expected, text)
+  }
 }
 
-test('matches in one another: the first one, and of two that begin together a registered value', () => {
+test('matches in one another: the first one; of two that begin together, the one that is known first', () => {
   checked({
     // The value is known before the address is.
     [`joe${NAME}@example.com x`]: '[redacted:email] x',
@@ -39,6 +47,9 @@ test('matches in one another: the first one, and of two that begin together a re
     [LONG]: '[redacted:value]',
     [`${LONG.slice(0, -1)}ough`]: 'hunter2 mail [redacted:email] [redacted:secret] enough',
     [`password=${GITHUB} x`]: 'password=[redacted:secret] x',
+    [`password=${OWN} x`]: 'password=[redacted:secret] x',
+    // A key that is registered is a key: by its beginning it is known first.
+    [`${OWN} x`]: '[redacted:secret] x',
   })
 })
 
