@@ -138,15 +138,10 @@ test('a field is hidden behind any number of pauses in a text before it that loo
     '[',
   ]
   for (const piece of pieces.map((piece) => JSON.stringify(piece).slice(1, -1))) {
-    for (const pauses of [1, 2, 3, 4, 5, 9]) {
+    for (const pauses of [1, 2, 3, 5, 20]) {
       const before = `{"note":"${piece.repeat(pauses)}",`
       const chunks = ['{"note":"', ...Array(pauses).fill(piece), '","ssn":"123-45","then":1}']
-      const events = chunks.flatMap((chunk, at) => [
-        { type: 'text', phase: 'unified', seq: 2 * at + 1, chunk },
-        { type: 'tool_start', seq: 2 * at + 2, callId: `c${at}`, name: 't', args: {} },
-      ])
-      let said = ''
-      for await (const event of redactor.events(events.values())) said += event.chunk ?? ''
+      const said = await divided(redactor, chunks)
       assert.equal(said, `${before}"ssn":"[redacted:field]","then":1}`, `${piece} ${pauses}`)
     }
   }
@@ -176,33 +171,50 @@ const documents = fc.record({
   list: fc.array(fc.record({ before: value, ssn: hidden })),
 })
 
+/** What readers of events are shown of a text whose parts other events divide. */
+async function divided(redactor, chunks) {
+  const events = chunks.flatMap((chunk, at) => [
+    { type: 'text', phase: 'unified', seq: 2 * at + 1, chunk },
+    { type: 'tool_start', seq: 2 * at + 2, callId: `c${at}`, name: 't', args: {} },
+  ])
+  let said = ''
+  for await (const event of redactor.events(events.values())) said += event.chunk ?? ''
+  return said
+}
+
+test('behind an answer that was cut anywhere, another one is read from its beginning', async () => {
+  const redactor = createRedactor({ fields: ['/ssn'] })
+  const answer = JSON.stringify({ note: 'a {b', list: [1, { a: [] }], ssn: '123-45', then: 'x' })
+  for (let at = 0; at <= answer.length; at++) {
+    const said = await divided(redactor, [answer.slice(0, at), ' {"a":1,"ssn":"777-77","b":2}'])
+    assert.ok(!said.includes('777'), said)
+    // It may be the value that was to come.
+    const isValue = answer.slice(0, at).endsWith('"ssn":')
+    assert.equal(said.includes('"b":2}'), !isValue, said)
+  }
+})
+
+/** An answer before it, if there is one: how much of it was given. */
+const part = fc.double({ min: 0, max: 1, noNaN: true })
+const cutOff = fc.option(fc.tuple(documents, part))
+
 test('no field is shown of a text of JSON, wherever other events divide it', () =>
   fc.assert(
     fc.asyncProperty(
-      documents,
-      fc.constantFrom(undefined, 1),
-      fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean()), {
-        maxLength: 20,
-      }),
-      async (document, space, cuts) => {
-        const text = `Here: ${JSON.stringify(document, null, space)}`
+      ...[documents, cutOff, fc.constantFrom(undefined, 1)],
+      fc.array(fc.tuple(part, fc.boolean()), { maxLength: 14 }),
+      async (document, before, space, cuts) => {
+        const text = JSON.stringify(document, null, space)
         const brackets = [...text.matchAll(/[{[]/g)].map(({ index }) => index)
         const at = cuts.map(([part, any]) =>
           any ? Math.floor(part * text.length) : brackets[Math.floor(part * (brackets.length - 1))],
         )
         const places = [0, ...at.sort((a, b) => a - b), text.length]
-        const events = places.slice(1).flatMap((to, index) => [
-          {
-            type: 'text',
-            phase: 'unified',
-            seq: 2 * index + 1,
-            chunk: text.slice(places[index], to),
-          },
-          { type: 'tool_start', seq: 2 * index + 2, callId: `c${index}`, name: 't', args: {} },
-        ])
+        const chunks = places.slice(1).map((to, index) => text.slice(places[index], to))
+        const first = before ? JSON.stringify(before[0]) : 'Here: '
+        const given = first.slice(0, before ? Math.floor(before[1] * first.length) : undefined)
         const redactor = createRedactor({ fields: ['/ssn', 'list.*.ssn', '**.deep'] })
-        let said = ''
-        for await (const event of redactor.events(events.values())) said += event.chunk ?? ''
+        const said = await divided(redactor, [given, ...chunks])
         assert.ok(!said.includes('777'), said)
       },
     ),

@@ -85,6 +85,7 @@ export function shownEvents<Event extends AnyEvent>(
   /** Ends the waiting of all, or of the one that the others wait behind. */
   const flush = (only?: AnyEvent) => {
     for (const channel of channels.values()) {
+      if (!only) channel.stream.divide()
       if (!channel.last || (only && channel.last !== only)) continue
       channel.last.chunk += channel.stream.pause()
       channel.last = undefined

@@ -1,5 +1,5 @@
 /**
- * Hides fields in JSON that stands in a text: an answer, a result that is a text, the beginning of
+ * Finds fields in JSON that stands in a text: an answer, a result that is a text, the beginning of
  * one that was cut. It reads a character at a time and holds nothing back, since the path of a value
  * is known before the value. What is no JSON ends it, and the next `{` or `[` begins another one.
  */
@@ -14,12 +14,18 @@ interface Level {
 /** What is read: text around JSON, or what stands next in it. */
 type Reads = 'text' | 'value' | 'name' | 'colon' | 'comma' | 'scalar' | 'string' | 'in name'
 
+/** A part of a text that is hidden; `begins`: the value begins there, and not in the part before. */
+export interface Span {
+  from: number
+  to: number
+  begins: boolean
+}
+
 /** Levels below which nothing is shown, and characters of a name that are kept. */
 const [DEEPEST, LONGEST_NAME] = [256, 1024]
 
 export class Fields {
   readonly #paths: ReadonlySet<Path>
-  readonly #mask: string
   #reads: Reads = 'text'
   #levels: Level[] = []
   #name = ''
@@ -30,10 +36,8 @@ export class Fields {
   /** What is open within the value that comes. */
   #open: ReadonlySet<Path>
 
-  /** @param mask what stands in place of a value, as JSON */
-  constructor(paths: readonly Path[], mask: string) {
+  constructor(paths: readonly Path[]) {
     this.#paths = this.#open = new Set(paths)
-    this.#mask = mask
   }
 
   /** Whether a text that begins here, also with a bracket, may go on a value or a name. */
@@ -46,18 +50,21 @@ export class Fields {
     return this.#reads !== 'text'
   }
 
-  /** The next part of a text, without the values of fields. */
-  feed(chunk: string): string {
-    let [shown, from] = ['', 0]
+  /** Where the next part of a text has values of fields. */
+  feed(chunk: string): Span[] {
+    const spans: Span[] = []
+    let span = this.#hides ? { from: 0, to: chunk.length, begins: false } : undefined
     for (let at = 0; at < chunk.length; at++) {
       const [hid, one] = [this.#hides, chunk.charAt(at)]
       if (!hid && this.#reads === 'text' && one !== '{' && one !== '[') continue
       this.#take(one)
-      if (!hid && this.#hides) shown += chunk.slice(from, at) + this.#mask
+      if (!hid && this.#hides) span = { from: at, to: chunk.length, begins: true }
+      if (!span || this.#hides) continue
       // The first character behind a hidden number is shown.
-      if (hid && !this.#hides) from = this.#ended ? at + 1 : at
+      spans.push({ ...span, to: this.#ended ? at + 1 : at })
+      span = undefined
     }
-    return this.#hides ? shown : shown + chunk.slice(from)
+    return span ? [...spans, span] : spans
   }
   /** Whether the last character belonged to the value that ended. */
   #ended = false

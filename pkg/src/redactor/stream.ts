@@ -1,28 +1,28 @@
 /** A text as it comes: fields of JSON in it are hidden, then what the scanner finds. */
-import { Fields } from './fields.js'
+import { Fields, type Span } from './fields.js'
 import type { Path } from './paths.js'
 import { Scanner, type Plan } from './scanner.js'
 
-/** Readers of JSON in one text: each pause may be in the middle of a value. */
-const MOST_READERS = 4
+/** Readers of JSON in one text: each division may be in the middle of a value. */
+const MOST_READERS = 16
 
 export class Stream {
-  readonly #plan: Plan
   readonly #paths: readonly Path[]
+  /** What stands in place of a field, as JSON. */
+  readonly #mask: string
   readonly #scanner: Scanner
   #fields: Fields[]
-  #isPaused = false
+  #isDivided = false
 
   constructor(plan: Plan, paths: readonly Path[]) {
-    this.#plan = plan
     this.#paths = paths
+    this.#mask = paths.length > 0 ? JSON.stringify(plan.mask('field')) : ''
     this.#scanner = new Scanner(plan)
     this.#fields = this.#fresh()
   }
 
   #fresh(): Fields[] {
-    if (this.#paths.length === 0) return []
-    return [new Fields(this.#paths, JSON.stringify(this.#plan.mask('field')))]
+    return this.#paths.length > 0 ? [new Fields(this.#paths)] : []
   }
 
   /** Whether something is held back. */
@@ -32,8 +32,8 @@ export class Stream {
 
   /** Takes the next part. Returns what can be shown. */
   feed(chunk: string): string {
-    if (this.#isPaused && /\S/.test(chunk)) {
-      this.#isPaused = false
+    if (this.#isDivided && /\S/.test(chunk)) {
+      this.#isDivided = false
       // Another answer begins, or what is open goes on; both are read where it may be either.
       const isJson = /^\s*(?:[[{]|```)/.test(chunk)
       if (isJson && !this.#fields.some(({ midway }) => midway)) this.#fields = this.#fresh()
@@ -43,13 +43,28 @@ export class Stream {
         if (oldest) this.#fields = [oldest, ...others.slice(2 - MOST_READERS), ...this.#fresh()]
       }
     }
-    const shown = this.#fields.reduce((text, fields) => fields.feed(text), chunk)
-    return this.#scanner.feed(shown)
+    const spans = this.#fields.flatMap((fields) => fields.feed(chunk))
+    return this.#scanner.feed(this.#without(spans, chunk))
+  }
+
+  /** A part of the text without what any of the readers hides. */
+  #without(spans: Span[], chunk: string): string {
+    let [shown, at] = ['', 0]
+    for (const { from, to, begins } of spans.sort((a, b) => a.from - b.from)) {
+      if (from >= at) shown += chunk.slice(at, from) + (begins ? this.#mask : '')
+      at = Math.max(at, to)
+    }
+    return shown + chunk.slice(at)
+  }
+
+  /** What comes may go on the text, or be another answer. */
+  divide(): void {
+    this.#isDivided = true
   }
 
   /** Returns the rest, as if the text were cut here; it may go on. */
   pause(): string {
-    this.#isPaused = true
+    this.divide()
     return this.#scanner.pause()
   }
 
