@@ -36,12 +36,11 @@ export class Stream {
       this.#isDivided = false
       // Another answer begins, or what is open goes on; both are read where it may be either.
       const isJson = /^\s*(?:[[{]|```)/.test(chunk)
-      if (isJson && !this.#fields.some(({ midway }) => midway)) this.#fields = this.#fresh()
-      else {
-        const [oldest, ...others] = this.#fields.filter(({ isOpen }) => isOpen)
-        // The oldest has read the text from where it began; the others began behind a pause.
-        if (oldest) this.#fields = [oldest, ...others.slice(2 - MOST_READERS), ...this.#fresh()]
-      }
+      const [oldest, ...others] = this.#fields.filter(({ isOpen }) => isOpen)
+      const goesOn = oldest && (!isJson || this.#fields.some(({ midway }) => midway))
+      // The oldest has read the text from where it began; the others began behind a division.
+      const kept = goesOn ? [oldest, ...others.slice(2 - MOST_READERS)] : []
+      this.#fields = [...kept, ...this.#fresh()]
     }
     const spans = this.#fields.flatMap((fields) => fields.feed(chunk))
     return this.#scanner.feed(this.#without(spans, chunk))
