@@ -221,6 +221,11 @@ const FOUND = [
   [`before\n${KEY}\nafter.`, 'before\n[redacted:secret]\nafter.'],
   [JSON.stringify({ key: KEY, b: 1 }), '{"key":"[redacted:secret]","b":1}'],
   ['password: hunter22!', 'password: [redacted:secret]!'],
+  [
+    `tokens = ["${secret(32)}", "${secret(24)}"]`,
+    'tokens = ["[redacted:secret]", "[redacted:secret]"]',
+  ],
+  [`keys: { api_keys=['${secret(32)}'] }`, "keys: { api_keys=['[redacted:secret]'] }"],
   ['{"api_key": "four-words"}', '{"api_key": "[redacted:secret]"}'],
   ['"{\\"client_secret\\":\\"abc-def\\"}"', '"{\\"client_secret\\":\\"[redacted:secret]\\"}"'],
   ['{"password":"a\\"b\\\\c","x":1}', '{"password":"[redacted:secret]","x":1}'],

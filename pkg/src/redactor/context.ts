@@ -88,9 +88,9 @@ export function contextAt(
   p += operator.length
   const begin = p
   // The type of a variable stands before its value, or a list begins.
-  if (operator === ':') {
+  if (operator === ':' || operator === '=') {
     const type = text.slice(p, p + 16)
-    if (unknown(view, p + 16) && /^ ?[a-z]* ?=? ?$/i.test(type)) return WAIT
+    if (unknown(view, p + 16) && /^ ?(?:[a-z]* ?=? ?|\[)$/i.test(type)) return WAIT
     p += /^ ?(?:[a-z]{3,9} ?= ?|\[)(?=["'])/i.exec(type)?.[0].length ?? 0
   }
   let from = runEnd(view, OPENS, p, 16)
