@@ -184,16 +184,17 @@ export const mdbook = once(() =>
   }),
 )
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-const ENGINE = '/usr/bin/chromium-headless-shell'
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+/** The engine of Chromium without windows. */
+export const ENGINE = '/usr/bin/chromium-headless-shell'
 const DRIVER = ['/usr/bin/chromedriver', '/usr/lib/chromium-browser/chromedriver']
-const first = (places) => places.find((place) => existsSync(place))
+export const first = (places) => places.find((place) => existsSync(place))
 
 /** One at a time: apt has a lock. */
 let apt = Promise.resolve()
 
 /** Installs Debian packages, where this may. */
-function debian(what, ...names) {
+async function debian(what, ...names) {
   const may = process.getuid?.() === 0 && output('apt-get', '--version')
   if (!may) throw new Error(`${what} is needed; on Debian: apt-get install ${names.join(' ')}`)
   const before = apt.catch(() => {})
@@ -208,8 +209,8 @@ function debian(what, ...names) {
 }
 
 /**
- * Chromium and its driver: `{ chromium, chromedriver }`, paths. Its engine without windows saves time
- * where a test opens many pages, and is no condition: Chromium does the same.
+ * Chromium and its driver: `{ chromium, chromedriver }`, paths. The engine without windows only saves
+ * time: without it, tests run in Chromium.
  */
 export const browser = once(async () => {
   if (!first(CHROMIUM) || !first(DRIVER)) await debian('Chromium', 'chromium', 'chromium-driver')

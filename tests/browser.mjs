@@ -1,6 +1,6 @@
 // Debian's Chromium, driven by playwright-core.
-import { existsSync } from 'node:fs'
 import { chromium } from 'playwright-core'
+import { CHROMIUM, ENGINE, first } from '../scripts/setup.mjs'
 import { PATIENCE_MS } from './patience.mjs'
 
 /**
@@ -22,16 +22,9 @@ export const FLAGS = [
   ...['--no-first-run', `--disable-features=${WITHOUT}`],
 ]
 
-const first = (...places) => places.find((place) => existsSync(place))
-export const executablePath = first(
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-)
-const start = (path) =>
-  chromium.launch({
-    ...{ ...(path && { executablePath: path }), args: FLAGS, timeout: PATIENCE_MS },
-  })
+export const executablePath = first(CHROMIUM)
+const start = (executablePath) =>
+  chromium.launch({ executablePath, args: FLAGS, timeout: PATIENCE_MS })
 
 export const launch = () => start(executablePath)
 
@@ -39,4 +32,4 @@ export const launch = () => start(executablePath)
  * The same engine, of the same source and version, without windows and profiles: for tests that open
  * a page each. A page costs half of the processor time, since no window is made and drawn for it.
  */
-export const launchEngine = () => start(first('/usr/bin/chromium-headless-shell') ?? executablePath)
+export const launchEngine = () => start(first([ENGINE, ...CHROMIUM]))

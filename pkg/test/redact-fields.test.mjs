@@ -1,7 +1,10 @@
-// Fields that are hidden: in values, and in JSON that stands in a text, wherever that is cut.
+// Fields that are hidden: in values, and in JSON that stands in a text, wherever that is cut or other
+// events divide it.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import fc from 'fast-check'
 import { createRedactor } from 'turnlock/redact'
+import { divided } from './secrets.mjs'
 
 const FIELD = '[redacted:field]'
 const hiding = (...fields) => createRedactor({ fields })
@@ -147,3 +150,93 @@ test('a name with a `~` or a `/`', () => {
   const shown = { 'a~b': FIELD, 'c/d': FIELD, 'e~1': FIELD, 'a~0b': 1, 'e/': 2 }
   assert.deepEqual(value({ ...shown, 'a~b': 3, 'c/d': 4, 'e~1': 5 }), shown)
 })
+
+test('a field is hidden, however often the string before it is divided', async () => {
+  const redactor = createRedactor({ fields: ['/ssn'] })
+  // What ends with a letter is held back; the text is read as cut there.
+  const pieces = [
+    'and {',
+    'and {x',
+    '{',
+    '{x',
+    '{"a":"b',
+    '[{"a":',
+    '[{"a":b',
+    '[t',
+    '[[1, 2',
+    ' {"a":1,',
+    'x {"a": {c',
+    '[',
+  ]
+  for (const piece of pieces.map((piece) => JSON.stringify(piece).slice(1, -1))) {
+    for (const pauses of [1, 2, 3, 5, 20]) {
+      const before = `{"note":"${piece.repeat(pauses)}",`
+      const chunks = ['{"note":"', ...Array(pauses).fill(piece), '","ssn":"123-45","then":1}']
+      const said = await divided(redactor, chunks)
+      assert.equal(said, `${before}"ssn":"[redacted:field]","then":1}`, `${piece} ${pauses}`)
+    }
+  }
+})
+
+/** What a text may hold that begins like JSON, or ends it. */
+const words = fc
+  .array(fc.constantFrom('x', 't', 'hello', '{', '[', '{"a', '[t', '\\', ']', '}', '```', ' '), {
+    maxLength: 6,
+  })
+  .map((all) => all.join(''))
+/** Values with fields to hide among them, all of one digit that stands nowhere else. */
+const hidden = fc.constantFrom(777_777, '777777', { in: '777777', and: [777_777] })
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.oneof(words, fc.constantFrom(1, true, null)),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc
+      .tuple(fc.dictionary(words, tie('value'), { maxKeys: 3 }), hidden)
+      .map(([rest, deep]) => ({ ...rest, deep })),
+  ),
+}))
+const documents = fc.record({
+  before: value,
+  ssn: hidden,
+  list: fc.array(fc.record({ before: value, ssn: hidden })),
+})
+
+test('behind an answer that was cut anywhere, another one is read from its beginning', async () => {
+  const redactor = createRedactor({ fields: ['/ssn'] })
+  const answer = JSON.stringify({ note: 'a {b', list: [1, { a: [] }], ssn: '123-45', then: 'x' })
+  for (let at = 0; at <= answer.length; at++) {
+    const said = await divided(redactor, [answer.slice(0, at), ' {"a":1,"ssn":"777-77","b":2}'])
+    assert.ok(!said.includes('777'), said)
+    // It may be the value that was to come.
+    const isValue = answer.slice(0, at).endsWith('"ssn":')
+    assert.equal(said.includes('"b":2}'), !isValue, said)
+  }
+})
+
+const part = fc.double({ min: 0, max: 1, noNaN: true })
+/** An answer before it, and how much of that was given; or none. */
+const cutOff = fc.option(fc.tuple(documents, part))
+
+test('no field is shown of a text of JSON, wherever other events divide it', () =>
+  fc.assert(
+    fc.asyncProperty(
+      ...[documents, cutOff, fc.constantFrom(undefined, 1)],
+      fc.array(fc.tuple(part, fc.boolean()), { maxLength: 14 }),
+      async (document, before, space, cuts) => {
+        const text = JSON.stringify(document, null, space)
+        const brackets = [...text.matchAll(/[{[]/g)].map(({ index }) => index)
+        const at = cuts.map(([part, any]) =>
+          any ? Math.floor(part * text.length) : brackets[Math.floor(part * (brackets.length - 1))],
+        )
+        const places = [0, ...at.sort((a, b) => a - b), text.length]
+        const chunks = places.slice(1).map((to, index) => text.slice(places[index], to))
+        const first = before ? JSON.stringify(before[0]) : 'Here: '
+        const given = first.slice(0, before ? Math.floor(before[1] * first.length) : undefined)
+        const redactor = createRedactor({ fields: ['/ssn', 'list.*.ssn', '**.deep'] })
+        const said = await divided(redactor, [given, ...chunks])
+        assert.ok(!said.includes('777'), said)
+      },
+    ),
+    { numRuns: 3000 },
+  ))

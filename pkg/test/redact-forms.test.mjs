@@ -6,13 +6,8 @@ import test from 'node:test'
 import { createRedactor } from 'turnlock/redact'
 import { BEGINS, BEGINS_PLAIN } from '../../scripts/redact-rules.mjs'
 import { KINDS, Scanner } from '../dist/redactor/scanner.js'
+import { random } from './secrets.mjs'
 
-const letters = 'aB3dE5gH7jK9mN2pQ4sT6vW8xYz1Cf0L'
-const random = (size, at = 0) =>
-  Array.from(
-    { length: size },
-    (_, n) => letters[(n * n * 3 + n * 7 + at * 5 + (n >> 3)) % 32],
-  ).join('')
 const hex = (size) => Buffer.from(random(size)).toString('hex').slice(0, size)
 const UUID = [8, 4, 4, 4, 12].map((size) => hex(size)).join('-')
 const KEY = random(32)

@@ -5,14 +5,8 @@ import fc from 'fast-check'
 import { createRedactor } from 'turnlock/redact'
 import { KINDS, Scanner } from '../dist/redactor/scanner.js'
 import { valuesOf } from '../dist/redactor/values.js'
+import { random as secret } from './secrets.mjs'
 
-/** A text in the encodings of a key: no text of the repository looks like one. */
-const letters = 'aB3dE5gH7jK9mN2pQ4sT6vW8xYz1Cf0L'
-const secret = (size, at = 0) =>
-  Array.from(
-    { length: size },
-    (_, n) => letters[(n * n * 3 + n * 7 + at * 3 + (n >> 3)) % 32],
-  ).join('')
 const GITHUB = `ghp_${secret(36)}`
 const KEY = [
   `-----BEGIN RSA ${'PRIVATE'} KEY-----`,

@@ -1,4 +1,5 @@
-// A turn in which a model, a tool and an answer say what nobody may see.
+// What tests of redaction share: a turn in which a model, a tool and an answer say what nobody may see,
+// texts that other events divide, and letters of keys.
 import { customModel, defineTool } from 'turnlock'
 import { createRedactor } from 'turnlock/redact'
 
@@ -50,3 +51,22 @@ export const tools = (seen = []) => ({
     },
   }),
 })
+
+/** What readers of events are shown of a text whose parts other events divide. */
+export async function divided(redactor, chunks) {
+  const events = chunks.flatMap((chunk, at) => [
+    { type: 'text', phase: 'unified', seq: 2 * at + 1, chunk },
+    { type: 'tool_start', seq: 2 * at + 2, callId: `c${at}`, name: 't', args: {} },
+  ])
+  let said = ''
+  for await (const event of redactor.events(events.values())) said += event.chunk ?? ''
+  return said
+}
+
+const letters = 'aB3dE5gH7jK9mN2pQ4sT6vW8xYz1Cf0L'
+/** Letters and digits of a key: no text of the repository looks like one. */
+export const random = (size, at = 0) =>
+  Array.from(
+    { length: size },
+    (_, n) => letters[(n * n * 3 + n * 7 + at * 3 + (n >> 3)) % 32],
+  ).join('')

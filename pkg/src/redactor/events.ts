@@ -82,7 +82,7 @@ export function shownEvents<Event extends AnyEvent>(
   let hasBegun = false
   /** How many of those to come the reader has. */
   let had = 0
-  /** Ends the waiting of all, or of the one that the others wait behind. */
+  /** Ends the waiting of all, which divides their texts, or of the one that the others wait behind. */
   const flush = (only?: AnyEvent) => {
     for (const channel of channels.values()) {
       if (!only) channel.stream.divide()
