@@ -89,6 +89,8 @@
 //! The crate `turnlock-client` drives these machines: on `wasm32-unknown-unknown` over `fetch`, natively
 //! on tokio. Rust 1.91 or later.
 
+#![forbid(unsafe_code)]
+
 #[cfg(doctest)]
 #[doc = include_str!("README.md")]
 struct Readme;

@@ -86,6 +86,7 @@
 //!
 //! The repository's `examples/rust-server` streams turns from a route of axum.
 
+#![forbid(unsafe_code)]
 #![cfg_attr(
     target_arch = "wasm32",
     allow(clippy::arc_with_non_send_sync, reason = "natively these are sent and shared")

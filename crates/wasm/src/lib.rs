@@ -19,6 +19,8 @@ pub mod evidence;
 mod handles;
 #[cfg(feature = "history")]
 pub mod history;
+#[cfg(target_arch = "wasm32")]
+mod memory;
 #[cfg(feature = "planning")]
 pub mod planning;
 #[cfg(feature = "plans")]
@@ -43,11 +45,6 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use turnlock::error::Error;
 use turnlock::json::{JsonError, write_string};
-
-/// Smaller and faster than the standard library's allocator. An instance has one thread.
-#[cfg(target_arch = "wasm32")]
-#[global_allocator]
-static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
 
 /// Objects that were made and not forgotten.
 #[wasm_bindgen]
