@@ -1,8 +1,8 @@
 //! Whether a decision cites disagreements that exist.
 
+use crate::index::Index;
 use crate::json::table::record;
 use crate::order::sort_by;
-use crate::text::find;
 
 record! {
     /// What a text cites of the disagreements of a bundle, by JSON Pointer.
@@ -30,42 +30,89 @@ record! {
 /// ```
 #[must_use]
 pub fn cite(text: &str, fields: &[String]) -> Citations {
-    // Places in the text that belong to a field.
-    let mut taken: Vec<(usize, usize)> = Vec::new();
-    let mut longest: Vec<&String> = fields.iter().filter(|field| !field.is_empty()).collect();
-    sort_by(&mut longest, |a, b| b.len().cmp(&a.len()));
-    for field in longest {
-        let mut from = 0;
-        while let Some(found) = text.get(from..).and_then(|rest| find(rest, field)) {
-            let (start, end) = (from + found, from + found + field.len());
-            let free = taken.iter().all(|(a, b)| end <= *a || *b <= start);
-            if free && starts(text, start) && ends(text, end) {
-                taken.push((start, end));
-            }
-            from = end;
-        }
-    }
-    let (mut cited, mut uncited, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
-    for field in fields.iter().filter(|field| !field.is_empty()) {
-        let is_cited = taken.iter().any(|(a, b)| text.get(*a..*b) == Some(field));
-        let list = if is_cited { &mut cited } else { &mut uncited };
-        list.push(field.clone());
-    }
+    let mut known = Fields::new(fields);
+    let mut unknown = Vec::new();
+    let mut seen = Index::default();
+    // Where the last field ends that was found.
+    let mut end = 0;
     for (start, _) in text.match_indices('/') {
-        let inside = taken.iter().any(|(a, b)| (*a..*b).contains(&start));
-        if inside || !starts(text, start) {
+        if start < end || !starts(text, start) {
+            continue;
+        }
+        if let Some(size) = known.cited(text, start) {
+            end = start + size;
             continue;
         }
         let rest = text.get(start..).unwrap_or_default();
-        let end = rest.find(|c| !within(c) && c != '.').unwrap_or(rest.len());
-        let pointer = rest.get(..end).unwrap_or_default().trim_end_matches(['.', '-', '/']);
+        let size = rest.find(|c| !within(c) && c != '.').unwrap_or(rest.len());
+        let pointer = rest.get(..size).unwrap_or_default().trim_end_matches(['.', '-', '/']);
         // Items of an array are no fields; "/10" belongs to a fraction.
         let named = pointer.chars().nth(1).is_some_and(|first| !first.is_ascii_digit());
-        if named && !unknown.iter().any(|one| one == pointer) {
+        if named && seen.find(pointer).is_none() {
+            seen.number(pointer);
             unknown.push(pointer.to_owned());
         }
     }
+    let (mut cited, mut uncited) = (Vec::new(), Vec::new());
+    for field in fields.iter().filter(|field| !field.is_empty()) {
+        let list = if known.is_cited(field) { &mut cited } else { &mut uncited };
+        list.push(field.clone());
+    }
     Citations { cited, uncited, unknown }
+}
+
+/// The fields in their order, each once.
+struct Fields<'f> {
+    sorted: Vec<Field<'f>>,
+}
+
+struct Field<'f> {
+    name: &'f str,
+    /// The longest other field that it begins with.
+    begins: Option<usize>,
+    cited: bool,
+}
+
+impl<'f> Fields<'f> {
+    fn new(fields: &'f [String]) -> Self {
+        let mut names: Vec<&str> = fields.iter().map(String::as_str).collect();
+        sort_by(&mut names, |a, b| a.cmp(b));
+        names.dedup();
+        let mut sorted: Vec<Field<'f>> = Vec::with_capacity(names.len());
+        for name in names {
+            let mut begins = sorted.len().checked_sub(1);
+            while let Some(field) = begins.and_then(|at| sorted.get(at))
+                && !name.starts_with(field.name)
+            {
+                begins = field.begins;
+            }
+            sorted.push(Field { name, begins, cited: false });
+        }
+        Self { sorted }
+    }
+
+    /// Marks the longest field that stands at a place of a text. Returns its length.
+    fn cited(&mut self, text: &str, start: usize) -> Option<usize> {
+        let rest = text.get(start..)?;
+        // What the text begins with is the last field that is not above it, or begins that one.
+        let mut at = self.sorted.partition_point(|field| field.name <= rest).checked_sub(1);
+        let last = at.and_then(|at| self.sorted.get(at))?;
+        let common = last.name.bytes().zip(rest.bytes()).take_while(|(a, b)| a == b).count();
+        while let Some(field) = at.and_then(|at| self.sorted.get_mut(at)) {
+            let size = field.name.len();
+            if 0 < size && size <= common && ends(text, start + size) {
+                field.cited = true;
+                return Some(size);
+            }
+            at = field.begins;
+        }
+        None
+    }
+
+    fn is_cited(&self, name: &str) -> bool {
+        let at = self.sorted.binary_search_by(|field| field.name.cmp(name));
+        at.ok().and_then(|at| self.sorted.get(at)).is_some_and(|field| field.cited)
+    }
 }
 
 /// Whether a character may belong to a pointer, at its end too.

@@ -3,6 +3,7 @@
 //! Only declarations count, and any doubt counts against the tool. A name is no proof: it never
 //! makes a tool read-only, it can only make a tool suspicious.
 
+use crate::index::Index;
 use crate::json::Json;
 use crate::json::table::{names, record};
 
@@ -79,65 +80,24 @@ record! {
 impl Eq for Inventory {}
 
 /// First words of the names of tools that change something, or that start an ongoing process.
-const CHANGES: [&str; 48] = [
-    "add",
-    "apply",
-    "approve",
-    "assign",
-    "book",
-    "buy",
-    "cancel",
-    "clear",
-    "close",
-    "commit",
-    "create",
-    "delete",
-    "deploy",
-    "deposit",
-    "disable",
-    "drop",
-    "edit",
-    "enable",
-    "execute",
-    "insert",
-    "install",
-    "kill",
-    "merge",
-    "modify",
-    "move",
-    "open",
-    "patch",
-    "pay",
-    "place",
-    "post",
-    "publish",
-    "push",
-    "put",
-    "remove",
-    "rename",
-    "reset",
-    "revoke",
-    "sell",
-    "send",
-    "set",
-    "start",
-    "stop",
-    "submit",
-    "subscribe",
-    "transfer",
-    "update",
-    "upload",
-    "write",
-];
+const CHANGES: &str = "activate add apply approve assign ban book buy cancel clear close commit create \
+    deactivate delete deploy deposit destroy disable drop edit enable erase exec execute grant insert \
+    install invite kill launch liquidate merge modify move open overwrite patch pay place post \
+    publish purchase purge push put refund reject remove rename replace reset restart restore \
+    revert revoke rollback save sell send set spawn start stop submit subscribe terminate \
+    transfer trigger truncate uninstall unsubscribe update upload wipe withdraw write";
 
 /// Judges tools in their order. Each is `{ name, readOnly? }` from a registry, or
 /// `{ name, annotations?: { readOnlyHint?, destructiveHint? } }` from MCP's `tools/list`.
 #[must_use]
 pub fn inventory(tools: &[Json<'_>]) -> Inventory {
     let name = |tool| Json::get(tool, "name").and_then(Json::as_str).unwrap_or_default();
-    let judged = tools.iter().enumerate().map(|(at, tool)| {
+    let mut names = Index::default();
+    let judged = tools.iter().map(|tool| {
         let own = name(tool);
-        let taken = tools.iter().take(at).any(|other| name(other).eq_ignore_ascii_case(own));
+        let plain = own.to_ascii_lowercase();
+        let taken = names.find(&plain).is_some();
+        names.number(&plain);
         let reason = if taken { AccessReason::UnusableName } else { judge(tool, own) };
         InventoryTool { name: own.to_owned(), access: reason.access(), reason }
     });
@@ -172,7 +132,7 @@ pub(super) fn changes(name: &str) -> bool {
     let upper = |c: char| c.is_ascii_uppercase();
     let end = name.char_indices().find(|(at, c)| *at > 0 && (upper(*c) || matches!(c, '_' | '-')));
     let first = end.map_or(name, |(at, _)| name.get(..at).unwrap_or(name));
-    CHANGES.iter().any(|verb| first.eq_ignore_ascii_case(verb))
+    CHANGES.split(' ').any(|verb| first.eq_ignore_ascii_case(verb))
 }
 
 #[cfg(test)]
@@ -210,6 +170,10 @@ mod tests {
                 AccessReason::NameSuggestsChange,
             ),
             (r#"{"name":"Start-stream","readOnly":true}"#, AccessReason::NameSuggestsChange),
+            (r#"{"name":"withdraw","readOnly":true}"#, AccessReason::NameSuggestsChange),
+            (r#"{"name":"activate_","readOnly":true}"#, AccessReason::NameSuggestsChange),
+            (r#"{"name":"writeFile","readOnly":true}"#, AccessReason::NameSuggestsChange),
+            (r#"{"name":"_write","readOnly":true}"#, AccessReason::Declared),
             (r#"{"name":"get_order","readOnly":true}"#, AccessReason::Declared),
             (r#"{"name":"settings","readOnly":true}"#, AccessReason::Declared),
             (r#"{"name":"a b","readOnly":true}"#, AccessReason::UnusableName),
@@ -227,5 +191,9 @@ mod tests {
             .map(|text| Json::parse_str(text).unwrap());
         let json = inventory(&tools).to_json().to_text();
         assert!(json.ends_with(r#""allow":["quote"]}"#), "{json}");
+        let tools = ["a", "A", "b"].map(|name| Json::object([("name", name.into())]));
+        let reasons = inventory(&tools).tools.into_iter().map(|tool| tool.reason);
+        let (undeclared, unusable) = (AccessReason::Undeclared, AccessReason::UnusableName);
+        assert_eq!(reasons.collect::<Vec<_>>(), [undeclared, unusable, undeclared]);
     }
 }
