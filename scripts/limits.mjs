@@ -11,6 +11,11 @@ const read = (file) => readFileSync(join(root, file), 'utf8')
 /** The constants of the core, by name: what, its unit, and the code or what happens. */
 const CORE = {
   JSON_DEPTH: ['levels of a JSON value', 'levels', '`json.too_deep`'],
+  HOST_LEVELS: [
+    'further levels of what holds such values: histories, options, records',
+    'levels',
+    '`json.too_deep`',
+  ],
   JSON_BYTES: ['a text for `canonicalize`, `signature`', 'bytes', '`json.too_large`'],
   HISTORY_BYTES: ['the options of a turn, with its history', 'bytes', '`json.too_large`'],
   HISTORY_PARTS: [

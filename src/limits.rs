@@ -16,6 +16,9 @@
 /// Nesting depth of a JSON value. The default of serde_json; a wasm stack overflows near 4 000.
 pub const JSON_DEPTH: u32 = 128;
 
+/// Further levels of what holds such values: histories, options, inputs and records of a host.
+pub const HOST_LEVELS: u32 = 32;
+
 /// Bytes of one JSON text given to `canonicalize` or `signature`: 16 MiB. An arbitrary,
 /// generous value.
 pub const JSON_BYTES: usize = 16 * 1024 * 1024;

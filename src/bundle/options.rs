@@ -220,7 +220,7 @@ impl BundleOptions {
     /// `json.*` if the text is not JSON; `options.invalid` with the path of an option that is
     /// missing, unknown, of the wrong type or out of range.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        Self::from_json(Json::parse_lossy(text, limits::BUNDLE_BYTES)?.into_owned())
+        Self::from_json(Json::parse_host(text, limits::BUNDLE_BYTES)?.into_owned())
     }
 
     /// As [`BundleOptions::parse`], for JSON that is already parsed.

@@ -37,7 +37,7 @@ impl<T> Rendered<T> {
     }
 
     fn parsed(&self) -> Result<Json<'static>, Error> {
-        Ok(Json::parse_lossy(self.json.as_bytes(), usize::MAX)?.into_owned())
+        Ok(Json::parse_host(self.json.as_bytes(), usize::MAX)?.into_owned())
     }
 }
 

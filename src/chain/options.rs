@@ -227,7 +227,7 @@ impl ChainOptions {
     /// `json.*` for invalid JSON; `options.invalid`, with the path of the option, for an option
     /// that is missing, unknown, of the wrong type or out of range.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        Self::from_json(Json::parse_lossy(text, limits::JSON_BYTES)?.into_owned())
+        Self::from_json(Json::parse_host(text, limits::JSON_BYTES)?.into_owned())
     }
 
     /// As [`ChainOptions::parse`], for JSON that is already parsed.

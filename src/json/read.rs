@@ -31,6 +31,8 @@ pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
+    /// The levels that may be.
+    most: u32,
     /// Lone surrogates become U+FFFD instead of errors, because providers split surrogate
     /// pairs across deltas, and text for people should be shown rather than refused.
     lossy: bool,
@@ -48,12 +50,19 @@ impl<'a> Reader<'a> {
     pub(crate) fn strict(text: &'a [u8]) -> Result<Self, JsonError> {
         let text = std::str::from_utf8(text)
             .map_err(|error| JsonError::Syntax { offset: error.valid_up_to() })?;
-        Ok(Self { text, at: 0, depth: 0, lossy: false, verbatim: false, replaced: 0 })
+        Ok(Self { lossy: false, ..Self::lossy(text) })
     }
 
     /// Makes a reader for a provider's or a host's `text`: lone surrogates become U+FFFD.
     pub(crate) fn lossy(text: &'a str) -> Self {
-        Self { text, at: 0, depth: 0, lossy: true, verbatim: false, replaced: 0 }
+        let most = limits::JSON_DEPTH;
+        Self { text, at: 0, depth: 0, most, lossy: true, verbatim: false, replaced: 0 }
+    }
+
+    /// As [`Reader::lossy`], for what a host writes about values of others: it may be deeper by
+    /// [`HOST_LEVELS`](limits::HOST_LEVELS).
+    pub(crate) fn host(text: &'a str) -> Self {
+        Self { most: limits::JSON_DEPTH + limits::HOST_LEVELS, ..Self::lossy(text) }
     }
 
     /// As [`Reader::lossy`], for a provider's event: numbers keep their text, and of duplicate keys
@@ -303,8 +312,8 @@ impl<'a> Reader<'a> {
         self.space();
         self.take(bracket)?;
         self.depth += 1;
-        if self.depth > limits::JSON_DEPTH {
-            return Err(JsonError::TooDeep { limit: limits::JSON_DEPTH });
+        if self.depth > self.most {
+            return Err(JsonError::TooDeep { limit: self.most });
         }
         self.space();
         Ok(())

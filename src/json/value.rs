@@ -54,12 +54,29 @@ impl<'a> Json<'a> {
     /// # Errors
     /// As [`Json::parse`], except `json.lone_surrogate` and `json.duplicate_key`.
     pub fn parse_lossy(text: &'a [u8], max_bytes: usize) -> Result<Self, JsonError> {
+        Self::parse_by(text, max_bytes, Reader::lossy)
+    }
+
+    /// As [`Json::parse_lossy`], for what a host writes about values of others, such as options and
+    /// records: it may be deeper by [`HOST_LEVELS`](crate::limits::HOST_LEVELS).
+    ///
+    /// # Errors
+    /// As [`Json::parse_lossy`].
+    pub fn parse_host(text: &'a [u8], max_bytes: usize) -> Result<Self, JsonError> {
+        Self::parse_by(text, max_bytes, Reader::host)
+    }
+
+    fn parse_by(
+        text: &'a [u8],
+        max_bytes: usize,
+        reader: fn(&'a str) -> Reader<'a>,
+    ) -> Result<Self, JsonError> {
         if text.len() > max_bytes {
             return Err(JsonError::TooLarge { limit: max_bytes });
         }
         let text = std::str::from_utf8(text)
             .map_err(|error| JsonError::Syntax { offset: error.valid_up_to() })?;
-        let mut reader = Reader::lossy(text);
+        let mut reader = reader(text);
         let value = reader.value()?;
         reader.end()?;
         Ok(value)

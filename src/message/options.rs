@@ -103,7 +103,7 @@ impl HistoryOptions {
     /// that is missing, unknown, of the wrong type or out of range, and for the thread strategy
     /// without the id of a conversation; `dialect.unknown`.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        Self::from_json(Json::parse_lossy(text, limits::JSON_BYTES)?.into_owned())
+        Self::from_json(Json::parse_host(text, limits::JSON_BYTES)?.into_owned())
     }
 
     /// As [`HistoryOptions::parse`], for JSON that is already parsed.

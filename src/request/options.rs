@@ -127,7 +127,7 @@ impl PassOptions {
     /// `json.*` for invalid JSON; `options.invalid` with the path of the option; `dialect.unknown`;
     /// `tool.invalid_name`.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        Self::from_json(Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned())
+        Self::from_json(Json::parse_host(text, limits::HISTORY_BYTES)?.into_owned())
     }
 
     /// As [`PassOptions::parse`], for JSON that is already parsed.

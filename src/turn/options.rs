@@ -177,7 +177,7 @@ impl TurnOptions {
     /// that is missing, unknown, of the wrong type or out of range; `dialect.unknown`;
     /// `tool.invalid_name`.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        Self::from_json(Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned())
+        Self::from_json(Json::parse_host(text, limits::HISTORY_BYTES)?.into_owned())
     }
 
     /// As [`TurnOptions::parse`], for JSON that is already parsed.

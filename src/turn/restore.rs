@@ -138,7 +138,7 @@ impl RestoreOptions {
     /// Those of [`TurnOptions::parse`](super::TurnOptions::parse).
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         let mut options = Self::blank();
-        let json = Json::parse_lossy(text, limits::KEPT_BYTES)?.into_owned();
+        let json = Json::parse_host(text, limits::KEPT_BYTES)?.into_owned();
         read(&mut options, json, &At::ROOT)?;
         Ok(options)
     }
@@ -180,7 +180,7 @@ impl RestoreOptions {
 /// Returns the options that the host set when the turn began, if this version wrote them.
 fn given(kept: &Kept) -> Option<Vec<(std::borrow::Cow<'static, str>, Json<'static>)>> {
     let text = kept.record("turn")?;
-    match Json::parse_lossy(text.as_bytes(), text.len()).ok()?.into_owned() {
+    match Json::parse_host(text.as_bytes(), text.len()).ok()?.into_owned() {
         Json::Object(members) => {
             let written = members.iter().find(|(name, _)| name == "v")?.1.as_u64();
             (written == Some(FORMAT)).then_some(members)

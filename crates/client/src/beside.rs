@@ -39,7 +39,9 @@ pub async fn pause_turn(
         let unknown = || Error::new("turn.not_found", "no such turn is kept");
         let kept = kept.filter(|kept| !kept.state.is_empty()).ok_or_else(unknown)?;
         let foreign = || Error::new("store.version", "the turn was kept by another version");
-        let mut state = Json::parse_str(&kept.state).map_err(|_| foreign())?.into_owned();
+        let mut state = Json::parse_host(kept.state.as_bytes(), kept.state.len())
+            .map_err(|_| foreign())?
+            .into_owned();
         if state.get("v").and_then(Json::as_u64) != Some(1) {
             return Err(foreign());
         }

@@ -14,6 +14,6 @@ use turnlock::limits;
 pub(super) fn to_json(value: &(impl Serialize + ?Sized)) -> Result<Json<'static>, Error> {
     let text = serde_json::to_string(value)
         .map_err(|error| Error::new("json.not_serializable", error.to_string()))?;
-    let read = Json::parse_lossy(text.as_bytes(), limits::HISTORY_BYTES);
+    let read = Json::parse_host(text.as_bytes(), limits::HISTORY_BYTES);
     Ok(read.map_err(turnlock::Error::from)?.into_owned())
 }

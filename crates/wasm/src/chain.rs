@@ -24,7 +24,7 @@ pub fn chain_new(options: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn chain_handle(handle: u32, now_ms: f64, input: &[u8]) -> String {
-    let json = match Json::parse_lossy(input, limits::HISTORY_BYTES) {
+    let json = match Json::parse_host(input, limits::HISTORY_BYTES) {
         Ok(json) => json,
         Err(error) => return failure(&error.into()),
     };

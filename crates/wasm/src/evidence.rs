@@ -43,7 +43,7 @@ pub fn bundle_new(options: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn bundle_handle(handle: u32, now_ms: f64, input: &[u8], data: Vec<u8>) -> String {
-    let parsed = Json::parse_lossy(input, limits::JSON_BYTES).map_err(Error::from);
+    let parsed = Json::parse_host(input, limits::JSON_BYTES).map_err(Error::from);
     let input = parsed.as_ref().map_err(Clone::clone).and_then(|json| Input::from_json(json, data));
     let input = match input {
         Ok(input) => input,

@@ -68,5 +68,5 @@ fn object(bytes: &[u8]) -> Result<Json<'_>, Error> {
     if bytes.is_empty() {
         return Ok(Json::Object(Vec::new()));
     }
-    Ok(Json::parse_lossy(bytes, limits::JSON_BYTES)?)
+    Ok(Json::parse_host(bytes, limits::JSON_BYTES)?)
 }

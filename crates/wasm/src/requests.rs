@@ -21,7 +21,7 @@ pub fn request_parse(given: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn request_lint(given: &[u8]) -> String {
-    answer(Json::parse_lossy(given, limits::JSON_BYTES).map_err(Error::from).and_then(|given| {
+    answer(Json::parse_host(given, limits::JSON_BYTES).map_err(Error::from).and_then(|given| {
         let text = given.as_array().and_then(|all| all.first()).and_then(Json::as_str);
         let text = text.ok_or_else(|| wire::bad("template", "a string"))?;
         Ok(lint_prompt(text).into())
@@ -32,7 +32,7 @@ pub fn request_lint(given: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn request_inventory(tools: &[u8]) -> String {
-    answer(Json::parse_lossy(tools, limits::JSON_BYTES).map_err(Error::from).and_then(|tools| {
+    answer(Json::parse_host(tools, limits::JSON_BYTES).map_err(Error::from).and_then(|tools| {
         let all = tools.as_array().ok_or_else(|| wire::bad("tools", "an array"))?;
         Ok(inventory(all).to_json())
     }))
@@ -59,7 +59,7 @@ fn answer(result: Result<Json<'static>, Error>) -> String {
 }
 
 fn parse(given: &[u8]) -> Result<Json<'static>, Error> {
-    let json = Json::parse_lossy(given, usize::MAX)?;
+    let json = Json::parse_host(given, usize::MAX)?;
     let policy = Policy::from_json(json.get("policy").unwrap_or(&Json::Null))?;
     let text = json.get("text").and_then(Json::as_str);
     let text = text.ok_or_else(|| wire::bad("text", "a string"))?;

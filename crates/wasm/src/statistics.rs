@@ -31,7 +31,7 @@ pub fn summarize(lines: &[u8]) -> String {
     let work = || -> Result<String, Error> {
         let mut lines = split(lines)?;
         let head = lines.next().unwrap_or_default();
-        let mut options = Json::parse_lossy(head, limits::BUNDLE_BYTES)?.into_owned();
+        let mut options = Json::parse_host(head, limits::BUNDLE_BYTES)?.into_owned();
         let mut said = Json::Null;
         if let Json::Object(members) = &mut options
             && let Some(at) = members.iter().position(|(name, _)| name == "replicates")
@@ -80,7 +80,7 @@ pub fn patch_apply(base: &[u8], patch: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn cite(text: &[u8], fields: &[u8]) -> String {
-    let fields = Json::parse_lossy(fields, limits::BUNDLE_BYTES).unwrap_or_default();
+    let fields = Json::parse_host(fields, limits::BUNDLE_BYTES).unwrap_or_default();
     bundle::cite(&String::from_utf8_lossy(text), &texts(Some(&fields))).to_json().to_text()
 }
 

@@ -81,14 +81,14 @@ impl<'t> TapeReader<'t> {
             4 => Json::String(Cow::Borrowed(self.cut(count)?)),
             5 => Json::Host(Host::Text(count)),
             6 => Json::Host(Host::Object(count)),
-            7 if depth < limits::JSON_DEPTH => {
+            7 if depth < limits::JSON_DEPTH + limits::HOST_LEVELS => {
                 let mut items = Vec::with_capacity(length.min(self.tape.len()));
                 for _ in 0..length {
                     items.push(self.value(depth + 1)?);
                 }
                 Json::Array(items)
             }
-            8 if depth < limits::JSON_DEPTH => {
+            8 if depth < limits::JSON_DEPTH + limits::HOST_LEVELS => {
                 let mut members = Vec::with_capacity(length.min(self.tape.len()));
                 for _ in 0..length {
                     let key = usize::try_from(self.next()?).ok()?;

@@ -12,7 +12,8 @@ import { isWellFormed } from '../shared/text.js'
 
 const TAG_BITS = 4
 const TAG = 1 << TAG_BITS
-const MAX_DEPTH = 128
+/** Of arguments and results, and of the messages around them. */
+const MAX_DEPTH = 128 + 32
 /** Texts up to this length cross the boundary, which costs less than storing them here. */
 const SHORT = 64
 /** Texts under these keys are shown to the model; the core does not read their contents. */

@@ -226,7 +226,7 @@ fn each<'t>(
     text: &'t str,
     take: &mut dyn FnMut(Json<'t>, bool) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut reader = Reader::lossy(text);
+    let mut reader = Reader::host(text);
     if reader.peek()? != Kind::Array {
         return Err(Error::option("history", "a list"));
     }

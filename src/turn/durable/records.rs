@@ -79,7 +79,7 @@ pub(super) fn outcome(outcome: &Outcome, duration_ms: u64) -> String {
 
 /// Reads an outcome and its duration in milliseconds.
 pub(super) fn read_outcome(text: &str) -> Option<(Outcome, u64)> {
-    let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
+    let json = Json::parse_host(text.as_bytes(), text.len()).ok()?;
     if json.get("v")?.as_u64()? != FORMAT {
         return None;
     }
@@ -181,7 +181,7 @@ pub(super) fn batch(
 /// Reasoning is left out if the turn goes on with a model of another wire format than `dialect`: its
 /// signatures are those of the provider that made it.
 pub(super) fn read_batch(text: &str, dialect: Dialect) -> Option<(Calling, bool)> {
-    let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
+    let json = Json::parse_host(text.as_bytes(), text.len()).ok()?;
     if json.get("v")?.as_u64()? != FORMAT {
         return None;
     }

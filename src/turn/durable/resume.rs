@@ -281,7 +281,7 @@ fn kept_outcome(kept: &Kept, batch: u32, call: &str) -> Option<(Outcome, u64)> {
 
 /// Applies events that were stored after the state: text of an inference that did not end.
 fn catch_up(progress: &mut Progress, text: &str) {
-    let Ok(events) = Json::parse_lossy(text.as_bytes(), text.len()) else { return };
+    let Ok(events) = Json::parse_host(text.as_bytes(), text.len()) else { return };
     for event in events.as_array().into_iter().flatten() {
         let Some(seq) = event.get("seq").and_then(Json::as_u64) else { continue };
         if seq <= progress.seq {

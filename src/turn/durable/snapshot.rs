@@ -119,7 +119,7 @@ fn hosted(json: &Json<'_>) -> Vec<(usize, Json<'static>)> {
 impl KeptState {
     /// Reads a stored state. `None` if this version did not write it.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
+        let json = Json::parse_host(text.as_bytes(), text.len()).ok()?;
         if json.get("v")?.as_u64()? != FORMAT {
             return None;
         }

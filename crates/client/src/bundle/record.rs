@@ -68,7 +68,7 @@ fn replay(recording: &BundleRecording, redact: Option<&Redact>) -> Result<Replay
     let mut bundle = Bundle::new(BundleOptions::parse(recording.options.as_bytes())?)?;
     let mut events: Vec<Event> = Vec::new();
     for Fact(at, input, data) in &recording.facts {
-        let json = Json::parse_lossy(input.as_bytes(), limits::JSON_BYTES)
+        let json = Json::parse_host(input.as_bytes(), limits::JSON_BYTES)
             .map_err(turnlock::Error::from)?;
         let data = data.clone().unwrap_or_default().into_bytes();
         bundle.handle(*at, Input::from_json(&json, data)?);

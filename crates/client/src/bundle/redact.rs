@@ -103,7 +103,7 @@ pub(super) fn redacted(mut event: Event, redact: Option<&Redact>) -> Event {
 
 fn shown<T>(text: &Rendered<T>, act: Act, hide: &dyn Fn(&str) -> String) -> Rendered<T> {
     // The core's own text, of its own size; what it writes, it reads.
-    let json = Json::parse_lossy(text.json().as_bytes(), usize::MAX);
+    let json = Json::parse_host(text.json().as_bytes(), usize::MAX);
     let json = json.map(Json::into_owned).unwrap_or_default();
     Rendered::new(apply(json, act, hide).to_text())
 }

@@ -16,7 +16,7 @@ use turnlock::turn::Input;
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_handle(handle: u32, now_ms: f64, input: &[u8]) -> String {
-    let parsed = Json::parse_lossy(input, limits::HISTORY_BYTES).map_err(Error::from);
+    let parsed = Json::parse_host(input, limits::HISTORY_BYTES).map_err(Error::from);
     let input = match parsed.as_ref().map_err(Clone::clone).and_then(json::input) {
         Ok(input) => input,
         Err(error) => return failure(&error),
