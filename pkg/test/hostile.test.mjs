@@ -10,6 +10,7 @@ import {
   customModel,
   decodeStream,
   defineTool,
+  followTurn,
   memoryStore,
   normalize,
   openaiChat,
@@ -21,6 +22,7 @@ import {
   signature,
 } from 'turnlock'
 import { createHandler, toNodeListener } from 'turnlock/server'
+import { scriptedModel } from 'turnlock/testing'
 import { redisStore } from 'turnlock/stores/redis'
 import { collectGarbage } from '../../tests/garbage.mjs'
 import { partsOf } from './parts.mjs'
@@ -262,6 +264,11 @@ test('what listeners and a store throw or reject with ends nothing', async () =>
     const turn = runTurn({ model: hello(), messages, store: { ...store, watch }, onTrace: rejects })
     assert.equal((await turn.result).status, 'complete')
   }
+  const { requestId } = await runTurn({ model: hello(), messages, store }).result
+  const followed = []
+  const follows = followTurn({ requestId, store: { ...store, watch: rejects } })
+  for await (const { type, code } of follows) followed.push([type, code])
+  assert.deepEqual(followed, [['error', 'store.unavailable']])
   const failing = await runTurn({ model: answering(throws), messages }).result
   assert.equal(failing.error.code, 'model.unreachable')
   const tools = { look: defineTool({ description: 'x', inputSchema: {}, execute: throws }) }
@@ -291,6 +298,29 @@ test('what listeners and a store throw or reject with ends nothing', async () =>
   const asked = new Request('http://app.example/api/chat', { method: 'POST', headers, body })
   await (await handler(asked)).text()
   await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(unhandled, [])
+})
+
+test('what a store recalls is text and an age, whatever else it holds', async () => {
+  const cyclic = {}
+  cyclic.self = cyclic
+  const found = { text: '{"status":"ok","result":1}', ageMs: 5 }
+  for (const kept of [
+    { ...found, ageMs: 5n },
+    { ...found, type: 'cancel', call: 7, cyclic },
+    { ...found, ageMs: NaN },
+    { ageMs: 5 },
+  ]) {
+    const store = { ...memoryStore(), recall: async () => kept }
+    const execute = () => 2
+    const look = defineTool({
+      ...{ description: 'x', inputSchema: {}, execute },
+      ...{ readOnly: true, reuseMs: 60_000 },
+    })
+    const model = scriptedModel([{ call: 'look' }, 'done'])
+    const turn = await runTurn({ model, messages, store, tools: { look } }).result
+    assert.deepEqual([turn.status, turn.toolResults[0].status], ['complete', 'ok'])
+  }
   assert.deepEqual(unhandled, [])
 })
 

@@ -60,6 +60,9 @@ export function runBundle(options: RunBundleOptions): RunningBundle {
 }
 
 /** The options for the core, as JSON. */
+/** The most replicates of a bundle. */
+const REPLICATES = 128
+
 function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): string {
   const { replicate, signal, record, redact, eventManager, jsonSchema, ...own } =
     options as RunBundleOptions
@@ -105,8 +108,8 @@ export function checkBundle(own: CoreBundleOptions): void {
     throw wrong('budget.cost', '`prices` beside it')
   }
   const seeds = own.seeds ?? []
-  // The core has them as 64-bit integers.
-  const whole = seeds.every((seed) => Number.isInteger(seed) && Math.abs(seed) < 2 ** 63)
+  // The core counts up from the largest.
+  const whole = seeds.every((seed) => Number.isSafeInteger(seed) && seed < 2 ** 53 - REPLICATES)
   if (!whole || new Set(seeds).size < seeds.length) {
     throw wrong('seeds', 'whole numbers, all different')
   }

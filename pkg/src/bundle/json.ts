@@ -1,5 +1,6 @@
 /** Host values as strict JSON. Values that `JSON.stringify` silently changes are rejected. */
 import { isTurnlockError, TurnlockError } from '../errors.js'
+import { refuseEmptied } from '../shared/serialize.js'
 
 /** Maximum characters of one replicate's JSON. The core's limit is the same number of bytes. */
 const REPLICATE_CHARS = 4 * 1024 * 1024
@@ -8,7 +9,7 @@ const REPLICATE_CHARS = 4 * 1024 * 1024
  * Returns the JSON of a value. Members that are `undefined` are omitted, as usual in JavaScript.
  *
  * @throws TurnlockError `json.not_serializable`: NaN, infinities, a cycle, a bigint, a function,
- * `undefined` itself or in an array; `json.too_large`
+ * `undefined` itself or in an array, bytes, what would become `{}` such as a `Map`; `json.too_large`
  */
 export function strictJson(value: unknown, most = REPLICATE_CHARS): string {
   let text: string | undefined
@@ -34,8 +35,10 @@ function isPlain(value: unknown): boolean {
   if (value === null) return true
   // `every` would skip holes.
   if (Array.isArray(value)) return value.findIndex((item) => !isPlain(item)) < 0
-  if ('toJSON' in value) return false
-  return Object.values(value).every((member) => member === undefined || isPlain(member))
+  const members: unknown[] = Object.values(value)
+  const emptied = members.length === 0 && value.constructor !== Object
+  if ('toJSON' in value || ArrayBuffer.isView(value) || emptied) return false
+  return members.every((member) => member === undefined || isPlain(member))
 }
 
 function refuse(this: unknown, key: string, value: unknown): unknown {
@@ -43,7 +46,7 @@ function refuse(this: unknown, key: string, value: unknown): unknown {
   const nothing = value === undefined || typeof value === 'function' || typeof value === 'symbol'
   if (nothing && Array.isArray(this)) throw wrong(`${typeof value} in an array, at ${key}`)
   if (nothing && value !== undefined) throw wrong(`${typeof value} at \`${key}\``)
-  return value
+  return refuseEmptied(key, value)
 }
 
 const wrong = (why: string) =>

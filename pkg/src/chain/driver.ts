@@ -9,7 +9,7 @@ import { encode, LazyPart } from '../core/instance.js'
 import type { TurnlockError } from '../errors.js'
 import { Loop } from '../driver/loop.js'
 import { member } from '../shared/quietly.js'
-import { describe } from '../shared/serialize.js'
+import { describe, refuseEmptied } from '../shared/serialize.js'
 import { stringify } from '../shared/text.js'
 import type { ChainCache, ChainEvent, ChainResult } from './types.js'
 
@@ -110,7 +110,7 @@ export class ChainDriver {
         }
         say('returned', { value: 'null', cost })
       } else {
-        say('returned', { value: JSON.stringify(made) ?? 'null', cost })
+        say('returned', { value: jsonOf(made), cost })
       }
     } catch (error) {
       const code = member(error, 'code')
@@ -155,6 +155,15 @@ export class ChainDriver {
     this.#loop.close()
     for (const controller of this.#calls.values()) controller.abort()
     this.#calls.clear()
+  }
+}
+
+/** The JSON of what a function of the host returned; empty, which the core refuses, if it has none. */
+function jsonOf(made: unknown): string {
+  try {
+    return JSON.stringify(made === undefined ? null : made, refuseEmptied) ?? ''
+  } catch {
+    return ''
   }
 }
 

@@ -320,20 +320,21 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
   async #recall(id: number, key: string): Promise<void> {
     let found: { text: string; ageMs: number } | undefined
     try {
-      found = await this.#host.store?.recall(key)
-      // The core expects whole milliseconds; clocks of stores may return fractions.
-      if (found) found = { ...found, ageMs: Math.ceil(found.ageMs) }
+      const kept = await this.#host.store?.recall(key)
+      // The core expects whole milliseconds; clocks of stores may return fractions, or a bigint.
+      if (kept) found = { text: String(kept.text), ageMs: Math.ceil(Number(kept.ageMs)) }
     } catch {
       // If the outcome cannot be read, the call is executed.
     }
     this.send({ type: 'recalled', call: id, ...found })
   }
 
-  /** Sends a progress report. Data without a JSON form, or with too much JSON, is dropped. */
+  /** Sends a progress report. Data without a JSON form, or with too much JSON or more than 128 levels of it, is dropped. */
   #report(id: number, data: unknown): void {
     const progress = serialize(data, PROGRESS)
     if (progress.status !== 'ok' || progress.bytes > PROGRESS) return
-    this.send({ type: 'tool_progress', call: id, data: JSON.parse(progress.text) as unknown })
+    const sent: unknown = JSON.parse(progress.text)
+    if (isPlain(sent)) this.send({ type: 'tool_progress', call: id, data: sent })
   }
 
   #close(): void {

@@ -30,7 +30,7 @@ export function serialize(value: unknown, limit: number): SettledInput {
  * Throws for bytes, and for what would become `{}` although it holds something: a `Map`, a `Response`,
  * a stream, an object of a class whose members JSON does not see.
  */
-function refuseEmptied(_: string, value: unknown): unknown {
+export function refuseEmptied(_: string, value: unknown): unknown {
   if (!isObject(value)) return value
   const kind = value.constructor?.name || Object.prototype.toString.call(value).slice(8, -1)
   const written = /^(Object|String|Number|Boolean)$/.test(kind) || Object.keys(value).length > 0
@@ -128,7 +128,7 @@ export function abortReason(signal: AbortSignal | undefined): string {
 export function isPlain(value: unknown, depth = 0): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object' || depth > 128) return false
+  if (typeof value !== 'object' || depth >= 128) return false
   if (Array.isArray(value)) return Array.from(value).every((item) => isPlain(item, depth + 1))
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return false

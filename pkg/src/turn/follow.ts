@@ -1,5 +1,5 @@
 /** Reads the events of a turn that runs, or ran, elsewhere. */
-import { wrong } from '../checks.js'
+import { isObject, wrong } from '../checks.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import { eventResponse, readable } from '../shared/events.js'
 import { FOLLOW_TURN_OPTIONS } from '../generated/rows.js'
@@ -101,10 +101,13 @@ class Reader {
     this.#signal?.addEventListener('abort', leave)
     let unwatch: (() => void) | undefined
     try {
-      unwatch = this.#store.watch?.(this.#turn, () => {
+      const changed = () => {
         this.#changed = true
         this.#wake()
-      })
+      }
+      const watching: unknown = this.#store.watch?.(this.#turn, changed)
+      // A store in JavaScript may return a promise, which may reject.
+      unwatch = (isObject(watching) ? await watching : watching) as typeof unwatch
       yield* this.#read()
     } catch (error) {
       const { code, message } = isTurnlockError(error)
