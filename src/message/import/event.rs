@@ -20,10 +20,13 @@ pub(super) fn event<'a>(
     let lower = if upper { Cow::Owned(kind.to_ascii_lowercase()) } else { Cow::Borrowed(kind) };
     let speaker = match lower.as_ref() {
         "user_message" => Some(Speaker::User),
-        "assistant_message" | "ai_message" => Some(Speaker::Assistant),
+        "assistant_message" | "ai_message" | "bot_message" => Some(Speaker::Assistant),
         "system_message" => Some(Speaker::System),
         "text" | "assistant_text" if !fields.has("role") => Some(Speaker::Assistant),
         _ => None,
+    };
+    let has = |keys: &[&str]| {
+        keys.iter().any(|key| fields.get(key).is_some_and(|value| *value != Json::Null))
     };
     // The text of a turn arrives in chunks.
     if kind == "text" && fields.has("chunk") {
@@ -34,12 +37,22 @@ pub(super) fn event<'a>(
     }
     Some(match lower.as_ref() {
         "tool_call_start" => start(fields.clone(), index),
+        // A call and, once it has one, its result.
+        "tool_call" if !fields.has("role") && has(&NAME) => {
+            start(fields.clone(), index).and_then(|mut pieces| {
+                if has(&VALUE) {
+                    pieces.extend(result(fields.clone(), false, index)?);
+                }
+                Some(pieces)
+            })
+        }
         "tool_call_args" | "tool_call_delta" => delta(fields),
         "tool_call_chunk" => chunk(fields, index),
         // The name of a block of Anthropic too, which has no such id.
-        "tool_result" | "tool-result" if !fields.has("role") && fields.has("toolCallId") => {
+        "tool_result" | "tool-result" if !fields.has("role") && has(&ID) => {
             result(fields.clone(), false, index)
         }
+        "tool_call_end" if has(&VALUE) => result(fields.clone(), false, index),
         "tool_call_result" | "tool_call_error" => {
             result(fields.clone(), lower == "tool_call_error", index)
         }
@@ -132,6 +145,8 @@ fn said<'a>(fields: &Fields<'a>, speaker: Speaker, index: usize) -> Option<Vec<P
 const EMPTY: &str = "(empty)";
 
 const ID: [&str; 4] = ["toolCallId", "tool_call_id", "callId", "id"];
+const NAME: [&str; 5] = ["toolName", "toolCallName", "tool_name", "name", "tool"];
+const VALUE: [&str; 5] = ["result", "output", "content", "error", "errorText"];
 
 fn id<'a>(fields: &mut Fields<'a>) -> Cow<'a, str> {
     fields.take_any_text(&ID).unwrap_or_default()
@@ -139,7 +154,7 @@ fn id<'a>(fields: &mut Fields<'a>) -> Cow<'a, str> {
 
 fn start<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let id = id(&mut fields);
-    let name = fields.take_any_text(&["toolName", "toolCallName", "tool_name", "name", "tool"]);
+    let name = fields.take_any_text(&NAME);
     let args = fields.take_any(&["args", "arguments", "input"]);
     if id.is_empty() && name.is_none() {
         return None;

@@ -17,7 +17,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         "system" => Speaker::System,
         "developer" => Speaker::Developer,
         "user" | "human" => Speaker::User,
-        "assistant" | "ai" | "model" => Speaker::Assistant,
+        "assistant" | "ai" | "model" | "bot" => Speaker::Assistant,
         "tool" | "function" => return tool(fields, index),
         // Roles of AG-UI and the AI SDK, whose content is for the page only.
         "activity" | "reasoning" | "data" => {
