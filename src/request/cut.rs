@@ -69,3 +69,32 @@ fn end(text: &mut String, bytes: usize) {
 pub(super) fn clip(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_a_text_where_they_are_long() {
+        // `{"a":"…"}` is eight bytes around the text.
+        let args = |size: usize| Json::object([("a", "x".repeat(size - 8).into())]);
+        assert_eq!(params(&args(PARAMS_BYTES)), args(PARAMS_BYTES));
+        let cut = params(&args(PARAMS_BYTES + 1)).as_str().map(str::to_owned).unwrap();
+        assert!(cut.ends_with("x\"… [cut: 2049 bytes]"), "{cut}");
+        assert_eq!(cut.find('…'), Some(PARAMS_BYTES));
+    }
+
+    #[test]
+    fn names_are_cut_at_characters() {
+        let long = format!("{}é", "n".repeat(NAME_BYTES - 1));
+        let mut all = [super::super::rejected::Rejected {
+            index: None,
+            tool_name: Some(long.clone()),
+            reason: super::super::rejected::Reason::Syntax,
+            detail: Some("short".to_owned()),
+        }];
+        names(&mut all);
+        assert_eq!(all[0].tool_name.as_deref(), long.get(..NAME_BYTES - 1));
+        assert_eq!(all[0].detail.as_deref(), Some("short"));
+    }
+}

@@ -145,4 +145,22 @@ mod tests {
             assert_ne!(request(&text).ok().flatten(), Some(""), "{piece}");
         }
     }
+
+    #[test]
+    fn braces_in_strings_close_nothing() {
+        let json = r#"{"tool_calls":[{"tool_name":"a","params":{"q":"} \" } {"},"reason":"{"}]}"#;
+        for text in [format!("Sure: {json} That is all."), format!("{{not}} this: {json}")] {
+            assert_eq!(request(&text), Ok(Some(json)), "{text}");
+        }
+        assert_eq!(request(&format!("{json} or {json}")), Err(Reason::Ambiguous));
+        assert_eq!(plan(&format!("The plan is {json}, I think."), true), Some(json));
+    }
+
+    #[test]
+    fn a_fence_ends_with_as_many_marks_and_nothing_behind_them() {
+        let body = "{\"a\":\n```\n1}";
+        assert_eq!(fenced(&format!("````json\n{body}\n````\n")), Ok(Some(body)));
+        assert_eq!(fenced("```json\n{}\n``` x\n"), Err(Reason::Truncated));
+        assert_eq!(fenced("```\n{}\n`````"), Ok(Some("{}")));
+    }
 }

@@ -279,3 +279,64 @@ pub(super) fn shorten(text: &str, max: u64) -> String {
     }
     short
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_cut_at_utf16_units() {
+        for (text, max, wanted) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("a😀b", 4, "a😀b"),
+            ("a😀bc", 4, "a😀…"),
+            ("a😀b", 3, "a…"),
+            ("ab", 1, "…"),
+            ("ab", 0, ""),
+        ] {
+            assert_eq!(shorten(text, max), wanted, "{text} {max}");
+        }
+    }
+
+    fn call(name: &str, arguments: &str, ended: bool) -> Call {
+        let (id, name, arguments) = (String::new(), name.to_owned(), arguments.to_owned());
+        Call { id, name, arguments, ended }
+    }
+
+    #[test]
+    fn calls_of_the_provider() {
+        let reasons = |calls: &[Call]| match read_calls(calls, 9) {
+            Ok(reading) => reading.calls.iter().map(Result::is_ok).collect::<Vec<_>>(),
+            Err(rejected) => panic!("{rejected:?}"),
+        };
+        assert_eq!(reasons(&[call("a", "", true), call("b", "[]", true)]), [true, false]);
+        let asked = r#"{"tool_calls":[{"tool_name":"a","params":{},"reason":"r"}]}"#;
+        assert_eq!(reasons(&[call(REQUEST_TOOL, asked, true)]), [true]);
+        let refused = |call: Call| read_calls(&[call], 9).unwrap_err()[0].reason;
+        assert_eq!(refused(call("a", "{}", false)), Reason::Truncated);
+        let fits = format!("{{}}{}", " ".repeat(limits::REQUEST_BYTES - 2));
+        assert_eq!(reasons(&[call("a", &fits, true)]), [true]);
+        assert_eq!(refused(call("a", &format!("{fits} "), true)), Reason::TooLarge);
+        assert_eq!(read_text(&format!("{fits} "), 9).unwrap_err()[0].reason, Reason::TooLarge);
+        assert!(read_text(&fits, 9).is_ok());
+    }
+
+    #[test]
+    fn names_are_cut_unless_all_is_wanted() {
+        let name = "n".repeat(NAME_BYTES + 1);
+        let said = format!("{{\"{name}\":1}}");
+        let noted = |max| match read_text(&said, max) {
+            Ok(reading) => reading.notes[0].detail.clone().map(|detail| detail.len()),
+            Err(rejected) => panic!("{rejected:?}"),
+        };
+        assert_eq!(noted(200), Some(NAME_BYTES));
+        assert_eq!(noted(u64::MAX), Some(NAME_BYTES + 1));
+        let asked = [call(REQUEST_TOOL, &said, true)];
+        let noted = |max| match read_calls(&asked, max) {
+            Ok(reading) => reading.notes[0].detail.clone().map(|detail| detail.len()),
+            Err(rejected) => panic!("{rejected:?}"),
+        };
+        assert_eq!((noted(200), noted(u64::MAX)), (Some(NAME_BYTES), Some(NAME_BYTES + 1)));
+    }
+}

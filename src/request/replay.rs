@@ -83,3 +83,38 @@ pub(super) fn find<'a>(
     let same = || all.iter().rev().filter(|one| one.signature == signature);
     same().find(|one| one.plan_id.as_deref() == Some(plan_id)).or_else(|| same().next())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_of_the_same_plan_or_else_the_last_one() {
+        let record = |signature: &str, plan: &str, ms| {
+            let outcome = Outcome::told(Status::Ok, "");
+            Recorded::new(signature.to_owned(), plan.to_owned(), outcome, ms)
+        };
+        let all =
+            [record("a", "p", 1), record("a", "q", 2), record("b", "p", 3), record("a", "r", 4)];
+        let found = |signature, plan| find(&all, signature, plan).map(|one| one.duration_ms);
+        assert_eq!(found("a", "p"), Some(1));
+        assert_eq!(found("a", "q"), Some(2));
+        assert_eq!(found("a", "other"), Some(4));
+        assert_eq!(found("b", "q"), Some(3));
+        assert_eq!(found("c", "p"), None);
+    }
+
+    #[test]
+    fn a_signature_is_64_digits() {
+        let read = |signature: String| {
+            let text = format!(
+                "{{\"signature\":\"{signature}\",\"duration_ms\":1,\"status\":\"ok\",\"result\":1,\"truncated\":false}}"
+            );
+            Recorded::item().read(Json::parse_str(&text).unwrap().into_owned(), &At::ROOT).is_ok()
+        };
+        assert!(read("0f".repeat(32)));
+        for wrong in ["0f".repeat(33), "0f".repeat(31), "0F".repeat(32), "0g".repeat(32)] {
+            assert!(!read(wrong));
+        }
+    }
+}
