@@ -95,7 +95,7 @@ export const AREAS = {
         'The message has the cause.',
       ],
       'model.script_ended': [
-        'In tests: `scriptedModel` or `tapeFetch` has no further response.',
+        'In tests: `scriptedModel` or `tapeFetch` has no further response. A turn says `model.failed` or `model.unreachable`.',
         'Add one, or find out why there is one more request.',
       ],
     },
@@ -147,8 +147,8 @@ export const AREAS = {
         'The message has the place.',
       ],
       'tool.invalid_arguments': [
-        'The arguments do not fit the schema; the model is told.',
-        'Nothing; if it happens often, describe the arguments better.',
+        'A resumed call, whose arguments the tool of now does not take. Before a call runs, the event `refused` says `invalid_arguments`.',
+        'Resume with the tool that the call was made for.',
       ],
       'tool.threw': [
         'The tool threw; `error.message` is its message.',

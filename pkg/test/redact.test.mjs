@@ -519,6 +519,8 @@ test('kinds, masks, and options that are none', () => {
   assert.throws(() => createRedactor({ values: 'abcdefgh' }), invalid)
   assert.throws(() => createRedactor({ values: ['x'.repeat(70_000)] }), invalid)
   assert.throws(() => createRedactor({ fields: [1] }), invalid)
+  // Without its first `/` it would name a member that there is not.
+  assert.throws(() => createRedactor({ fields: ['/a', 'user/ssn'] }), invalid)
   assert.throws(() => createRedactor({ kinds: ['mail'] }), invalid)
   assert.throws(() => createRedactor({ kinds: ['email', 'mail'] }), invalid)
   assert.throws(() => createRedactor({ value: ['x'] }), invalid)

@@ -75,6 +75,7 @@ test('a page that was reloaded finds what is open', async () => {
   assert.deepEqual(await turns.list(), [])
   const paused = await turns.run({ messages, conversationId: 'k' }).result
   assert.equal(paused.status, 'paused')
+  assert.equal(paused.resume.requestId, paused.requestId)
   await turns.run({ messages, conversationId: 'other' }).result
   assert.equal((await turns.list()).length, 2)
   const [open, ...more] = await turns.list({ conversationId: 'k' })

@@ -98,8 +98,11 @@ async function waiting(own = {}, options = {}) {
       ...{ execute: () => 'acted', ...own, ...changed },
     })
   const parts = { model, store, requestId: 'r', ...options }
-  const events = await collect(runTurn({ ...parts, tools: { act: act() }, messages }))
-  const [{ signature }] = events.at(-1).approvals
+  const turn = runTurn({ ...parts, tools: { act: act() }, messages })
+  const { resume: point, approvals: waiting } = (await collect(turn)).at(-1)
+  const result = await turn.result
+  assert.deepEqual([result.resume, result.approvals, 'calls' in result], [point, waiting, false])
+  const [{ signature }] = waiting
   const approvals = [{ signature, approved: true }]
   const { projectId: _, ...rest } = parts
   const resume = (changed, more) =>

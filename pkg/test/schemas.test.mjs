@@ -41,6 +41,14 @@ test('a schema that makes its own JSON Schema is what the model reads', async ()
   }
 })
 
+test('what a schema refuses is told with its place', () => {
+  const own = tool(z.object({ user: z.object({ name: z.string() }), list: z.array(z.number()) }))
+  const { errors } = own.check({ user: { name: 5 }, list: [1, 'x'] })
+  assert.match(errors, /^\/user\/name: .+; \/list\/1: /)
+  const many = tool(z.object({ list: z.array(z.number()) })).check({ list: Array(50).fill('x') })
+  assert.equal(many.errors.split('; ').length, 5)
+})
+
 test('a schema that makes none is refused, and the error names the cure', () => {
   const refused = {
     valibot: [v.object({ path: v.string() }), /@valibot\/to-json-schema/],

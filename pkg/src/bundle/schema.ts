@@ -1,5 +1,6 @@
 /** Schemas of data that a model or the host returned: of replicates, and of plans. */
 import { isObject } from '../checks.js'
+import { issueLine } from '../shared/issues.js'
 import { isStandard, type JsonSchema, type StandardSchema } from '../tools/tools.js'
 import { validatorOf } from '../tools/validate.js'
 
@@ -24,12 +25,13 @@ const DRAFT = { target: 'draft-2020-12' }
  * @param jsonSchema for the comparison, if a Standard Schema cannot be converted to JSON Schema
  * @throws TurnlockError `options.invalid` for an invalid schema
  */
-export function replicateSchema(schema: unknown, jsonSchema?: JsonSchema): ReplicateSchema {
-  if (schema === undefined) return { json: jsonSchema, check: (data) => ({ data, errors: [] }) }
+export function replicateSchema(schema: unknown, jsonSchema?: object): ReplicateSchema {
+  const given = jsonSchema as JsonSchema | undefined
+  if (schema === undefined) return { json: given, check: (data) => ({ data, errors: [] }) }
   const check = checkOf(schema, 'schema')
-  if (!isStandard(schema)) return { json: jsonSchema ?? (schema as JsonSchema), check }
+  if (!isStandard(schema)) return { json: given ?? (schema as JsonSchema), check }
   const { jsonSchema: own } = schema['~standard'] as Described
-  return { json: jsonSchema ?? own?.output?.(DRAFT) ?? own?.input?.(DRAFT), check }
+  return { json: given ?? own?.output?.(DRAFT) ?? own?.input?.(DRAFT), check }
 }
 
 /**
@@ -61,13 +63,7 @@ function standard(schema: StandardSchema): Check {
         return { data, errors: ['the validator gave neither `value` nor `issues`'] }
       }
       if (!result.issues) return { data: result.value, errors: [] }
-      const said = result.issues.map(({ message, path = [] }) => {
-        const keys = path.map((one) =>
-          String(typeof one === 'object' && one !== null && 'key' in one ? one.key : one),
-        )
-        return keys.length ? `/${keys.join('/')}: ${message}` : message
-      })
-      return { data, errors: said.slice(0, ERRORS) }
+      return { data, errors: result.issues.slice(0, ERRORS).map(issueLine) }
     }
     const result = schema['~standard'].validate(data)
     return result instanceof Promise ? result.then(read) : read(result)

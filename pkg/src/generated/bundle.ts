@@ -798,7 +798,7 @@ export interface BundleSettings {
   /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or Standard Schema. */
   schema?: JsonSchema | StandardSchema | undefined
   /** The schema for comparison, if a Standard Schema cannot be converted to JSON Schema. */
-  jsonSchema?: JsonSchema | undefined
+  jsonSchema?: object | undefined
   /**
    * The address of the schema, for `meta`. Nothing is fetched from it: if data is not checked
    * because `schema` is missing, the first event is a `warning` that says so.

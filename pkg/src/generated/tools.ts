@@ -64,7 +64,7 @@ export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema,
   /** JSON Schema (2020-12 or older), or any Standard Schema (zod, valibot, arktype). */
   inputSchema: S
   /** The schema for the model, if a Standard Schema cannot be converted to JSON Schema. */
-  jsonSchema?: JsonSchema | undefined
+  jsonSchema?: object | undefined
   /**
    * Runs the tool. The returned value must have a JSON form; `undefined` counts as `null`.
    * Arguments are values of `JSON.parse`, so ids beyond 2^53 must be strings. Without it, a page

@@ -62,6 +62,8 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const values = list('values', given.values) ?? []
   const kinds = list('kinds', given.kinds) ?? KINDS
   const fields = list('fields', given.fields) ?? []
+  // A forgotten first `/` would name a member that there is not, and hide nothing.
+  if (fields.some((path) => /^[^/]+\//.test(path))) throw wrong('fields', 'as `/a/b` or `a.b`')
   if (mask !== undefined && typeof mask !== 'function') throw wrong('mask', 'a function')
   if (!kinds.every((kind) => KINDS.includes(kind))) throw wrong('kinds', `of ${KINDS.join(', ')}`)
   values.forEach((value, index) => {

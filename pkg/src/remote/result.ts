@@ -36,6 +36,7 @@ export async function eventsUpTo(
 const TOLD = [
   ...['text', 'object', 'fullContent', 'blockedSignatures', 'repeats', 'usage', 'totalUsage'],
   ...['inferences', 'composed', 'finishReason', 'rawFinishReason', 'model'],
+  ...['resume', 'calls', 'approvals'],
 ]
 
 /** What the events of a turn add to `bare`, which is the result of a turn that did nothing. */

@@ -5,6 +5,7 @@ import type { Dedupe } from '../generated/common.js'
 import { TOOL_OPTIONS } from '../generated/rows.js'
 import type { ToolOptions } from '../generated/tools.js'
 import { present, readOptions } from '../options.js'
+import { issueLine } from '../shared/issues.js'
 import { describe } from '../shared/serialize.js'
 import type { Usage } from '../types.js'
 import { validatorOf } from './validate.js'
@@ -194,7 +195,7 @@ export function answerOf(schema: unknown): AnswerSchema | undefined {
 function standard(schema: StandardSchema): (args: unknown) => Checked | Promise<Checked> {
   const read = (result: StandardResult<unknown>): Checked =>
     result.issues
-      ? { valid: false, errors: result.issues.map((issue) => issue.message).join('; ') }
+      ? { valid: false, errors: result.issues.slice(0, 5).map(issueLine).join('; ') }
       : { valid: true, args: result.value, action: null }
   return (args) => {
     const result = schema['~standard'].validate(args)
@@ -216,8 +217,8 @@ function jsonSchema(schema: unknown, name: string): (args: unknown) => Checked {
  * The JSON Schema that a model reads: the host's own, or what the schema itself says.
  * <https://standardschema.dev/json-schema>; older versions have methods of their own.
  */
-function wireSchema(schema: unknown, given: JsonSchema | undefined): JsonSchema {
-  if (given) return given
+function wireSchema(schema: unknown, given: object | undefined): JsonSchema {
+  if (given) return given as JsonSchema
   if (!isStandard(schema)) return schema as JsonSchema
   const { vendor, jsonSchema } = schema['~standard']
   const { toJSONSchema, toJsonSchema } = schema as Converting

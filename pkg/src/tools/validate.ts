@@ -59,7 +59,8 @@ function make(
   text: string,
   wrong: (why: string) => TurnlockError,
 ): (data: unknown) => Verdict {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
+  // What other libraries make has the schema within: nothing would be checked.
+  if (!isObject(schema) || Array.isArray(schema) || 'jsonSchema' in schema) {
     throw wrong('expected a JSON Schema object or a Standard Schema')
   }
   const { type } = schema as { type?: unknown }

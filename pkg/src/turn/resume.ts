@@ -31,7 +31,9 @@ import { readOptions } from '../options.js'
 import { randomHex } from '../shared/random.js'
 import { checkStore, type Kept, type Store } from '../stores/store.js'
 import { stringify } from '../shared/text.js'
+import type { ToolResultOf, ToolSet } from '../tools/results.js'
 import { answerOf } from '../tools/tools.js'
+import type { Args, JsonSchema, StandardSchema } from '../tools/tools.js'
 import { checkFallbacks, checkModel, RunningTurn, tracer, wireTools } from './turn.js'
 import type { CoreOptions, Turn } from './turn.js'
 
@@ -72,6 +74,15 @@ export type ResultRevision =
  *
  * @throws TurnlockError for misuse: `options.invalid`, `tool.invalid_schema`, `store.unsupported`
  */
+export function resumeTurn<
+  const S extends JsonSchema | StandardSchema,
+  T extends ToolSet = ToolSet,
+>(
+  options: ResumeTurnOptions & { answerSchema: S; tools?: T | undefined },
+): Turn<Args<S>, ToolResultOf<T>>
+export function resumeTurn<T extends ToolSet = ToolSet>(
+  options: ResumeTurnOptions & { tools?: T | undefined },
+): Turn<unknown, ToolResultOf<T>>
 export function resumeTurn(options: ResumeTurnOptions): Turn {
   options = readOptions(options, RESUME_TURN_OPTIONS)
   const { model, fallbacks, tools, store, tenant = '', requestId, toolBatchId } = options

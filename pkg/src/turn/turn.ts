@@ -12,27 +12,33 @@ import { RUN_TURN_OPTIONS } from '../generated/rows.js'
 import type { RunTurnOptions, TurnOptions } from '../generated/turn.js'
 import { keepOptions, turnKey } from './kept.js'
 import { fallbackOptions, modelOptions, type Model } from '../models/model.js'
-import { readOptions } from '../options.js'
+import { present, readOptions } from '../options.js'
 import { randomHex, randomId } from '../shared/random.js'
 import type { CallOutcome } from './resume.js'
 import { abortReason } from '../shared/serialize.js'
 import { checkStore, type Store } from '../stores/store.js'
 import { answerOf } from '../tools/tools.js'
 import type { AnswerSchema, Args, JsonSchema, StandardSchema, Tool } from '../tools/tools.js'
-import type { TurnStatus } from '../generated/turn.js'
 import type { ToolResultOf, ToolSet } from '../tools/results.js'
 import type { ToolResult, TraceEvent, TurnEvent, TurnResult } from '../types.js'
 
 export type { RunTurnOptions }
 
-/** The end of a turn: one that failed has its `error`, one that is complete the `object` of its schema. */
+/** What a turn that paused waits for, as its event `paused` says it. */
+type Waiting = Pick<Extract<TurnEvent, { type: 'paused' }>, 'resume' | 'calls' | 'approvals'>
+
+/**
+ * The end of a turn: one that failed has its `error`, one that is complete the `object` of its schema,
+ * one that paused what it waits for.
+ */
 export type TurnEnd<Answer = unknown, Result extends ToolResult = ToolResult> = Omit<
   TurnResult,
   'toolResults' | 'object'
 > & { toolResults: Result[] } & (
     | { status: 'complete'; object: Answer }
     | { status: 'failed'; error: NonNullable<TurnResult['error']>; object?: undefined }
-    | { status: Exclude<TurnStatus, 'complete' | 'failed'>; object?: undefined }
+    | ({ status: 'paused'; object?: undefined } & Waiting)
+    | { status: 'cancelled'; object?: undefined }
   )
 
 /**
@@ -317,6 +323,10 @@ export class RunningTurn implements Turn {
     if (this.#over) return
     this.#over = true
     this.#forget()
+    if (result.status === 'paused') {
+      const { resume, calls, approvals } = this.#feed.all().at(-1) as TurnEvent & Waiting
+      Object.assign(result, present({ resume, calls, approvals }))
+    }
     this.#settle(result as TurnEnd)
     this.#feed.end()
   }

@@ -42,7 +42,7 @@ declare global {
   const answer: (call: unknown, text: unknown) => void
   const askWithoutTools: () => void
   const userOf: (request: Request) => Promise<{ tenant: string } | null>
-  const decide: () => Promise<{ signature: string; approved: boolean }[]>
+  const decide: (calls?: unknown) => Promise<{ signature: string; approved: boolean }[]>
   const authorize: (request: Request) => Promise<{ tenant: string } | null>
   const onReport: (report: unknown) => void
   const client: any

@@ -13,6 +13,7 @@ import {
   runChain,
   runTurn,
   runWithToolRequests,
+  type Approval,
   type PlanContext,
   type RunTurnOptions,
   type Tool,
@@ -268,6 +269,37 @@ void runTurn({ model, messages, tools: some }).result.then(({ toolResults }) => 
   const any: unknown = toolResults[0]?.result
   return any
 })
+// A turn goes on with what a resume returns.
+const goesOn = async (decide: (calls: unknown) => Promise<Approval[]>) => {
+  const tools = { day, told }
+  let result = await runTurn({ model, messages, tools, store }).result
+  while (result.status === 'paused') {
+    const [requestId, approvals] = [result.resume.requestId, await decide(result.approvals)]
+    result = await resumeTurn({ requestId, model, tools, store, approvals }).result
+  }
+  let turn = runTurn({ model, messages, tools, store })
+  turn = resumeTurn({ requestId: turn.requestId, model, tools, store })
+  const answerSchema = {
+    type: 'object',
+    properties: { n: { type: 'number' } },
+    required: ['n'],
+  } as const
+  const last = await resumeTurn({ requestId: 'r', model, tools, store, answerSchema }).result
+  return last.status === 'complete' ? last.object.n.toFixed() : turn
+}
+void goesOn
+// What a converter returns has an interface.
+interface Converted {
+  type?: 'object'
+}
+const converted: Converted = { type: 'object' }
+const standardTool = defineTool({
+  ...{ description: 'Converted.', jsonSchema: converted, execute: () => 1 },
+  inputSchema: {
+    '~standard': { version: 1, vendor: 'v', validate: (value: unknown) => ({ value }) },
+  },
+})
+void standardTool
 const anyTurn: Turn = runTurn({ model, messages, tools: { day } })
 const anyJson: Turn = inJson
 const anyResult = async (): Promise<TurnResult> => (await anyTurn.result) ?? inJson.result

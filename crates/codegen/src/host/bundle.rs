@@ -22,7 +22,7 @@ pub(super) fn tables() -> Vec<Table> {
                 schema: "JsonSchema | StandardSchema";
                 /// The schema for comparison, if a Standard Schema cannot be converted to JSON
                 /// Schema.
-                jsonSchema: "JsonSchema";
+                jsonSchema: "object";
                 schemaUri from "CoreBundleOptions";
                 schemaVersion from "CoreBundleOptions";
                 null_is_missing from "CoreBundleOptions";

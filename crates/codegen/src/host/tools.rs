@@ -11,7 +11,7 @@ pub(super) fn tables() -> Vec<Table> {
             /// JSON Schema (2020-12 or older), or any Standard Schema (zod, valibot, arktype).
             inputSchema: "S" | required;
             /// The schema for the model, if a Standard Schema cannot be converted to JSON Schema.
-            jsonSchema: "JsonSchema";
+            jsonSchema: "object";
             /// Runs the tool. The returned value must have a JSON form; `undefined` counts as
             /// `null`. Arguments are values of `JSON.parse`, so ids beyond 2^53 must be strings.
             /// Without it, a page runs the tool: the turn pauses with its calls, which the page claims
