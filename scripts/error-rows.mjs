@@ -67,7 +67,7 @@ export const AREAS = {
     about: 'Requests to a model. What was streamed before the failure stays in `fullContent`.',
     codes: {
       'model.status': [
-        'The provider answered with an error; `details.status` is the HTTP status.',
+        'The provider answered with an error; `details.status` is the HTTP status. From a proxy (502): its status is one that no response can have.',
         '401 and 403: the key. 429: wait `details.retryAfterMs`, or add `fallbacks`. 400: the message has the provider’s words and, where one applies, the rule of the history.',
       ],
       'model.stream': [
@@ -413,7 +413,7 @@ export const AREAS = {
         'Look at what the provider sends.',
       ],
       'proxy.held_too_long': [
-        'A response was longer than `heldBytes` before it could be judged, and passed as it was. In reports only.',
+        'A response was longer than `heldBytes` before it could be judged, and passed as it was; one that the proxy asked for, without calls, was left out. In reports only.',
         'Raise the limit.',
       ],
     },

@@ -153,10 +153,13 @@ const OPTIONS = {
   'ServerLimits resumesPerMinute': ['attempts', '429 `limit.resumes`'],
   'ServerLimits turnsPerTenant': ['turns', '429 `limit.turns`'],
   'ServerLimits readersPerTurn': ['readers', '429 `limit.readers`'],
-  'ProxyLimits bodyBytes': ['bytes', '413 `request.too_large`'],
-  'ProxyLimits heldBytes': ['bytes', 'passes unjudged; `proxy.held_too_long` in the report'],
+  'ProxyLimits bodyBytes': ['bytes', '413 `request.too_large`; passes where it is not watched'],
+  'ProxyLimits heldBytes': [
+    'bytes',
+    'passes unjudged, or is left out; `proxy.held_too_long` in the report',
+  ],
   'ProxyLimits firstByteMs': ['ms', '504 `model.timeout`'],
-  'ProxyLimits idleMs': ['ms', '`model.timeout` in the stream'],
+  'ProxyLimits idleMs': ['ms', '`model.timeout` in the stream; another response breaks off'],
 }
 
 /** Values of `NAME: type = expression;` or `NAME = expression`, by name. */

@@ -1,8 +1,9 @@
 // What the handler tells its operator, and nobody else.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer, request as connect } from 'node:http'
 import test from 'node:test'
+import { queryObjects } from 'node:v8'
 import {
   customModel,
   defineTool,
@@ -102,6 +103,54 @@ test('in Node, a handler that holds only the signal of a request hears that its 
   client.on('error', () => {})
   client.destroy()
   await left
+})
+
+/** A request of Node and its response, whose every write waits; `then` is called behind each. */
+function slow(then) {
+  const outgoing = Object.assign(new EventEmitter(), {
+    ...{ destroyed: false, writableFinished: false },
+    ...{ writeHead() {}, flushHeaders() {}, end() {} },
+    write: () => (setImmediate(then), false),
+  })
+  const own = { method: 'GET', url: '/', headers: {}, rawHeaders: [], complete: true }
+  return [{ ...own, socket: {} }, outgoing]
+}
+
+test('in Node, nothing is kept of a write that waited', async () => {
+  let left = 20_000
+  const pull = (to) => (left-- > 0 ? to.enqueue(new Uint8Array(1)) : to.close())
+  const [incoming, outgoing] = slow(() => outgoing.emit('drain'))
+  const before = queryObjects(Promise)
+  await toNodeListener(() => new Response(new ReadableStream({ pull })))(incoming, outgoing)
+  assert.ok(left <= 0)
+  const kept = queryObjects(Promise) - before
+  assert.ok(kept < 1000, `${kept}`)
+  assert.equal(outgoing.listenerCount('drain'), 0)
+  // The connection is open until here.
+  outgoing.emit('close')
+})
+
+test('in Node, a client that leaves while a write waits ends the response', async () => {
+  let cancelled = false
+  const pull = (to) => to.enqueue(new Uint8Array(1))
+  const body = new ReadableStream({ pull, cancel: () => (cancelled = true) })
+  const [incoming, outgoing] = slow(() => {
+    outgoing.destroyed = true
+    outgoing.emit('close')
+  })
+  await toNodeListener(() => new Response(body))(incoming, outgoing)
+  assert.equal(cancelled, true)
+})
+
+test('a body that cannot be read is the server’s error where the host has taken it', async () => {
+  const told = []
+  const handler = createHandler({
+    ...{ model: hello, store: memoryStore(), onError: (error) => told.push(error) },
+    authorize: (request) => (request.body.getReader(), { tenant: 'ann' }),
+  })
+  const response = await ask(handler, '/messages', { messages: [{ role: 'user', content: 'hi' }] })
+  assert.equal(response.status, 500)
+  assert.equal(told.length, 1)
 })
 
 for (const format of [undefined, 'ai-sdk']) {

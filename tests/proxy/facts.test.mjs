@@ -171,6 +171,23 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
       await host.reports(2)
     })
 
+    test('6: curl asks before it sends a long body (`expect`), and is answered', async () => {
+      const upstream = host.script(json({}))
+      const body = JSON.stringify(WIRES.chat.body(looped(1)))
+      for (const path of ['/v1/embeddings', WIRES.chat.path]) {
+        const { status } = await send(host.url + path, {
+          ...{ method: 'POST', body },
+          headers: {
+            ...{ authorization: `Bearer ${upstream.key()}`, expect: '100-continue' },
+            'content-length': Buffer.byteLength(body),
+          },
+        })
+        assert.deepEqual([status, upstream.requests.at(-1).text], [200, body])
+        assert.equal(upstream.requests.at(-1).headers.expect, undefined)
+      }
+      await host.reports()
+    })
+
     test("7: the session is that of the client's headers", async () => {
       const upstream = host.script(json({}))
       const session = {
@@ -772,6 +789,35 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
         // Deno's own `fetch` asks once more where a connection broke before an answer.
         assert.equal(gone.requests.length, runtime === 'deno' ? 2 : 1)
         await host.reports(4)
+      })
+
+      test('responses without a body pass; a status that no response can have is a typed error', async () => {
+        const upstream = host.script(({ path }, response) => {
+          const status = Number(path.slice(-3))
+          response.writeHead(status, 'Größe', { 'x-own': 'yes' })
+          // What is never ended is closed.
+          if (status < 600) return void response.end()
+          response.write('x')
+        })
+        const headers = { authorization: `Bearer ${upstream.key()}` }
+        for (const [method, status] of [
+          ['GET', 204],
+          ['GET', 205],
+          ['GET', 304],
+          ['HEAD', 200],
+          ['GET', 200],
+        ]) {
+          const response = await fetch(`${host.url}/v1/${status}`, { method, headers })
+          const got = [response.status, response.headers.get('x-own'), await response.text()]
+          assert.deepEqual(got, [status, 'yes', ''])
+        }
+        for (const status of [600, 999]) {
+          const response = await fetch(`${host.url}/v1/${status}`, { headers })
+          assert.equal(response.status, 502)
+          assert.match((await response.json()).error.code, /^model\.(status|unreachable)$/)
+          while (upstream.closed.at(-1)) await wait(10)
+          assert.equal(upstream.closed.pop(), false)
+        }
       })
 
       test('a path cannot leave the upstream', async () => {

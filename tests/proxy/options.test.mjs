@@ -132,13 +132,15 @@ test('a response that nobody reads keeps no process', () => {
       fetch: async () => new Response('{}'),
     })
     const body = JSON.stringify({ model: 'm', messages: [] })
-    const asked = new Request('https://edge.example/v1/chat/completions', { method: 'POST', body })
-    console.log((await proxy(asked)).status)`
+    for (const path of ['chat/completions', 'embeddings']) {
+      const asked = new Request('https://edge.example/v1/' + path, { method: 'POST', body })
+      console.log((await proxy(asked)).status)
+    }`
   // The limit is no measure: without an end it would be waited for for ever.
   const run = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
     ...{ cwd: import.meta.dirname, encoding: 'utf8', timeout: 120_000 },
   })
-  assert.deepEqual([run.stdout, run.signal, run.status], ['200\n', null, 0], run.stderr)
+  assert.deepEqual([run.stdout, run.signal, run.status], ['200\n200\n', null, 0], run.stderr)
 })
 
 test('a provider that does not begin is 504, one that falls silent is an error in its stream', async () => {
@@ -169,6 +171,106 @@ test('a provider that does not begin is 504, one that falls silent is an error i
       assert.deepEqual([reports[0].outcome, reports[0].error], ['failed', 'model.timeout'])
     }
   }
+})
+
+test('a path that is not watched: a provider that falls silent breaks its response', async () => {
+  const errors = []
+  const given = {}
+  const proxy = createProxy({
+    ...{ upstream: UPSTREAM, authorize: me, limits: { idleMs: 30 } },
+    onError: ({ code }) => errors.push(code),
+    // It does not look at the signal.
+    fetch: async () => new Response(silent('begun', given)),
+  })
+  const response = await proxy(new Request('https://edge.example/v1/files/f/content'))
+  const reader = response.body.getReader()
+  assert.equal(new TextDecoder().decode((await reader.read()).value), 'begun')
+  await assert.rejects(reader.read(), { code: 'model.timeout' })
+  assert.deepEqual([errors, given.cancelled], [['model.timeout'], true])
+})
+
+/** A provider whose first response is a call that was made before, and whose second is `body`. */
+const again = (wire, body) => {
+  let asked = 0
+  return async () => new Response(asked++ ? body : JSON.stringify(wire.whole({ calls: [LOOP] })))
+}
+
+test('an answer that is asked for, whole: it may not fall silent, nor be longer than what is held', async () => {
+  for (const wire of Object.keys(WIRES)) {
+    const whole = WIRES[wire].whole({ text: 'Done.' })
+    const long = WIRES[wire].whole({ text: 'x'.repeat(70_000) })
+    const given = {}
+    let pulled = 0
+    const flood = new ReadableStream({
+      pull(controller) {
+        pulled += 1
+        controller.enqueue(new Uint8Array(20_000).fill(32))
+      },
+      cancel: () => (given.flooded = true),
+    })
+    for (const [body, outcome, error, said] of [
+      [JSON.stringify(whole), 'complete', undefined, WIRES[wire].said(whole)],
+      [JSON.stringify(long), 'complete', 'proxy.held_too_long'],
+      [flood, 'complete', 'proxy.held_too_long'],
+      [silent('{"choices"', given), 'failed', 'model.timeout'],
+    ]) {
+      const reports = []
+      const proxy = createProxy({
+        ...{ upstream: UPSTREAM, authorize: me, mode: 'bound' },
+        limits: { idleMs: 30, heldBytes: 60_000 },
+        onReport: (report) => reports.push(report),
+        fetch: again(WIRES[wire], body),
+      })
+      const asked = JSON.stringify(WIRES[wire].body(looped(2), { stream: false }))
+      const response = await ask(proxy, { wire, body: asked })
+      if (outcome === 'failed') await assert.rejects(response.text(), { code: error })
+      else {
+        const got = await response.json()
+        assert.deepEqual(WIRES[wire].called(got), [])
+        assert.match(WIRES[wire].said(got), said ? /Done/ : /This tool call was not run/)
+      }
+      assert.deepEqual([reports[0].outcome, reports[0].error], [outcome, error])
+    }
+    assert.deepEqual(given, { flooded: true, cancelled: true })
+    assert.ok(pulled < 10, `${pulled}`)
+  }
+})
+
+test("a session's limits replace the proxy's, on every path", async () => {
+  const own = { bodyBytes: 100, firstByteMs: 30, idleMs: 30, heldBytes: 10 }
+  const codes = []
+  const proxyOf = (limits, options) =>
+    createProxy({
+      ...{ upstream: UPSTREAM, authorize: () => ({ tenant: 'me', limits }) },
+      ...{ onError: ({ code }) => codes.push(code), ...options },
+    })
+  const never = (_, { signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const send = (proxy, path, body) =>
+    proxy(new Request(`https://edge.example/v1${path}`, { method: 'POST', body }))
+  for (const path of ['/chat/completions', '/embeddings']) {
+    const late = await send(proxyOf(own, { fetch: never }), path, '{}')
+    assert.deepEqual([late.status, (await late.json()).error.code], [504, 'model.timeout'])
+    const stalled = await send(proxyOf(own, { fetch: providerOf('{') }), path, '{}')
+    await assert.rejects(stalled.text(), { code: 'model.timeout' })
+    codes.length = 0
+    const wrong = await send(proxyOf({ idleMs: 0 }, { fetch: never }), path, '{}')
+    assert.deepEqual([wrong.status, codes], [500, ['options.invalid']])
+  }
+  const body = JSON.stringify(WIRES.chat.body(looped(2), { stream: false }))
+  const big = await send(proxyOf(own, { fetch: never }), '/chat/completions', body)
+  assert.equal((await big.json()).error.code, 'request.too_large')
+  const reports = []
+  const whole = JSON.stringify(WIRES.chat.whole({ calls: [LOOP] }))
+  const loose = proxyOf(
+    { ...own, bodyBytes: undefined },
+    {
+      ...{ mode: 'bound', fetch: async () => new Response(whole) },
+      onReport: (report) => reports.push(report),
+    },
+  )
+  assert.equal(await (await send(loose, '/chat/completions', body)).text(), whole)
+  assert.equal(reports[0].error, 'proxy.held_too_long')
 })
 
 test('a client that leaves: the response is cancelled, or read to its end for the report', async () => {
@@ -264,6 +366,94 @@ test('what a host throws fails no request; a failed report is told', async () =>
   })
   const { status, headers } = await ask(broken, { wire: 'messages' })
   assert.deepEqual([status, headers.get('content-type')], [500, 'application/json'])
+})
+
+test('a response of the host that cannot be sent is 500, and the proxy does not reject', async () => {
+  const shared = new Response('no', { status: 403 })
+  for (const [authorize, statuses] of [
+    [() => shared, [403, 500]],
+    [() => Response.error(), [500, 500]],
+  ]) {
+    const errors = []
+    const proxy = createProxy({
+      ...{ upstream: UPSTREAM, authorize, onError: (error) => errors.push(error) },
+    })
+    for (const [at, status] of statuses.entries()) {
+      const response = await ask(proxy)
+      assert.equal(response.status, status)
+      const text = await response.text()
+      if (status === 500) assert.equal(JSON.parse(text).error.code, 'proxy.failed', `${at}`)
+    }
+    assert.equal(errors.length, statuses.filter((status) => status === 500).length)
+  }
+})
+
+test('a status that no response can have is a typed error; its body is cancelled', async () => {
+  for (const status of [0, 101, 199, 600, 999]) {
+    for (const path of ['/v1/chat/completions', '/v1/models']) {
+      const given = {}
+      const reports = []
+      const proxy = createProxy({
+        ...{ upstream: UPSTREAM, authorize: me, onReport: (report) => reports.push(report) },
+        fetch: async () => ({ status, headers: new Headers(), body: silent('x', given) }),
+      })
+      const init = { method: 'POST', body: '{"messages":[]}' }
+      const response = await proxy(new Request(`https://edge.example${path}`, init))
+      assert.deepEqual(
+        [response.status, (await response.json()).error.code, given.cancelled],
+        [502, 'model.status', true],
+      )
+      const told = reports.map((report) => [report.outcome, report.status, report.error])
+      assert.deepEqual(told, path.endsWith('models') ? [] : [['failed', 502, 'model.status']])
+    }
+  }
+})
+
+test('a client that leaves in the middle of its body is no error of the server', async () => {
+  // Some runtimes abort the signal of the request before its body fails, others behind it.
+  for (const isEarly of [true, false]) {
+    for (const [path, headers] of [
+      ['/v1/chat/completions', {}],
+      ['/v1/embeddings', { 'content-length': '100' }],
+    ]) {
+      const errors = []
+      const left = new AbortController()
+      const proxy = createProxy({
+        ...{ upstream: UPSTREAM, authorize: me, onError: (error) => errors.push(error) },
+        fetch: () => assert.fail('it was sent on'),
+      })
+      const body = new ReadableStream({
+        pull(controller) {
+          if (isEarly) left.abort()
+          controller.error(new Error('ECONNRESET'))
+        },
+      })
+      const init = { method: 'POST', headers, body, duplex: 'half', signal: left.signal }
+      const response = await proxy(new Request(`https://edge.example${path}`, init))
+      assert.deepEqual([response.status, errors], [499, []])
+      assert.equal((await response.json()).error.code, 'client.left')
+    }
+  }
+})
+
+test('nor is one that leaves while its body is sent on, where nothing is to continue', async () => {
+  for (const clientGone of ['stop', 'continue']) {
+    const errors = []
+    const left = new AbortController()
+    const proxy = createProxy({
+      ...{ upstream: UPSTREAM, authorize: me, clientGone, onError: (error) => errors.push(error) },
+      fetch: async (_, { body }) => new Response(await new Response(body).text()),
+    })
+    const body = new ReadableStream({
+      pull(controller) {
+        left.abort()
+        controller.error(new Error('ECONNRESET'))
+      },
+    })
+    const init = { method: 'POST', body, duplex: 'half', signal: left.signal }
+    const response = await proxy(new Request('https://edge.example/v1/files', init))
+    assert.deepEqual([response.status, errors], [499, []])
+  }
 })
 
 test('a response beyond the budget is answered once, and says why', async () => {

@@ -117,6 +117,24 @@ test("what is the client's account stays at the edge, unless its key is passed o
   }
 })
 
+test("what is about the client's connection stays on it", async () => {
+  const { proxy, asked } = proxied({}, () => new Response('{}'))
+  const own = {
+    ...{ connection: 'keep-alive, x-listed', 'x-listed': '1', 'keep-alive': 'timeout=5' },
+    ...{ 'proxy-connection': 'keep-alive', 'proxy-authorization': 'Basic x', te: 'trailers' },
+    ...{ trailer: 'x-sum', 'transfer-encoding': 'chunked', expect: '100-continue' },
+  }
+  for (const path of ['/v1/embeddings', '/v1/chat/completions']) {
+    const headers = { ...own, 'x-app': 'cli' }
+    const init = { method: 'POST', body: '{"messages":[]}', headers }
+    await (await proxy(new Request(`https://edge.example${path}`, init))).text()
+    const { headers: sent } = asked.at(-1)
+    assert.equal(sent.get('x-app'), 'cli')
+    const passed = Object.keys(own).filter((name) => sent.has(name))
+    assert.deepEqual(passed, [])
+  }
+})
+
 test('the report is the one of the proxy, whatever a provider says', async () => {
   const forged = () =>
     new Response('{}', { headers: { 'x-turnlock-report': 'forged', 'x-own': '1' } })

@@ -1,6 +1,7 @@
 // What a stranger may send, generated: addresses, bodies, approvals, ids of others. In every runtime.
 import assert from 'node:assert/strict'
 import { request as send } from 'node:http'
+import { connect } from 'node:net'
 import { Client, fresh, readEvents } from './client.mjs'
 
 const ROUTES = [
@@ -24,6 +25,22 @@ function raw(host, client, method, path) {
     request.on('error', () => resolve({}))
     request.end(
       method === 'POST' ? JSON.stringify({ messages: [{ role: 'user', content: 'go' }] }) : '',
+    )
+  })
+}
+
+/** Sends the head of a request and the beginning of its body, and leaves. */
+function half(host, client, path, head) {
+  const { hostname, port } = new URL(host.url)
+  const own = Object.entries({ host: hostname, ...client.headers, ...head })
+  const lines = own.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const begun = head['content-length'] ? '{"mess' : '6\r\n{"mess\r\n'
+  return new Promise((resolve) => {
+    const socket = connect(port, hostname)
+    socket.on('close', resolve)
+    socket.on('error', () => {})
+    socket.write(`POST ${client.base}${path} HTTP/1.1\r\n${lines}\r\n`, () =>
+      socket.write(begun, () => socket.destroy()),
     )
   })
 }
@@ -142,6 +159,21 @@ export const attacks = {
       }
     }
     assert.ok(cells > 600, `${cells}`)
+  },
+
+  async 'a client that leaves in the middle of its body is no error of the server'(host) {
+    const client = new Client(host.url, { tenant: fresh('leaves') })
+    const type = { 'content-type': 'application/json' }
+    for (const path of ['/messages', '/messages/resume', '/cancel', '/pause', '/claim']) {
+      for (const head of [{ 'content-length': '100' }, { 'transfer-encoding': 'chunked' }]) {
+        await half(host, client, path, { ...type, ...head })
+      }
+    }
+    const under = (base) => Object.assign(client.at(host.url), { base })
+    // An error of the server, before which those would have been told.
+    assert.equal((await under('/broken').start()).status, 500)
+    const told = await (await under('/errors').fetch('')).json()
+    assert.deepEqual(told, ['secret: no model'])
   },
 
   async 'what is unknown and what is another tenant’s are told in the same bytes'(host) {

@@ -233,6 +233,22 @@ export const runs = {
     }
   },
 
+  async 'no turn has an id that names a route'(host) {
+    for (const base of ['/api/chat', '/served']) {
+      const client = new Client(host.url, { base, script: 'answer', tenant: fresh('routes') })
+      for (const requestId of ['agents', 'passes', 'bundles', 'chains']) {
+        const refused = await client.start({ requestId })
+        assert.deepEqual([refused.status, await codeOf(refused)], [400, 'request.invalid'])
+      }
+      // Of those that may be started, each is followed where the client asks for it.
+      for (const requestId of ['messages', 'events', 'turns', 'resume', 'stream', 'agents.1']) {
+        const { events } = await client.run({ requestId })
+        const response = await client.fetch(`/${requestId}/events`)
+        assert.deepEqual((await readEvents(response)).events, events, requestId)
+      }
+    }
+  },
+
   async 'a log that fails costs its events, and no pass'(host) {
     const client = new Client(host.url, { base: '/unlogged' })
     const { events } = await run(client, '/passes/plan')

@@ -135,10 +135,26 @@ export const turns = {
     await client.cancel(requestId)
     assert.deepEqual(await list(host.second), [])
     assert.equal((await client.post('/turns', {})).status, 405)
-    const bad = await client.fetch('/turns?conversationId=a%20b')
+    const bad = await client.fetch(`/turns?conversationId=${'x'.repeat(257)}`)
     assert.deepEqual([bad.status, await errorCode(bad)], [400, 'request.invalid'])
     const nobody = await client.fetch('/turns', { headers: { authorization: undefined } })
     assert.deepEqual([nobody.status, await errorCode(nobody)], [401, 'auth.required'])
+  },
+
+  async 'whatever a conversation is called, its turns are listed'(host) {
+    const own = { tenant: fresh('names') }
+    const names = ['my chat', 'user@example.com', 'é', '😀&a=b#?', '-', '', 'x'.repeat(256)]
+    for (const conversationId of names) {
+      const { client, requestId } = await paused(host, { conversationId }, own)
+      const query = new URLSearchParams({ conversationId })
+      const response = await client.at(host.second).fetch(`/turns?${query}`)
+      assert.equal(response.status, 200, conversationId)
+      const { turns } = await response.json()
+      assert.deepEqual(
+        turns.map((one) => [one.requestId, one.conversationId]),
+        [[requestId, conversationId]],
+      )
+    }
   },
 
   async 'the prompt and the schema of answers are the host’s, not the page’s'(host) {

@@ -54,7 +54,7 @@ export interface ProxyOptions<S extends ProxySession = ProxySession> {
   limits?: ProxyLimits | undefined
   /**
    * What happens to a response whose client disconnects: it is cancelled, or read to its end, so
-   * that its usage is known.
+   * that its usage is known. One that is not watched is cancelled.
    * @defaultValue "stop"
    */
   clientGone?: 'stop' | 'continue' | undefined
@@ -106,18 +106,23 @@ export interface ProxyPolicy {
 
 /** The limits of a proxy. */
 export interface ProxyLimits {
-  /** Maximum bytes of a request's body, decoded. From 1. @defaultValue 33554432 */
+  /**
+   * Maximum bytes of the body of a request that is watched, decoded. Others pass, however long they
+   * are. From 1.
+   * @defaultValue 33554432
+   */
   bodyBytes?: number | undefined
   /**
-   * Maximum bytes of a response that are held until a call is judged. A longer one passes unjudged.
-   * From 1.
+   * Maximum bytes of a response that are held until a call is judged. A longer one passes unjudged;
+   * one without calls that the proxy asked for is left out. From 1.
    * @defaultValue 8388608
    */
   heldBytes?: number | undefined
   /** Milliseconds until the provider's response must begin. From 1. @defaultValue 600000 */
   firstByteMs?: number | undefined
   /**
-   * Milliseconds without a byte of the provider's response after which it has failed. From 1.
+   * Milliseconds without a byte of the provider's response, on any path, after which it has failed.
+   * From 1.
    * @defaultValue 300000
    */
   idleMs?: number | undefined

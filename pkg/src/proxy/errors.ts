@@ -11,10 +11,7 @@ const TYPES: Record<number, string> = {
 export function refusalResponse(refusal: Refusal, route: Wire['name'] | undefined): Response {
   const { status, code, message, headers } = refusal
   const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-  // Clients ask three times after 5xx, whatever the reason; what cannot get better says so.
-  const again: Record<string, string> = status === 501 ? { 'x-should-retry': 'false' } : {}
-  const sent = { ...again, ...headers }
   return route === 'messages'
-    ? json({ type: 'error', error: { type, message, code } }, status, sent)
-    : json({ error: { message, type, code, param: null } }, status, sent)
+    ? json({ type: 'error', error: { type, message, code } }, status, headers)
+    : json({ error: { message, type, code, param: null } }, status, headers)
 }

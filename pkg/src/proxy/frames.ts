@@ -71,7 +71,7 @@ export class Frames {
   }
 }
 
-const NOTHING = new Uint8Array(0)
+export const NOTHING = new Uint8Array(0)
 
 /** The end of the last blank line that begins at `from` or later; 0 if there is none. */
 function lastEnd(bytes: Uint8Array, from: number): number {

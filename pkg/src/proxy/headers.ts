@@ -2,10 +2,10 @@
 import { Refusal } from '../server/refusal.js'
 import type { Upstream } from '../generated/proxy.js'
 
-/** They are about one connection (RFC 9110, 7.6.1). */
+/** They are about one connection (RFC 9110, 7.6.1 and 10.1.1). `fetch` refuses `expect`. */
 const HOP = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
-  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
 ])
 /** What the client's browser says, and whom it called. */
 const OWN = new Set(['cookie', 'origin', 'referer', 'host'])

@@ -16,7 +16,7 @@ export interface ProxySession {
   /** These replace the proxy's. */
   mode?: 'observe' | 'repair' | 'bound' | undefined
   policy?: ProxyPolicy | undefined
-  limits?: { bodyBytes?: number | undefined } | undefined
+  limits?: ProxyLimits | undefined
 }
 
 /** Of which provider a session's requests are. `route` is what is asked for. */
@@ -57,16 +57,24 @@ export function settingsOf<S extends ProxySession>(options: ProxyOptions<S>): Se
     throw invalid('clientGone', 'stop or continue')
   }
   checkMode(mode)
-  const limits = { ...DEFAULTS }
-  for (const name of Object.keys(DEFAULTS) as (keyof ProxyLimits)[]) {
-    limits[name] = count(options.limits?.[name], `limits.${name}`, 1) ?? DEFAULTS[name]
-  }
   return {
     ...options,
-    ...{ mode, limits, policy: policyOf(options.policy) },
+    ...{ mode, limits: limitsOf(options.limits, DEFAULTS), policy: policyOf(options.policy) },
     basePath: basePath.replace(/\/$/, ''),
     origins: new Cors(options.cors, options.hosts),
   }
+}
+
+/** What is given, and `others` where it is not. @throws TurnlockError `options.invalid` */
+export function limitsOf(
+  given: ProxyLimits | undefined,
+  others: Filled<ProxyLimits>,
+): Filled<ProxyLimits> {
+  const limits = { ...others }
+  for (const name of Object.keys(limits) as (keyof ProxyLimits)[]) {
+    limits[name] = count(given?.[name], `limits.${name}`, 1) ?? limits[name]
+  }
+  return limits
 }
 
 /** @throws TurnlockError `options.invalid` */

@@ -5,7 +5,7 @@ import { quietly } from '../shared/quietly.js'
 import type { Handler } from '../server/handler.js'
 import type { RequestContext } from '../server/options.js'
 import { readBody } from '../server/bytes.js'
-import { Refusal } from '../server/refusal.js'
+import { clientLeft, Refusal } from '../server/refusal.js'
 import { whenGone } from '../server/stream.js'
 import { decoded } from './body.js'
 import { chat } from './chat.js'
@@ -15,11 +15,12 @@ import { mend } from './history.js'
 import { Judge } from './judge.js'
 import { list, parse, withMember, type Members } from './json.js'
 import { messages } from './messages.js'
-import { checkMode, policyOf, settingsOf, upstreamOf } from './options.js'
+import { checkMode, limitsOf, policyOf, settingsOf, upstreamOf } from './options.js'
 import type { ProxySession, Settings } from './options.js'
 import { relayed } from './relay.js'
 import { headerOf, sessionOf, type ProxyReport } from './report.js'
 import { responses } from './responses.js'
+import { sourceOf, streamOf } from './source.js'
 import type { Wire } from './wire.js'
 
 const ROUTES = new Map<string, Wire>([
@@ -67,6 +68,7 @@ class Exchange<S extends ProxySession> {
   readonly #wire: Wire | undefined
   readonly #abort = new AbortController()
   readonly #began = Date.now()
+  #limits!: Settings<S>['limits']
   /** Tells the response that is on its way that its client has left. */
   #left: (() => void) | undefined
 
@@ -81,14 +83,15 @@ class Exchange<S extends ProxySession> {
 
   async respond(): Promise<Response> {
     const { origins } = this.#settings
-    let response: Response
+    let sent: Response
     try {
       origins.check(this.#request)
-      response = await this.#answer()
+      // Throws for a response of the host whose body was read, or which is that of an error.
+      sent = origins.apply(this.#request, await this.#answer())
     } catch (error) {
-      response = refusalResponse(this.#refusalFor(error), this.#wire?.name)
+      const refusal = this.#refusalFor(error)
+      sent = origins.apply(this.#request, refusalResponse(refusal, this.#wire?.name))
     }
-    const sent = origins.apply(this.#request, response)
     if (sent.headers.has('access-control-expose-headers')) {
       sent.headers.append('access-control-expose-headers', REPORT)
     }
@@ -98,7 +101,7 @@ class Exchange<S extends ProxySession> {
   #refusalFor(error: unknown): Refusal {
     if (error instanceof Refusal) return error
     this.#report(error)
-    if (this.#request.signal.aborted) return new Refusal(499, 'client.left', 'the client left')
+    if (this.#request.signal.aborted) return clientLeft()
     return new Refusal(500, 'proxy.failed', 'the proxy failed')
   }
 
@@ -124,17 +127,17 @@ class Exchange<S extends ProxySession> {
     if (method === 'HEAD' && /^\/?$/.test(this.#path)) return new Response(null)
     const session = await this.#authorize()
     if (session instanceof Response) return session
+    this.#limits = limitsOf(session.limits, this.#settings.limits)
     const upstream = await this.#upstream(session)
     const address = addressOf(upstream, this.#path, this.#url.search)
+    const wire = method === 'POST' ? this.#wire : undefined
     const leave = () => {
       this.#left?.()
-      // What continues without its client is cancelled by nobody.
-      if (this.#settings.clientGone !== 'continue') this.#abort.abort()
+      // What continues without its client, for its report, is cancelled by nobody.
+      if (this.#settings.clientGone !== 'continue' || !wire) this.#abort.abort()
     }
     whenGone(this.#request, leave)
-    return this.#wire && method === 'POST'
-      ? this.#exchange(this.#wire, session, upstream, address)
-      : this.#pass(upstream, address)
+    return wire ? this.#exchange(wire, session, upstream, address) : this.#pass(upstream, address)
   }
 
   /** A page may send whatever header its client library sends: unknown ones pass. */
@@ -167,7 +170,7 @@ class Exchange<S extends ProxySession> {
   /** Passes a request of which nothing is known. */
   async #pass(upstream: Upstream, address: string): Promise<Response> {
     const { method, headers, body } = this.#request
-    const most = this.#settings.limits.bodyBytes
+    const most = this.#limits.bodyBytes
     // Some providers refuse bodies of unknown length.
     const isShort = Number(headers.get('content-length') ?? NaN) <= most
     const sent = body && isShort ? await readBody(this.#request, most) : body
@@ -175,55 +178,66 @@ class Exchange<S extends ProxySession> {
       ...{ method, headers: requestHeaders(this.#request, upstream, false) },
       ...(sent && { body: sent as BodyInit, duplex: 'half' }),
     })
-    const { status, statusText } = response
-    const isEmpty = method === 'HEAD' || [101, 204, 205, 304].includes(status)
-    const made = { status, statusText, headers: responseHeaders(response.headers) }
-    return new Response(isEmpty ? null : response.body, made)
+    const { status, body: got } = response
+    const made = { status, headers: responseHeaders(response.headers) }
+    const tell = (error: Error) => this.#report(error)
+    return new Response(got && streamOf(this.#source(got, tell)), made)
+  }
+
+  #source(body: ReadableStream<Uint8Array>, onIdle?: (error: Error) => void) {
+    return sourceOf(body, this.#limits.idleMs, (error) => {
+      onIdle?.(error)
+      this.#abort.abort()
+    })
   }
 
   /** @throws Refusal for a provider that does not answer */
   async #send(address: string, init: RequestInit & { duplex?: string }): Promise<Response> {
-    const { fetch: given, limits } = this.#settings
+    const { fetch: given } = this.#settings
     const { signal } = this.#abort
     let late = false
     const timer = setTimeout(() => {
       late = true
       this.#abort.abort()
-    }, limits.firstByteMs)
+    }, this.#limits.firstByteMs)
     let response: Response
     try {
       const send = given ?? fetch
       response = await send(address, { ...init, signal, redirect: 'manual' })
     } catch (error) {
       if (late) throw new Refusal(504, 'model.timeout', 'the provider did not answer in time')
-      if (signal.aborted) throw new Refusal(499, 'client.left', 'the client left')
+      if (signal.aborted) throw clientLeft()
       this.#report(error)
       throw new Refusal(502, 'model.unreachable', 'the provider was not reached')
     } finally {
       clearTimeout(timer)
     }
     const { status, type } = response
-    if (type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304)) {
+    const isRedirect =
+      type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304)
+    // No response can be made with another status.
+    if (isRedirect || status < 200 || status > 599) {
       response.body?.cancel().catch(() => {})
-      throw new Refusal(502, 'model.redirected', 'the provider answered with a redirect')
+      const what = isRedirect ? 'a redirect' : `the status ${status}`
+      const code = isRedirect ? 'model.redirected' : 'model.status'
+      throw new Refusal(502, code, `the provider answered with ${what}`)
     }
     return response
   }
 
   async #exchange(wire: Wire, session: S, upstream: Upstream, address: string): Promise<Response> {
-    const { limits, mode: own, policy: common } = this.#settings
+    const { mode: own, policy: common } = this.#settings
     const mode = session.mode ?? own
     checkMode(mode)
     const policy = { ...common, ...policyOf(session.policy) }
-    const most = session.limits?.bodyBytes ?? limits.bodyBytes
-    const came = await readBody(this.#request, most)
+    const came = await readBody(this.#request, this.#limits.bodyBytes)
     const report: ProxyReport = {
       ...{ mode, route: wire.name, tenant: session.tenant },
       ...{ session: sessionOf(this.#request.headers), repairs: [], blocked: [], forced: null },
       ...{ usage: [], status: 0, outcome: 'complete', firstByteMs: 0, ms: 0 },
       bytes: { request: came.byteLength, response: 0 },
     }
-    const read = await this.#read(came, most, report)
+    const read = await this.#read(came, report)
     let sent = { bytes: read?.bytes ?? came, json: read?.json ?? '', members: read?.members }
     const mended = read && this.#openly(report, () => mend(read.json, read.members, wire))
     if (mended) {
@@ -260,28 +274,29 @@ class Exchange<S extends ProxySession> {
       end(refusal.status === 499 ? 'cancelled' : 'failed')
       throw refusal
     }
-    const { status, statusText, body } = response
+    const { status, body } = response
     report.status = status
     report.firstByteMs = Date.now() - this.#began
     const answered = responseHeaders(response.headers)
     answered.set(REPORT, headerOf(report))
-    const made = { status, statusText, headers: answered }
+    // Without `statusText`: no response can be made with one that is not Latin.
+    const made = { status, headers: answered }
     if (!body) {
       end('complete')
       return new Response(null, made)
     }
     const again = async () => {
       const second = await ask(quiet())
-      if (second.ok) return second.body ?? undefined
+      if (second.ok) return second.body ? this.#source(second.body) : undefined
       second.body?.cancel().catch(() => {})
       return undefined
     }
     const relay = relayed({
-      ...{ wire, report, judge, forced, again, body, onEnd: end },
+      ...{ wire, report, judge, forced, again, body: this.#source(body), onEnd: end },
       // Tools may be declared elsewhere: by a stored prompt. What a provider says of a failure passes:
       // clients match its words.
       holds: holds && response.ok,
-      ...{ most: limits.heldBytes, idleMs: limits.idleMs, keepAliveMs: limits.keepAliveMs },
+      ...{ most: this.#limits.heldBytes, keepAliveMs: this.#limits.keepAliveMs },
       abort: () => this.#abort.abort(),
       hasLeft: () => this.#request.signal.aborted,
       onLeave: (left) => (this.#left = left),
@@ -292,14 +307,15 @@ class Exchange<S extends ProxySession> {
   }
 
   /** The body, where it can be read. `bound` refuses one that cannot; the others pass it. */
-  async #read(came: Uint8Array, most: number, report: ProxyReport): Promise<Body | undefined> {
+  async #read(came: Uint8Array, report: ProxyReport): Promise<Body | undefined> {
     const encoding = this.#request.headers.get('content-encoding')
     const unread = (status: number, code: string, message: string) => {
       if (report.mode === 'bound') throw new Refusal(status, code, message)
       report.error = code
       return undefined
     }
-    const bytes = await decoded(came, encoding, most, this.#settings.decode ?? {})
+    const { bodyBytes } = this.#limits
+    const bytes = await decoded(came, encoding, bodyBytes, this.#settings.decode ?? {})
     if (!bytes) {
       return unread(415, 'request.content_encoding', 'this content-encoding cannot be read here')
     }

@@ -1,15 +1,17 @@
 /** The body of a response on its way to the client. */
+import { joined } from '../driver/at-hand.js'
 import { TurnlockError } from '../errors.js'
-import { Frames } from './frames.js'
+import { Frames, NOTHING } from './frames.js'
 import { Gate, NOTICES, type Gated } from './gate.js'
 import { misplaced } from './judge.js'
 import { parse, repeatsMembers, type Members } from './json.js'
+import type { Source } from './source.js'
 import { cleaned, mentions } from './stray.js'
 
 export interface Relay extends Gated {
-  body: ReadableStream<Uint8Array>
+  body: Source
   /** Whether the answer may be asked for again, without calls. */
-  again(): Promise<ReadableStream<Uint8Array> | undefined>
+  again(): Promise<Source | undefined>
   /** Ends the provider's response. */
   abort(): void
   /** Whether the client has left. */
@@ -20,7 +22,6 @@ export interface Relay extends Gated {
    */
   onLeave(left: () => void): void
   clientGone: 'stop' | 'continue'
-  idleMs: number
   keepAliveMs: number
   /** Called once, when the response has ended or its client has left. */
   onEnd(outcome: 'complete' | 'cancelled' | 'failed', error?: unknown): void
@@ -65,7 +66,6 @@ interface Controller {
   close(): unknown
   error(error: unknown): unknown
 }
-type Chunk = ReadableStreamReadResult<Uint8Array>
 
 class Run {
   readonly #relay: Relay
@@ -73,8 +73,8 @@ class Run {
   readonly #encoder = new TextEncoder()
   #frames: Frames
   #start: Uint8Array = NOTHING
-  #reader: ReadableStreamDefaultReader<Uint8Array>
-  #pending: Promise<Chunk> | undefined
+  #source: Source
+  #pending: ReturnType<Source['read']> | undefined
   #kind: Kind | undefined
   /** A whole response: all of it in `bound`, a copy for the report otherwise. */
   #whole: Uint8Array[] = []
@@ -84,17 +84,13 @@ class Run {
   #left = false
   #client: Controller | undefined
   #pulling: Promise<void> | undefined
-  #idle: ReturnType<typeof setTimeout> | undefined
-  /** When the provider was asked for what is pending. */
-  #since = 0
-  #fail: ((error: Error) => void) | undefined
 
   constructor(relay: Relay) {
     this.#relay = relay
     this.#gate = new Gate(relay)
     this.#frames = this.#newFrames()
-    this.#reader = relay.body.getReader()
-    relay.onLeave(() => void this.cancel())
+    this.#source = relay.body
+    relay.onLeave(() => this.cancel())
   }
 
   #newFrames(): Frames {
@@ -120,12 +116,16 @@ class Run {
 
   /** Whether the client got something. */
   async #step(controller: Controller): Promise<boolean> {
-    const chunk = await this.#next()
+    this.#pending ??= this.#source.read()
+    // The client has waited for long where the stream is held.
+    const isHeld = this.#kind === 'events' && this.#gate.isHolding
+    const chunk = await (isHeld ? orPing(this.#pending, this.#relay.keepAliveMs) : this.#pending)
     if (this.#over) return true
     if (chunk === 'ping') {
       controller.enqueue(this.#encoder.encode(this.#relay.wire.ping))
       return true
     }
+    this.#pending = undefined
     if (chunk.done) return this.#ended(controller)
     const bytes = this.#whatItIs(chunk.value)
     if (this.#kind === 'events') {
@@ -143,9 +143,7 @@ class Run {
   /** Finds out what the body is. Bytes that do not tell it yet stand before the next ones. */
   #whatItIs(bytes: Uint8Array): Uint8Array {
     if (this.#kind) return bytes
-    const all = new Uint8Array(this.#start.length + bytes.length)
-    all.set(this.#start)
-    all.set(bytes, this.#start.length)
+    const all = joined([this.#start, bytes], this.#start.length + bytes.length)
     this.#kind = kindOf(all, this.#relay.holds)
     this.#start = NOTHING
     // White space keeps a connection alive, so it passes at once.
@@ -173,49 +171,6 @@ class Run {
     this.#whole.push(bytes)
     return true
   }
-
-  /** The next bytes; `ping` where the client has waited for long, and the stream is held. */
-  async #next(): Promise<Chunk | 'ping'> {
-    if (!this.#pending) {
-      this.#pending = this.#reader.read()
-      this.#since = Date.now()
-    }
-    this.#idle ??= this.#watch(this.#relay.idleMs)
-    const chunk =
-      this.#kind === 'events' && this.#gate.isHolding
-        ? await orPing(this.#pending, this.#relay.keepAliveMs)
-        : await this.#untilIdle(this.#pending)
-    if (chunk !== 'ping') this.#pending = undefined
-    return chunk
-  }
-
-  #untilIdle(read: Promise<Chunk>): Promise<Chunk> {
-    return new Promise((resolve, reject) => {
-      this.#fail = reject
-      read.then(resolve, reject)
-    })
-  }
-
-  /**
-   * One timer for many chunks: a timer for each would cost more than the chunk. There is none while
-   * nothing is asked of the provider, so a body that nobody reads keeps no process.
-   */
-  #watch(ms: number): ReturnType<typeof setTimeout> {
-    return setTimeout(() => {
-      this.#idle = undefined
-      if (this.#over || !this.#pending) return
-      const left = this.#relay.idleMs - (Date.now() - this.#since)
-      if (left > 0) {
-        this.#idle = this.#watch(left)
-        return
-      }
-      const message = `the provider sent nothing for ${this.#relay.idleMs} ms`
-      this.#stalled = new TurnlockError('model.timeout', message)
-      this.#fail?.(this.#stalled)
-      this.#relay.abort()
-    }, ms)
-  }
-  #stalled: Error | undefined
 
   #send(controller: Controller, all: readonly Uint8Array[]): boolean {
     let sent = false
@@ -246,27 +201,26 @@ class Run {
 
   /** Goes on with the answer; whether the client got something. */
   async #ask(controller: Controller): Promise<boolean> {
-    const body = await this.#second(controller, this.#gate.reason)
+    const second = await this.#second(controller, this.#gate.reason)
     if (this.#over) return true
-    if (!body) {
+    if (!second) {
       this.#send(controller, this.#gate.withoutAnswer())
       return this.#close(controller)
     }
     this.#gate.again()
-    this.#reader = body.getReader()
-    this.#pending = undefined
+    this.#source = second
     this.#frames = this.#newFrames()
     return false
   }
 
   /** The second response. The client of a stream gets pings while it is asked for. */
   async #second(controller: Controller, reason: keyof typeof NOTICES) {
-    this.#reader.cancel().catch(() => {})
+    this.#source.cancel()
     this.#relay.report.forced = reason
     const asked = this.#relay.again().catch(() => undefined)
     for (;;) {
-      const body = await orPing(asked, this.#relay.keepAliveMs)
-      if (body !== 'ping' || this.#over) return body === 'ping' ? undefined : body
+      const second = await orPing(asked, this.#relay.keepAliveMs)
+      if (second !== 'ping' || this.#over) return second === 'ping' ? undefined : second
       if (this.#kind === 'events') controller.enqueue(this.#encoder.encode(this.#relay.wire.ping))
     }
   }
@@ -295,18 +249,29 @@ class Run {
     if (!holds || (refused.size === 0 && !isChanged)) return before
     const [reason = isChanged ? 'form' : 'duplicate'] = refused.values()
     const own = () => this.#without(json, [...refused.keys()], reason)
-    const body =
+    const source =
       refused.size === calls.length && !forced ? await this.#second(controller, reason) : undefined
-    if (!body) return own()
-    const answer = [new Uint8Array(await new Response(body).arrayBuffer())]
-    const second = this.#read(answer, true)
-    if (second && !second.json) return own()
+    const answer = source && (await this.#answer(source))
+    const second = answer && this.#read(answer, true)
+    if (!answer || (second && !second.json)) return own()
     if (!second || (second.calls.length === 0 && !second.isChanged)) return answer
     return this.#without(
       second.json,
       second.calls.map(({ key }) => key),
       reason,
     )
+  }
+
+  /** The whole of a second response; nothing of one that is too long to be judged. */
+  async #answer(source: Source): Promise<Uint8Array[] | undefined> {
+    this.#source = source
+    this.#whole = []
+    this.#wholeBytes = 0
+    for (;;) {
+      const chunk = await source.read()
+      if (chunk.done) return this.#whole
+      if (!this.#keep(chunk.value)) return undefined
+    }
   }
 
   /**
@@ -346,28 +311,27 @@ class Run {
   #broke(controller: Controller, error: unknown): void {
     if (this.#over) return
     const { wire } = this.#relay
-    if (!this.#stalled && this.#relay.hasLeft()) {
+    const code = error instanceof TurnlockError ? error.code : 'model.stream'
+    if (code === 'model.stream' && this.#relay.hasLeft()) {
       // The signal of the request was faster than the cancelled body.
       this.#end('cancelled')
       controller.error(error)
       return
     }
-    const why = this.#stalled ?? error
-    const code = why instanceof TurnlockError ? why.code : 'model.stream'
     if (this.#kind === 'events') {
       // What was held is what the client would have had; a frame that is not whole is none.
       this.#send(controller, this.#gate.end({ isBroken: true }))
       const message =
-        why instanceof TurnlockError ? why.message : "the provider's response broke off"
+        error instanceof TurnlockError ? error.message : "the provider's response broke off"
       this.#send(controller, [this.#encoder.encode(wire.failure(code, message))])
     }
     this.#relay.report.error ??= code
-    this.#end('failed', why)
+    this.#end('failed', error)
     if (this.#kind === 'events') controller.close()
-    else controller.error(why)
+    else controller.error(error)
   }
 
-  async cancel(): Promise<void> {
+  cancel(): void {
     if (this.#over || this.#left) return
     this.#left = true
     if (this.#relay.clientGone === 'continue') {
@@ -376,7 +340,6 @@ class Run {
     }
     this.#end('cancelled')
     this.#relay.abort()
-    await this.#reader.cancel().catch(() => {})
   }
 
   /** Reads on for the report alone. */
@@ -388,18 +351,17 @@ class Run {
 
   #end(outcome: 'complete' | 'cancelled' | 'failed', error?: unknown): void {
     this.#over = true
-    clearTimeout(this.#idle)
+    this.#source.cancel()
     this.#relay.onEnd(outcome, error)
   }
 }
 
-const NOTHING = new Uint8Array(0)
 /** A client that left before it read. */
 const NOBODY: Controller = { enqueue: () => {}, close: () => {}, error: () => {} }
 
 const textOf = (pieces: readonly Uint8Array[]): string => {
-  const decoder = new TextDecoder()
-  return pieces.map((piece) => decoder.decode(piece, { stream: true })).join('') + decoder.decode()
+  const size = pieces.reduce((sum, { length }) => sum + length, 0)
+  return new TextDecoder().decode(joined(pieces, size))
 }
 
 function orPing<T>(promise: Promise<T>, ms: number): Promise<T | 'ping'> {

@@ -121,11 +121,18 @@ export function needed<T>(value: T | undefined, path: string): T {
 }
 
 /** What the body of a new turn names. */
-export const startOf = (body: Fields) => ({
-  messages: needed(body.list('messages'), 'messages'),
-  ...given('requestId', body.id('requestId')),
-  ...given('conversationId', body.name('conversationId')),
-})
+export function startOf(body: Fields) {
+  const requestId = body.id('requestId')
+  // `/agents/events` lists the events of passes, and `/passes/events` may run one.
+  if (/^(agents|passes|bundles|chains)$/.test(requestId ?? '')) {
+    throw invalid('requestId', 'an id that names no route')
+  }
+  return {
+    messages: needed(body.list('messages'), 'messages'),
+    ...given('requestId', requestId),
+    ...given('conversationId', body.name('conversationId')),
+  }
+}
 
 /** Maximum approvals in one request, and results; a batch has no more calls. */
 const MOST_APPROVALS = 128

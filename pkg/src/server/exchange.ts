@@ -12,7 +12,7 @@ import type { Writer } from './format.js'
 import { Rate, Running } from './limits.js'
 import { perRequest, type PerRequest, type RequestContext } from './options.js'
 import type { Session, Settings } from './options.js'
-import { refusalOf, type Refusal } from './refusal.js'
+import { refusalOf, responseOf, type Refusal } from './refusal.js'
 import { streamed, turnEventText } from './stream.js'
 import { twoStageFor, type TwoStage } from './two-stage.js'
 
@@ -65,7 +65,7 @@ export class Exchange<S extends Session> {
   async refuse(refusal: Refusal): Promise<Response> {
     const redactor = this.session && (await this.redactor(this.session))
     if (redactor) refusal.message = redactor.redact(refusal.message)
-    return refusal.toResponse()
+    return responseOf(refusal)
   }
 
   /** The switches, read once per request so that they do not change within it. */

@@ -4,7 +4,7 @@ import { checkContentType } from './body.js'
 import { Exchange, Shared } from './exchange.js'
 import { follow, replay } from './follow.js'
 import { settingsOf, type HandlerOptions, type RequestContext, type Session } from './options.js'
-import { json, Refusal } from './refusal.js'
+import { json, Refusal, responseOf } from './refusal.js'
 import { routeOf, type Route } from './routes.js'
 import { listPassEvents, serveRun } from './serve.js'
 import { cancel, claim, list, pause } from './stored.js'
@@ -36,7 +36,8 @@ export type Handler = (request: Request, context?: RequestContext | object) => P
  * | `GET` on the base itself | `{ twoStage, default }`: the switches and the default route's path |
  *
  * A turn starts with the body `{ messages, requestId?, projectId?, conversationId?, policy?: {
- * maxTools?, pauseAfterTools? } }`; other members are ignored. The response is `text/event-stream`,
+ * maxTools?, pauseAfterTools? } }`; other members are ignored. `agents`, `passes`, `bundles` and
+ * `chains` name routes, and no turn. The response is `text/event-stream`,
  * or `{ error: { code, message } }` with a status of 400 or above.
  *
  * @throws TurnlockError `options.invalid`
@@ -61,12 +62,12 @@ async function respond<S extends Session>(at: Exchange<S>): Promise<Response> {
   // A redactor that cannot be had is itself an error.
   const response = await answer(at)
     .catch(refused)
-    .catch((error: unknown) => at.refusalFor(error).toResponse())
+    .catch((error: unknown) => responseOf(at.refusalFor(error)))
   try {
     return origins.apply(at.request, response)
   } catch (error) {
     // A response of the host that cannot be sent: its body was read, or it is that of an error.
-    return origins.apply(at.request, at.refusalFor(error).toResponse())
+    return origins.apply(at.request, responseOf(at.refusalFor(error)))
   }
 }
 

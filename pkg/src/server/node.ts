@@ -118,14 +118,18 @@ async function send(
   outgoing.flushHeaders()
   const reader = response.body?.getReader()
   if (reader) {
-    const cancel = () => reader.cancel().catch(() => {})
-    void gone.then(cancel)
+    let goOn: (() => void) | undefined
+    void gone.then(() => {
+      goOn?.()
+      return reader.cancel().catch(() => {})
+    })
     for (;;) {
       const { done, value } = await reader.read()
       if (done || outgoing.destroyed) break
-      // Wait for a slow client, so that data does not accumulate here.
+      // Wait for a slow client, so that data does not accumulate here. A race with `gone` would be kept
+      // until the connection closes, for each wait.
       if (!outgoing.write(value)) {
-        await Promise.race([gone, new Promise<void>((go) => outgoing.once('drain', go))])
+        await new Promise<void>((resolve) => outgoing.once('drain', (goOn = resolve)))
       }
     }
   }

@@ -13,12 +13,12 @@ export class Refusal extends Error {
     this.code = code
     this.headers = headers
   }
-
-  toResponse(): Response {
-    const { code, message, status, headers } = this
-    return json({ error: { code, message } }, status, headers)
-  }
 }
+
+export const responseOf = ({ code, message, status, headers }: Refusal): Response =>
+  json({ error: { code, message } }, status, headers)
+
+export const clientLeft = (): Refusal => new Refusal(499, 'client.left', 'the client left')
 
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(value), {

@@ -6,7 +6,7 @@ import { refusalFor } from './failures.js'
 import type { Running } from './limits.js'
 import { perRequest, type RequestContext, type Session, type Settings } from './options.js'
 import { queryOf, type KeptPassEvent } from './pass-events.js'
-import { json, Refusal } from './refusal.js'
+import { clientLeft, json } from './refusal.js'
 import type { Route } from './routes.js'
 import {
   begin,
@@ -65,7 +65,7 @@ export async function serveRun<S extends Session>(
         return watch(made, keep, report, () => {})
       })
       context.waitUntil?.(late.catch(report))
-      throw new Refusal(499, 'client.left', 'the client left')
+      throw clientLeft()
     }
     run = first.made
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Requests about turns of the store, wherever they run: cancel, pause, claim, list. */
 import { turnKey } from '../turn/kept.js'
 import { claimCalls, endTurn, listTurns, pauseTurn } from '../turn/resume.js'
-import { callIdsOf, given, invalid, isId, needed } from './body.js'
+import { callIdsOf, Fields, given, needed } from './body.js'
 import { tellEvents } from './ends.js'
 import type { Exchange } from './exchange.js'
 import type { Session } from './options.js'
@@ -52,10 +52,8 @@ export async function claim<S extends Session>(at: Exchange<S>, session: S): Pro
 
 /** What is open of the tenant: `{ turns }`. */
 export async function list<S extends Session>(at: Exchange<S>, session: S): Promise<Response> {
-  const conversationId = new URL(at.request.url).searchParams.get('conversationId') ?? undefined
-  if (conversationId !== undefined && !isId(conversationId)) {
-    throw invalid('conversationId', 'the id of a conversation')
-  }
+  const query = new Fields(Object.fromEntries(new URL(at.request.url).searchParams), '')
+  const conversationId = query.name('conversationId')
   const store = await at.store(session)
   const { tenant } = session
   return json({

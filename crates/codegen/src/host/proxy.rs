@@ -38,7 +38,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Limits of requests.
                 limits: "ProxyLimits" | deep;
                 /// What happens to a response whose client disconnects: it is cancelled, or read to
-                /// its end, so that its usage is known.
+                /// its end, so that its usage is known. One that is not watched is cancelled.
                 clientGone: "'stop' | 'continue'" = "\"stop\"";
                 /// Functions that decode request bodies, by `content-encoding`: for a runtime
                 /// without zstd. Each gets the bytes and how many it may give.
@@ -76,14 +76,16 @@ pub(super) fn tables() -> Vec<Table> {
         table! {
             /// The limits of a proxy.
             "ProxyLimits" {
-                /// Maximum bytes of a request's body, decoded.
+                /// Maximum bytes of the body of a request that is watched, decoded. Others pass,
+                /// however long they are.
                 bodyBytes: "number" = "33554432", "from 1";
                 /// Maximum bytes of a response that are held until a call is judged. A longer one
-                /// passes unjudged.
+                /// passes unjudged; one without calls that the proxy asked for is left out.
                 heldBytes: "number" = "8388608", "from 1";
                 /// Milliseconds until the provider's response must begin.
                 firstByteMs: "number" = "600000", "from 1";
-                /// Milliseconds without a byte of the provider's response after which it has failed.
+                /// Milliseconds without a byte of the provider's response, on any path, after which
+                /// it has failed.
                 idleMs: "number" = "300000", "from 1";
                 /// Milliseconds without a byte while a stream is held, before a ping.
                 keepAliveMs: "number" = "10000", "from 1";
