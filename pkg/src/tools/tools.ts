@@ -235,7 +235,7 @@ function wireSchema(schema: unknown, given: object | undefined): JsonSchema {
   const cure = CONVERTERS[vendor]
   // A schema made by hand: any object, as its author knows.
   if (!cure) return { type: 'object' }
-  const message = `the model needs a JSON Schema; pass \`jsonSchema\`, such as ${cure} (${why})`
+  const message = `the model needs a JSON Schema: pass \`jsonSchema\`, of ${cure} (${why})`
   throw new TurnlockError('tool.invalid_schema', message)
 }
 
@@ -247,7 +247,7 @@ interface Converting {
 
 /** How a vendor's schema becomes a JSON Schema. */
 const CONVERTERS: Record<string, string> = {
-  valibot: '`toJsonSchema(schema)` of @valibot/to-json-schema',
-  zod: '`z.toJSONSchema(schema)`, or of zod 3 `zodToJsonSchema(schema)` of zod-to-json-schema',
-  arktype: '`schema.toJsonSchema()`',
+  valibot: '@valibot/to-json-schema',
+  zod: '`z.toJSONSchema`, or zod-to-json-schema for zod 3',
+  arktype: '`schema.toJsonSchema`',
 }

@@ -323,8 +323,9 @@ export class RunningTurn implements Turn {
     if (this.#over) return
     this.#over = true
     this.#forget()
-    if (result.status === 'paused') {
-      const { resume, calls, approvals } = this.#feed.all().at(-1) as TurnEvent & Waiting
+    const last = result.status === 'paused' ? this.#feed.all().at(-1) : undefined
+    if (last?.type === 'paused') {
+      const { resume, calls, approvals } = last
       Object.assign(result, present({ resume, calls, approvals }))
     }
     this.#settle(result as TurnEnd)
