@@ -6,6 +6,7 @@ import test from 'node:test'
 import { createRedactor } from 'turnlock/redact'
 import { BEGINS, BEGINS_PLAIN } from '../../scripts/redact-rules.mjs'
 import { KINDS, Scanner } from '../dist/redactor/scanner.js'
+import { FOUND as PERSONAL, SHOWN as NOT_PERSONAL } from './redact-rows-personal.mjs'
 import { random } from './secrets.mjs'
 
 const hex = (size) => Buffer.from(random(size)).toString('hex').slice(0, size)
@@ -110,6 +111,7 @@ const FOUND = {
     ['手机：13812345678 and my number is 13812345678', '手机：‡ and my number is ‡'],
     ['+1.4155552671', '‡'],
   ],
+  ...PERSONAL,
 }
 
 const SHOWN = [
@@ -143,6 +145,7 @@ test('shown: what only looks like one', () => {
     const kinds = KINDS.filter((kind) => kind !== 'ip' || text.startsWith('1.2.3.04'))
     assert.equal(createRedactor({ kinds }).redact(text), text)
   }
+  for (const text of NOT_PERSONAL) assert.equal(createRedactor().redact(text), text)
 })
 
 test('found: the beginnings of keys, and no word that begins so', () => {
@@ -153,7 +156,11 @@ test('found: the beginnings of keys, and no word that begins so', () => {
   }
 })
 
-const ALL = [...Object.values(FOUND).flatMap((forms) => forms.map(([text]) => text)), ...SHOWN]
+const ALL = [
+  ...Object.values(FOUND).flatMap((forms) => forms.map(([text]) => text)),
+  ...SHOWN,
+  ...NOT_PERSONAL,
+]
 
 test('every cut, also in each character', () => {
   const redactor = createRedactor()

@@ -4,7 +4,7 @@
  */
 import { goesOn, isPlace } from './context.js'
 import type { Atom, Rule } from './tables.js'
-import { chars, CUT, entropy, NO, unknown, WAIT, within, WORD, type View } from './view.js'
+import { chars, CUT, entropy, NO, opened, unknown, WAIT, within, WORD, type View } from './view.js'
 
 /** A secret in the view, and the set by which it goes on. */
 interface Span {
@@ -27,7 +27,7 @@ const [LEAST_OF_KEY, LEAST_OF_ANCHOR] = [4, 3]
 const PASSWORD_ENDS = '/?#"\'<>\\)]},;'
 const isMixed = (text: string) => /[a-z]\d|\d[a-z]/i.test(text) || /[a-z][A-Z]/.test(text)
 const bothWords = (text: string, at: number) =>
-  within(WORD, text.charCodeAt(at - 1)) && within(WORD, text.charCodeAt(at))
+  within(WORD, text.charCodeAt(at - 1)) && within(WORD, text.charCodeAt(at)) && !opened(text, at)
 
 /** Reads a rule around its anchor, which stands from `from` to `at`. */
 export function ruleAt(view: View, rule: Rule, from: number, at: number): Read<Span> {

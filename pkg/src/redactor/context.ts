@@ -152,7 +152,7 @@ const BEFORE = /(?:pub(?:lic)?|primary|foreign|csrf)[_.-]?(?:key|token)$|(?:don|
 const WITHIN = /[a-z](?:api|pw|pass)$|[a-np-z]auth$/
 
 const without = (text: string, at: number, rest: string) => {
-  const before = back(text, at, 16)
+  const before = back(text, at, 16).replace(/\\[nrt]/g, ' ')
   return AFTER.test(rest.toLowerCase()) || BEFORE.test(before) || WITHIN.test(before)
 }
 

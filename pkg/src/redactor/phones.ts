@@ -6,9 +6,9 @@ const ofPhone = (text: string) => /^(?:[ ./-]|\)?[ -]?\(|\)[ -]?| -|\u00a0)$/.te
 
 /** Words before a number that say what it is, and what may stand between them. */
 const CALLS = new RegExp(
-  '(?:phone|whatsapp|mobil|telef|celular|m[oó]vil|[^a-z](?:tel|cell|fax|sms|gsm|dial|handy|cep)|' +
+  '(?:phone|whatsapp|mobil|telef|celular|m[oó]vil|(?:[^a-z]|\\\\[nrt])(?:tel|cell|fax|sms|gsm|dial|handy|cep)|' +
     'тел|电话|手机)[^0-9\\n]{0,16}$|' +
-    '[^a-z](?:call|contact)(?:ing)?(?: (?:me|us|him|her|them|at|on|now|back|number|no|is))*[.: ]{0,2}$',
+    '(?:[^a-z]|\\\\[nrt])(?:call|contact)(?:ing)?(?: (?:me|us|him|her|them|at|on|now|back|number|no|is))*[.: ]{0,2}$',
   'i',
 )
 const CALLED = 36
@@ -19,11 +19,12 @@ const NUMBER = /number(?: is)?:? $/i
 export function phoneEnd(view: View, at: number): number {
   const { text } = view
   const round = text[at] === '('
-  const plus = text[round ? at + 1 : at] === '+'
+  const behind = /b/i.test(text.charAt(at - 1)) && /(?:%|\\u00)2b$/i.test(back(text, at, 6))
+  const plus = behind || text[round ? at + 1 : at] === '+'
   if (!plus && !round && !within(DIGIT, text.charCodeAt(at))) return NO
   if (wordBefore(text, at) || text[at - 1] === '+') return NO
   if (!plus && numberBefore(text, at)) return NO
-  let from = at + Number(plus) + Number(round)
+  let from = at + Number(plus && !behind) + Number(round)
   if (unknown(view, from)) return WAIT
   if (plus && text[from] === '(') from++
   if (unknown(view, from)) return WAIT
@@ -40,9 +41,10 @@ export function phoneEnd(view: View, at: number): number {
   groups.ends.forEach((end, index) => {
     count += groups.sizes[index] as number
     if (wordAt(text, end) || count > 15) return
-    // Dates, sections and addresses of cards go on.
-    if (/^[.:/-]\w/.test(text.slice(end, end + 2)) || /^,\d/.test(text.slice(end, end + 2))) return
     const sizes = groups.sizes.slice(0, index + 1)
+    // Dates, sections, addresses of cards and amounts go on.
+    const next = text.slice(end, end + 2)
+    if (/^[.:/-]\w/.test(next) || (/^,\d/.test(next) && /^\d(?:,3)+$/.test(sizes.join()))) return
     const digits = groups.digits.slice(0, count)
     const gaps = groups.gaps.slice(0, index)
     const is = plus
@@ -81,7 +83,7 @@ function national(
   if (round) return sizes.length > 1 && size >= 9 && sizes[0]! < 6
   if (digits[0] !== '0') return false
   // A group of digits before it is a part of it: accounts are written in groups.
-  if (/\w\d[ -]$/.test(back(text, at, 3)) || inIban(text, at)) return false
+  if (/\w\d[ -]$/.test(back(text, at, 3)) || inIban(text, at, size)) return false
   // A social security number, a code of a place, a card.
   if (/^(?:3,2,4|5,4)$/.test(shape) || (shape === '4,4,4' && digits[1] !== '8')) return false
   if (digits[1] === '0')

@@ -16,6 +16,7 @@ import {
   chars,
   CUT,
   NO,
+  opened,
   unknown,
   WAIT,
   within,
@@ -72,6 +73,9 @@ const LOOKS: readonly Look[] = [
   { kind: 'ip', end: ipEnd, begins: chars('09afAF::') },
   { kind: 'phone', end: phoneEnd, begins: chars('09++((') },
 ]
+
+/** With what ends that behind which a word is `opened`: most letters are none of them. */
+const OPENINGS = chars('09AFafmnrrtt__')
 
 export class Scanner implements View {
   text = ''
@@ -275,7 +279,10 @@ export class Scanner implements View {
         here.push(this.#match(from, end, 'email'))
     }
     const { text } = this
-    if (within(WORD, code) && within(WORD, text.charCodeAt(at - 1))) return true
+    const before = text.charCodeAt(at - 1)
+    if (within(WORD, code) && within(WORD, before)) {
+      if (!within(OPENINGS, before) || !opened(text, at)) return true
+    }
     for (const { kind, end: look, begins } of this.#looks) {
       if (!within(begins, code)) continue
       const end = look(this, at)
@@ -404,7 +411,8 @@ export class Scanner implements View {
 /** Whether a word is one of its own, or a part of a name in camel case. */
 const isOwn = (text: string, from: number, to: number) => {
   const [before, first] = [text.charAt(from - 1), text.charAt(from)]
-  const begins = !/[a-z]/i.test(before) || /[a-z]/.test(before) !== /[a-z]/.test(first)
+  const begins =
+    !/[a-z]/i.test(before) || opened(text, from) || /[a-z]/.test(before) !== /[a-z]/.test(first)
   return begins && !/[a-z]/.test(text.charAt(to))
 }
 /** Addresses of repositories, and of pictures in two sizes. */
