@@ -309,10 +309,10 @@ function isV6(text: string): boolean {
   return halves.length === 2 ? size < 8 : size === 8
 }
 
-/** Whether a digit is within or behind another number. */
+/** Whether a digit is within or behind another number; a comma parts columns. */
 export function numberBefore(text: string, at: number): boolean {
   if (wordBefore(text, at)) return true
   const before = text.charAt(at - 1)
-  const letters = before === ':' ? DIGIT : WORD
-  return /[.,/:+-]/.test(before) && within(letters, text.charCodeAt(at - 2))
+  const letters = /[.:]/.test(before) ? DIGIT : WORD
+  return /[./:+-]/.test(before) && within(letters, text.charCodeAt(at - 2))
 }
