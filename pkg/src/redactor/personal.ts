@@ -272,9 +272,9 @@ function isV6(text: string): boolean {
   return halves.length === 2 || sixteen.length + (four ? 2 : 0) === 8
 }
 
-/** Whether a digit goes on another number; behind a comma another one may begin. */
+/** Whether a digit goes on another number; behind a comma another one may begin, in a column. */
 export function numberBefore(text: string, at: number): boolean {
   const before = text.charAt(at - 1)
-  const letters = before === ':' ? DIGIT : WORD
+  const letters = /[.:]/.test(before) ? DIGIT : WORD
   return /[./:+-]/.test(before) && within(letters, text.charCodeAt(at - 2))
 }

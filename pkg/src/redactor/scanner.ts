@@ -219,7 +219,7 @@ export class Scanner implements View {
       if (span === WAIT) return false
       if (span === NO) continue
       const match = this.#match(span.from, span.to, 'secret')
-      if (span.open !== undefined) this.#goOn(match, span.open)
+      if (span.open! >= 0) this.#goOn(match, span.open!)
       here.push(match)
     }
     if (found.key && !this.#key) {
@@ -274,7 +274,9 @@ export class Scanner implements View {
       const end = from < at ? emailEnd(this, at + size) : NO
       if (end === WAIT) return false
       // What stands before the `@` of an address with a scheme is a password.
-      const url = /:\/\/[^\s/]*:[^\s/]*$/.test(this.text.slice(Math.max(0, at - BEHIND), from))
+      const url = /:\/\/[^\s/?#"'<>,]*:[^\s/?#"'<>,]*$/.test(
+        this.text.slice(Math.max(0, at - BEHIND), from),
+      )
       if (end !== NO && !url && !isFile(this.text.slice(from, end)))
         here.push(this.#match(from, end, 'email'))
     }
@@ -344,7 +346,7 @@ export class Scanner implements View {
     if (!key || at + this.#base < key.match.to) return
     if (key.part === 'body') {
       if (this.#tables.found[state]?.end) key.part = 'end'
-      else if (!within(KEY_BODY, code)) return void (this.#key = undefined)
+      else if (!within(KEY_BODY, code) && !isLine(code)) return void (this.#key = undefined)
     } else if (key.part === 'end') {
       if (code === 45) key.part = 'dashes'
       else if (!within(KEY_NAME, code)) return void (this.#key = undefined)
@@ -415,5 +417,7 @@ const isOwn = (text: string, from: number, to: number) => {
     !/[a-z]/i.test(before) || opened(text, from) || /[a-z]/.test(before) !== /[a-z]/.test(first)
   return begins && !/[a-z]/.test(text.charAt(to))
 }
+/** `→` and `│`, before which numbers of lines stand. */
+const isLine = (code: number) => code === 0x2192 || code === 0x2502
 /** Addresses of repositories, and of pictures in two sizes. */
 const isFile = (address: string) => /^git@|@\dx\.[a-z]+$/.test(address)
