@@ -130,6 +130,7 @@ export function cardEnd(view: View, at: number): number {
   if (groups.open) return WAIT
   const { sizes, gaps } = groups
   let [count, found] = [0, NO]
+  if (groups.digits.length < 13) return NO
   groups.ends.forEach((end, index) => {
     count += sizes[index] as number
     // Groups as cards have them: others are numbers side by side.
@@ -221,7 +222,8 @@ export function ipEnd(view: View, at: number): number {
   const to = runEnd(view, HOST, at, 46)
   // Words end here, unless they may go on as an address.
   if (unknown(view, to)) return /^[0-9a-f:.]*$/i.test(text.slice(at, to)) ? WAIT : NO
-  if (isPlain(text, at, to)) return NO
+  // Almost every word.
+  if (!hasTwo(text, at, to)) return NO
   const whole = text.slice(at, to)
   // A group of an address, or a name: `src:2001:db8::1`.
   const within6 = before === 58 && !/[g-z]\w*:$/i.test(back(text, at, 16))
@@ -240,13 +242,11 @@ function restOfIp(view: View, at: number): number {
   return at + /^(?:%\w{1,16})?(?:\/\d{1,3}(?!\w))?/.exec(rest)![0].length
 }
 
-/** Whether there is neither a point nor a colon: almost every word. */
-function isPlain(text: string, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) {
-    const code = text.charCodeAt(at)
-    if (code === 46 || code === 58) return false
-  }
-  return true
+/** Whether there are two points or colons, as in every address. */
+function hasTwo(text: string, from: number, to: number): boolean {
+  let count = 0
+  for (let at = from; at < to; at++) if (!within(LETTER_OR_DIGIT, text.charCodeAt(at))) count++
+  return count > 1
 }
 
 export const isV4 = (text: string) => {
@@ -272,9 +272,10 @@ function isV6(text: string): boolean {
   return halves.length === 2 || sixteen.length + (four ? 2 : 0) === 8
 }
 
+const SIGNS = chars('++-/::')
 /** Whether a digit goes on another number; behind a comma another one may begin, in a column. */
 export function numberBefore(text: string, at: number): boolean {
-  const before = text.charAt(at - 1)
-  const letters = /[.:]/.test(before) ? DIGIT : WORD
-  return /[./:+-]/.test(before) && within(letters, text.charCodeAt(at - 2))
+  const before = text.charCodeAt(at - 1)
+  if (!within(SIGNS, before)) return false
+  return within(before === 46 || before === 58 ? DIGIT : WORD, text.charCodeAt(at - 2))
 }

@@ -30,6 +30,7 @@ export function phoneEnd(view: View, at: number): number {
   if (unknown(view, from)) return WAIT
   const groups = groupsAt(view, from, ofPhone, 15)
   if (groups.open) return WAIT
+  if (groups.digits.length < 7) return NO
   // What the bracket holds is more than a part of a number, which begins behind it.
   if (round && text[groups.ends[0] ?? from] !== ')') return NO
   const last = groups.ends.at(-1) ?? from
@@ -72,7 +73,7 @@ function national(
   const size = digits.length
   const first = sizes[0]!
   // 192.168.10.20 is none.
-  if (isV4(text.slice(at, at + size + 3))) return false
+  if (gaps[2] === '.' && isV4(text.slice(at, at + size + 3))) return false
   // The area, or a mobile network, behind what stands for the country.
   if (first === 1 && gaps[0]?.endsWith('(') && /^[0178].{9}/.test(digits)) return true
   // Of North America and of others with three, three and four; of Turkey and Russia; mobile phones of

@@ -74,8 +74,10 @@ const LOOKS: readonly Look[] = [
   { kind: 'phone', end: phoneEnd, begins: chars('09++((') },
 ]
 
-/** With what ends that behind which a word is `opened`: most letters are none of them. */
-const OPENINGS = chars('09AFafmnrrtt__')
+/** What is in a word: 1; with what that begins behind which a word is `opened`: 2; `_` is both. */
+const SIGNS = WORD.map((one, code) => one + 2 * Number([37, 91, 92, 95].includes(code)))
+/** How far from that a word may be. */
+const OPENED = 12
 
 export class Scanner implements View {
   text = ''
@@ -165,6 +167,8 @@ export class Scanner implements View {
     const { column, columns, next, found } = this.#tables
     const { values } = this.#plan
     const here: Match[] = []
+    let last = within(WORD, text.charCodeAt(this.#at - 1)) ? 1 : 0
+    let near = this.#at + OPENED
     for (; this.#at < text.length; this.#at++) {
       const at = this.#at
       const code = text.charCodeAt(at)
@@ -177,7 +181,11 @@ export class Scanner implements View {
         if (ended && !this.#anchored(ended, at + 1, here)) return
       }
       if (this.#list === this.#base + at && !this.#listed(at, here)) return
-      if (!this.#begins(at, code, here)) return
+      const sign = code < 128 ? (SIGNS[code] as number) : 0
+      const inWord = (last & sign & 1) > 0 && (at > near || !opened(text, at))
+      if (!inWord && !this.#begins(at, code, here)) return
+      if (sign > 1) near = at + OPENED
+      last = sign
       const read = this.#escaped?.read(this, at, this.#base) ?? NO
       if (read === WAIT) return
       if (values && this.#escaped) {
@@ -279,11 +287,6 @@ export class Scanner implements View {
       )
       if (end !== NO && !url && !isFile(this.text.slice(from, end)))
         here.push(this.#match(from, end, 'email'))
-    }
-    const { text } = this
-    const before = text.charCodeAt(at - 1)
-    if (within(WORD, code) && within(WORD, before)) {
-      if (!within(OPENINGS, before) || !opened(text, at)) return true
     }
     for (const { kind, end: look, begins } of this.#looks) {
       if (!within(begins, code)) continue
