@@ -76,12 +76,11 @@ const TOP = /^(?:xn--[a-z0-9-]*[a-z0-9]|[a-z]{2,}(?=-|$)|[^\0-\x7f][^-]*)/i
 
 /** The end of `[192.0.2.1]` or `[IPv6:2001:db8::1]`. */
 function literalEnd(view: View, at: number): number {
-  const to = runEnd(view, LITERAL, at, 48)
+  const to = runEnd(view, HOST, at, 48)
   if (unknown(view, to)) return WAIT
   const host = view.text.slice(at, to).replace(/IPv6:/i, '')
   return view.text[to] === ']' && (isV4(host) || isV6(host)) ? to + 1 : NO
 }
-const LITERAL = chars('09AFafIIPPVVipvv::..')
 
 /** Groups of digits, with what stands between them. */
 interface Groups {
@@ -171,7 +170,7 @@ const IBAN =
   'BJBYCICYDOGTHNHULBMAMLNENIPLSNSVTG29BREGPSQAUA30JOKWMUYE31MTSC32LC33RU'
 const LENGTHS = new Map(
   [...IBAN.matchAll(/(\d\d)(\D+)/g)].flatMap(([, size, names = '']) =>
-    (names.match(/[A-Z]{2}/g) ?? []).map((name) => [name, Number(size)] as const),
+    names.match(/../g)!.map((name) => [name, Number(size)] as const),
   ),
 )
 
@@ -202,8 +201,7 @@ export function ibanEnd(view: View, at: number): number {
     count++
   }
   if (unknown(view, p)) return WAIT
-  if (wordAt(text, p)) return NO
-  return (remainder * 1000000 + head) % 97 === 1 ? p : NO
+  return !wordAt(text, p) && (remainder * 1000000 + head) % 97 === 1 ? p : NO
 }
 
 /** Whether so many digits go on an account and are within its length, right check digits or not. */
@@ -222,9 +220,9 @@ export function ipEnd(view: View, at: number): number {
   const to = runEnd(view, HOST, at, 46)
   // Words end here, unless they may go on as an address.
   if (unknown(view, to)) return /^[0-9a-f:.]*$/i.test(text.slice(at, to)) ? WAIT : NO
-  // Almost every word.
-  if (!hasTwo(text, at, to)) return NO
   const whole = text.slice(at, to)
+  // Almost every word.
+  if (!/[.:].*[.:]/.test(whole)) return NO
   // A group of an address, or a name: `src:2001:db8::1`.
   const within6 = before === 58 && !/[g-z]\w*:$/i.test(back(text, at, 16))
   const shown = whole.replace(/[.]+$/, '')
@@ -242,21 +240,10 @@ function restOfIp(view: View, at: number): number {
   return at + /^(?:%\w{1,16})?(?:\/\d{1,3}(?!\w))?/.exec(rest)![0].length
 }
 
-/** Whether there are two points or colons, as in every address. */
-function hasTwo(text: string, from: number, to: number): boolean {
-  let count = 0
-  for (let at = from; at < to; at++) if (!within(LETTER_OR_DIGIT, text.charCodeAt(at))) count++
-  return count > 1
-}
-
-export const isV4 = (text: string) => {
-  const parts = text.split('.')
-  return (
-    parts.length === 4 &&
-    parts.every((part) => /^\d{1,3}$/.test(part) && +part < 256) &&
-    (!/\b0\d/.test(text) || text.length === 15)
-  )
-}
+export const isV4 = (text: string) =>
+  /^\d{1,3}(?:[.]\d{1,3}){3}$/.test(text) &&
+  text.split('.').every((part) => +part < 256) &&
+  (!/\b0\d/.test(text) || text.length === 15)
 
 function isV6(text: string): boolean {
   if (!/\d/.test(text)) return false
@@ -272,10 +259,5 @@ function isV6(text: string): boolean {
   return halves.length === 2 || sixteen.length + (four ? 2 : 0) === 8
 }
 
-const SIGNS = chars('++-/::')
 /** Whether a digit goes on another number; behind a comma another one may begin, in a column. */
-export function numberBefore(text: string, at: number): boolean {
-  const before = text.charCodeAt(at - 1)
-  if (!within(SIGNS, before)) return false
-  return within(before === 46 || before === 58 ? DIGIT : WORD, text.charCodeAt(at - 2))
-}
+export const numberBefore = (text: string, at: number) => /\w[/+-]|\d[.:]/.test(back(text, at, 2))

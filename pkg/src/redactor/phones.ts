@@ -22,7 +22,7 @@ export function phoneEnd(view: View, at: number): number {
   const { text } = view
   const round = text[at] === '('
   // In an address and in JSON `%2B` and `\u002B` stand for `+`.
-  const escaped = /b/i.test(text.charAt(at - 1)) && /(?:%|\\u00)2b$/i.test(back(text, at, 6))
+  const escaped = /(?:%|\\u00)2b$/i.test(back(text, at, 6))
   const plus = escaped || text[round ? at + 1 : at] === '+'
   if (wordBefore(text, at) || (!plus && numberBefore(text, at))) return NO
   let from = at + Number(plus && !escaped) + Number(round)
@@ -32,8 +32,8 @@ export function phoneEnd(view: View, at: number): number {
   if (groups.open) return WAIT
   if (groups.digits.length < 7) return NO
   // What the bracket holds is more than a part of a number, which begins behind it.
-  if (round && text[groups.ends[0] ?? from] !== ')') return NO
-  const last = groups.ends.at(-1) ?? from
+  if (round && text[groups.ends[0]!] !== ')') return NO
+  const last = groups.ends.at(-1)!
   if (/[.,:/x-]/.test(text.charAt(last)) && unknown(view, last + 1)) return WAIT
   const before = (expression: RegExp) => expression.test(' ' + back(text, at, CALLED))
   let [count, found] = [0, NO]
@@ -45,8 +45,13 @@ export function phoneEnd(view: View, at: number): number {
     const sizes = groups.sizes.slice(0, index + 1)
     const next = text.slice(end, end + 2)
     // Dates, sections, addresses of cards and amounts go on; an extension may follow: `x22`.
-    if (count > 15 || /^[.:/-]\w/.test(next) || (wordAt(text, end) && !/^x\d/.test(next))) continue
-    if (/^,\d/.test(next) && /^\d(?:,3)+$/.test(sizes.join())) continue
+    if (
+      count > 15 ||
+      /^[.:/-]\w/.test(next) ||
+      (wordAt(text, end) && !/^x\d/.test(next)) ||
+      /^\d(?:,3)+,,\d/.test(sizes.join() + ',' + next)
+    )
+      continue
     const digits = groups.digits.slice(0, count)
     const is = plus
       ? count > 7 && digits[0] !== '0' && (gaps.join() !== '.' || count > 10 || before(CALLS))
@@ -76,12 +81,14 @@ function national(
   if (gaps[2] === '.' && isV4(text.slice(at, at + size + 3))) return false
   // The area, or a mobile network, behind what stands for the country.
   if (first === 1 && gaps[0]?.endsWith('(') && /^[0178].{9}/.test(digits)) return true
-  // Of North America and of others with three, three and four; of Turkey and Russia; mobile phones of
-  // China; from North America abroad.
+  // Of North America and of others with three, three and four; of Turkey and Russia; from North
+  // America abroad; mobile phones of China.
   if (
-    /^(?:(?:[12],)?3,3,4(?:-(?!00)|[^\d,]+\d{0,2}[2-9]..[2-9].{6}$)|3,3,2,2[^\d,][2-9]|1,3,3,2,2[^\d,][078]|3,4,4[^\d,]1[3-9]|3(?:,\d)+[^\d,]011.{9})/.test(
+    /^(?:(?:[12],)?3,3,4(?:-(?!00|1(?!23)\d{9}$)|[^\d,]+\d{0,2}[2-9]..[2-9].{6}$)|3,3,2,2[^\d,][2-9]|1,3,3,2,2[^\d,][078]|3(?:,\d)+[^\d,]011.{9})/.test(
       form,
-    )
+    ) ||
+    // Behind a word or at the beginning of a line, three numbers may stand side by side.
+    (/^3,4,4[^\d,]1[3-9]/.test(form) && (gaps[0] === '-' || /[^\w\s] ?$/.test(back(text, at, 2))))
   )
     return true
   if (round) return size > 8 && first < 6
@@ -91,8 +98,12 @@ function national(
   // A social security number, a code of a place, a card; some mobile phones have groups as cards.
   if (/^(?:3,2,4|5,4|4,4,4[^\d,]0(?!1[5-7]|8))[^,]/.test(form)) return false
   if (digits[1] === '0') return digits[2] !== '0' && size > 9 && first > 1 && sizes.length > 1
-  if (sizes.length === 1)
-    return (size === 11 && !/^0123/.test(digits)) || (size === 10 && !isbn(digits))
+  if (sizes.length === 1) {
+    const long = (size === 11 && !/^0123/.test(digits)) || (size === 10 && !isbn(digits))
+    // Behind a short number and a comma, decimals, but for the second column of a table.
+    const whole = /(?:^0|[ \t:=]\d{1,3}),$/.test(back(text, at, 5))
+    return long && (!whole || /^,\S/.test(text.slice(at + size, at + size + 2)))
+  }
   const even = gaps.every((gap, n) => n < 2 || gap === gaps[1])
   // A group of one may be an extension at the end: `089 123456-0`.
   return size > 8 && size < 13 && even && !/(?:^|,)1[^\d-]|^\d,1-/.test(form)

@@ -74,9 +74,8 @@ const LOOKS: readonly Look[] = [
   { kind: 'phone', end: phoneEnd, begins: chars('09++((') },
 ]
 
-/** What is in a word: 1; with what that begins behind which a word is `opened`: 2; `_` is both. */
-const SIGNS = WORD.map((one, code) => one + 2 * Number([37, 91, 92, 95].includes(code)))
-/** How far from that a word may be. */
+/** With what that begins behind which a word is `opened`, and how far from that the word may be. */
+const OPENINGS = chars('%%[\\__')
 const OPENED = 12
 
 export class Scanner implements View {
@@ -167,7 +166,7 @@ export class Scanner implements View {
     const { column, columns, next, found } = this.#tables
     const { values } = this.#plan
     const here: Match[] = []
-    let last = within(WORD, text.charCodeAt(this.#at - 1)) ? 1 : 0
+    let last = within(WORD, text.charCodeAt(this.#at - 1))
     let near = this.#at + OPENED
     for (; this.#at < text.length; this.#at++) {
       const at = this.#at
@@ -181,11 +180,11 @@ export class Scanner implements View {
         if (ended && !this.#anchored(ended, at + 1, here)) return
       }
       if (this.#list === this.#base + at && !this.#listed(at, here)) return
-      const sign = code < 128 ? (SIGNS[code] as number) : 0
-      const inWord = (last & sign & 1) > 0 && (at > near || !opened(text, at))
-      if (!inWord && !this.#begins(at, code, here)) return
-      if (sign > 1) near = at + OPENED
-      last = sign
+      const word = within(WORD, code)
+      const isWithin = word && last && (at > near || !opened(text, at))
+      if (!isWithin && !this.#begins(at, code, here)) return
+      if (within(OPENINGS, code)) near = at + OPENED
+      last = word
       const read = this.#escaped?.read(this, at, this.#base) ?? NO
       if (read === WAIT) return
       if (values && this.#escaped) {
