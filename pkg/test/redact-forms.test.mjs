@@ -6,6 +6,7 @@ import test from 'node:test'
 import { createRedactor } from 'turnlock/redact'
 import { BEGINS, BEGINS_PLAIN } from '../../scripts/redact-rules.mjs'
 import { KINDS, Scanner } from '../dist/redactor/scanner.js'
+import { NAMED, NOT_NAMED } from './redact-names.mjs'
 import { FOUND as PERSONAL, SHOWN as NOT_PERSONAL } from './redact-rows-personal.mjs'
 import { random } from './secrets.mjs'
 
@@ -20,6 +21,7 @@ const pem = (before, after) => [BEGIN, ...LINES, END].map((line) => before + lin
 
 /** `‡` stands where a mask is. */
 const FOUND = {
+  ...NAMED,
   'names and operators': [
     [`if (apikey == "${KEY}")`, 'if (apikey == "‡")'],
     [`if (password !== '${PASSWORD}') {`, "if (password !== '‡') {"],
@@ -197,6 +199,7 @@ const FOUND = {
 }
 
 const SHOWN = [
+  ...NOT_NAMED,
   'password: ${DB_PASSWORD}, $PASSWORD, {{password}}, %PASSWORD%, <password>, your_password, xxxxxxxx',
   'password = process.env.PASSWORD2, config.password1, DB_PASSWORD_2',
   'https://${user}:${pass}@h.example https://{{u}}:{{p}}@h.example http://$(U):$(P)@h.example/x',

@@ -5,7 +5,16 @@
  * what is there waits, and what may be in a match is held back.
  */
 import { KEY_BODY, KEY_NAME, privateKeyAt, ruleAt } from './anchored.js'
-import { contextAt, listAt, MOST, MOST_QUOTED, MOST_RANDOM, randomAt, valueAt } from './context.js'
+import {
+  contextAt,
+  listAt,
+  MOST,
+  MOST_QUOTED,
+  MOST_RANDOM,
+  randomAt,
+  valueAt,
+  type Context,
+} from './context.js'
 import { cardEnd, emailEnd, ibanEnd, ipEnd, local, localStart, LONGEST_LOCAL } from './personal.js'
 import { phoneEnd } from './phones.js'
 import { Escaped } from './escapes.js'
@@ -100,8 +109,14 @@ export class Scanner implements View {
   #valueState = 0
   /** Characters of a name that may be one of an e-mail address. */
   #name = 0
-  /** Where the secret of a name ends, in the whole text: others may follow in a list. */
-  #list = -1
+  /**
+   * Where the secret of a name ends, in the whole text: others may follow. In a `list`, texts that are
+   * none stand between them, or before the first one: then it is not `near` yet.
+   */
+  #last: { end: { to: number }; list?: boolean | undefined; near: boolean } = {
+    end: { to: -1 },
+    near: true,
+  }
   #matches: Match[] = []
   /** By set: its last run in the text, and what grows with it. */
   readonly #runs: Run[] = this.#tables.sets.map(() => ({ from: 0, to: -1, match: undefined }))
@@ -149,7 +164,7 @@ export class Scanner implements View {
     const { text } = this
     const end = this.#base + text.length
     const [at, state, valueState] = [this.#at, this.#state, this.#valueState]
-    const [name, list] = [this.#name, this.#list]
+    const [name, last] = [this.#name, this.#last]
     const key = this.#key && { ...this.#key }
     const place = this.#escaped && { ...this.#escaped.place }
     this.text += String.fromCharCode(CUT)
@@ -161,7 +176,7 @@ export class Scanner implements View {
     this.text = text
     this.final = false
     ;[this.#at, this.#state, this.#valueState] = [at, state, valueState]
-    ;[this.#name, this.#list] = [name, list]
+    ;[this.#name, this.#last] = [name, last]
     this.#key = key
     if (this.#escaped && place) this.#escaped.place = place
     return shown
@@ -185,7 +200,7 @@ export class Scanner implements View {
         const ended = found[state]
         if (ended && !this.#anchored(ended, at + 1, here)) return
       }
-      if (this.#list === this.#base + at && !this.#listed(at, here)) return
+      if (this.#last.end.to === this.#base + at && !this.#listed(at, here)) return
       const sign = code < 128 ? SIGNS[code]! : 2 * Number(local(code))
       const isWithin = last & sign & 1 && (at > near || !opened(text, at))
       if (!isWithin && !this.#begins(at, code, here)) return
@@ -242,38 +257,42 @@ export class Scanner implements View {
     }
     const service = found.service > 0 && isOwn(this.text, at - found.service, at)
     if (!found.word && !found.name && !service) return true
-    const context = contextAt(this, at, found.name)
+    const context = contextAt(this, at)
     if (context === WAIT) return false
     if (context === NO) return true
     const ends = [
       found.word || service ? randomAt(this, context, service) : NO,
       found.name ? valueAt(this, context) : NO,
     ]
+    return this.#named(context, ends, false, here)
+  }
+
+  /**
+   * Adds the secrets of a name, of which those that are longer than what is read go on. Returns whether
+   * all is known.
+   */
+  #named(context: Context, ends: number[], near: boolean, here: Match[]): boolean {
     if (ends.includes(WAIT)) return false
+    const { from, to, list, quote } = context
     for (const [index, end] of ends.entries()) {
-      const most = index === 0 ? MOST_RANDOM : context.quote ? MOST_QUOTED : MOST
-      if (end !== NO) this.#named(context.from, end, most, here)
+      if (end === NO) continue
+      const match = this.#match(from, end, 'secret')
+      const most = index === 0 ? MOST_RANDOM : quote ? MOST_QUOTED : MOST
+      if (end - from >= most) this.#goOn(match, 0)
+      this.#last = { end: match.run ?? match, list, near: true }
+      here.push(match)
     }
+    if (list && to && this.#last.end.to < this.#base + from)
+      this.#last = { end: { to: this.#base + to }, list, near }
     return true
   }
 
-  /** Adds the secret of a name. One that is longer than what is read goes on. */
-  #named(from: number, to: number, most: number, here: Match[]): void {
-    const match = this.#match(from, to, 'secret')
-    if (to - from >= most) this.#goOn(match, 0)
-    this.#list = match.to
-    here.push(match)
-  }
-
-  /** Looks for what follows a secret in a list: `"…", "…"`. Returns whether all is known. */
+  /** Looks for what follows in a list: `"…", "…"`. Returns whether all is known. */
   #listed(at: number, here: Match[]): boolean {
-    const context = listAt(this, at)
+    const { near } = this.#last
+    const context = listAt(this, at, this.#last)
     if (context === WAIT) return false
-    if (context === NO) return true
-    const end = randomAt(this, context, true)
-    if (end === WAIT) return false
-    if (end !== NO) this.#named(context.from, end, MOST_RANDOM, here)
-    return true
+    return context === NO || this.#named(context, [randomAt(this, context, near)], near, here)
   }
 
   /** Looks for what begins at a position, or has its `@` there. Returns whether all is known. */
