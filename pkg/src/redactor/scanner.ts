@@ -21,10 +21,12 @@ import { Escaped } from './escapes.js'
 import { tables, type Found } from './tables.js'
 import type { Values } from './values.js'
 import {
+  back,
   BEHIND,
   chars,
   CUT,
   NO,
+  OPENED,
   opened,
   unknown,
   WAIT,
@@ -90,8 +92,6 @@ const LOOKS: readonly Look[] = [
 const SIGNS = chars('%%[\\__').map(
   (opens, code) => WORD[code]! + 2 * Number(local(code)) + 4 * opens,
 )
-/** How far from its opening a word may be. */
-const OPENED = 12
 
 export class Scanner implements View {
   text = ''
@@ -297,11 +297,10 @@ export class Scanner implements View {
 
   /** Looks for what begins at a position, or has its `@` there. Returns whether all is known. */
   #begins(at: number, code: number, here: Match[]): boolean {
-    // In an address `%40`.
-    const size = code === 64 ? 1 : code === 37 && this.text[at + 1] === '4' ? 3 : 0
-    const isAt = size === 1 || (size === 3 && this.text[at + 2] === '0')
     if (code === 37 && unknown(this, at + 2)) return false
-    if (isAt && this.#plan.kinds.has('email')) {
+    // In an address `%40`.
+    const size = code === 64 ? 1 : code === 37 && this.text.startsWith('40', at + 1) ? 3 : 0
+    if (size && this.#plan.kinds.has('email')) {
       const from = localStart(this, at)
       const end = from < at ? emailEnd(this, at + size) : NO
       if (end === WAIT) return false
@@ -438,12 +437,9 @@ export class Scanner implements View {
 }
 
 /** Whether a word is one of its own, or a part of a name in camel case. */
-const isOwn = (text: string, from: number, to: number) => {
-  const [before, first] = [text.charAt(from - 1), text.charAt(from)]
-  const begins =
-    !/[a-z]/i.test(before) || opened(text, from) || /[a-z]/.test(before) !== /[a-z]/.test(first)
-  return begins && !/[a-z]/.test(text.charAt(to))
-}
+const isOwn = (text: string, from: number, to: number) =>
+  (!/[a-z]{2}|[A-Z][^a-z]/.test(back(text, from + 1, 2)) || opened(text, from)) &&
+  !/[a-z]/.test(text.charAt(to))
 /** `→` and `│`, before which numbers of lines stand. */
 const isLine = (code: number) => code === 0x2192 || code === 0x2502
 /** Addresses of repositories, and of pictures in two sizes. */

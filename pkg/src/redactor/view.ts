@@ -48,16 +48,10 @@ export const back = (text: string, at: number, size: number) =>
  * Whether a word begins at `at`, whatever stands before it: the end of an escape of JSON, of an
  * address, or of a terminal's colour, or Markdown's `_`.
  */
-export function opened(text: string, at: number): boolean {
-  const before = text.charCodeAt(at - 1)
-  return (
-    text.charCodeAt(at - 2) === 92 ||
-    text.charCodeAt(at - 3) === 37 ||
-    (text.charCodeAt(at - 6) === 92 && text.charCodeAt(at - 5) === 117) ||
-    (before === 109 && /\[[\d;]*m$/.test(back(text, at, 12))) ||
-    (before === 95 && /(?:^|\W)__?$/.test(back(text, at, 3)))
-  )
-}
+export const opened = (text: string, at: number) =>
+  /(?:\\(?:u...)?.|%..|\[[\d;]*m|(?:^|\W)__?)$/.test(back(text, at, OPENED))
+/** Characters of that at most. */
+export const OPENED = 12
 
 /** The end of a run of at most `most` characters. It may end at the end of the view. */
 export function runEnd(view: View, set: Chars, from: number, most: number): number {
