@@ -85,13 +85,8 @@ const LOOKS: readonly Look[] = [
   { kind: 'phone', end: phoneEnd, begins: chars('09++((') },
 ]
 
-/**
- * What is in a word: 1, in a name before an `@`: 2; with what that begins behind which a word is
- * `opened`: 4.
- */
-const SIGNS = chars('%%[\\__').map(
-  (opens, code) => WORD[code]! + 2 * Number(local(code)) + 4 * opens,
-)
+/** With what that begins behind which a word is `opened`. */
+const OPENINGS = chars('%%[\\__')
 
 export class Scanner implements View {
   text = ''
@@ -187,7 +182,6 @@ export class Scanner implements View {
     const { column, columns, next, found } = this.#tables
     const { values } = this.#plan
     const here: Match[] = []
-    let last = Number(within(WORD, text.charCodeAt(this.#at - 1)))
     let near = this.#at + OPENED
     for (; this.#at < text.length; this.#at++) {
       const at = this.#at
@@ -201,11 +195,12 @@ export class Scanner implements View {
         if (ended && !this.#anchored(ended, at + 1, here)) return
       }
       if (this.#last.end.to === this.#base + at && !this.#listed(at, here)) return
-      const sign = code < 128 ? SIGNS[code]! : 2 * Number(local(code))
-      const isWithin = last & sign & 1 && (at > near || !opened(text, at))
+      const isWithin =
+        within(WORD, code) &&
+        within(WORD, text.charCodeAt(at - 1)) &&
+        (at > near || !opened(text, at))
       if (!isWithin && !this.#begins(at, code, here)) return
-      if (sign > 3) near = at + OPENED
-      last = sign
+      if (within(OPENINGS, code)) near = at + OPENED
       const read = this.#escaped?.read(this, at, this.#base) ?? NO
       if (read === WAIT) return
       if (values && this.#escaped) {
@@ -220,7 +215,7 @@ export class Scanner implements View {
           here.push(this.#match(from - this.#base, at + read.size, 'value'))
       }
       this.#state = state
-      if (this.#names) this.#name = sign & 2 ? Math.min(this.#name + 1, LONGEST_LOCAL) : 0
+      if (this.#names) this.#name = local(code) ? Math.min(this.#name + 1, LONGEST_LOCAL) : 0
       for (const match of here) this.#add(match)
       if (this.#key) this.#inKey(at, code, state)
     }
