@@ -97,6 +97,7 @@ export const NAMED = {
     [`<token>${KEY}</token><name>Ada</name>`, '<token>‡</token><name>Ada</name>'],
     [`<db:password>${WORD}</db:password>`, '<db:password>‡</db:password>'],
     [`<clientSecret>${WORDS}</clientSecret>`, '<clientSecret>‡</clientSecret>'],
+    [`"<password>${WORD}<\\/password>"`, '"<password>‡<\\/password>"'],
     [`<secretKey>${WORD}</secretKey>`, '<secretKey>‡</secretKey>'],
     [`<string name="password">${PLAIN}</string>`, '<string name="password">‡</string>'],
   ],
@@ -220,6 +221,7 @@ export const NOT_NAMED = [
   'password: 12345678, pin_secret = 12345678',
   '<password>Enter your password</password><password></password><token>abc</token>',
   '<passwordHint>a1b2c3 x</passwordHint>, a < b && password>12',
+  'with C<pw_> before their names, C<< $user->shell >> and C<pass*> and C<fail*> as they are',
   // Words, names and numbers.
   'keys: ["id", "sha256sum", "x86_64", "created_2024_01"]',
   'tokens: ["int", "x1", "0x7f3a9b"], "key": ["a.b.c1", "/a1b2c3d4e5"]',

@@ -225,7 +225,8 @@ export function valueAt(view: View, context: Context): number {
     const none = isNone(value) && !(isElement && /^\{[^{]*\d/.test(value))
     if (value.length < 4 || prose || isCode || !odd || none) return NO
     if (!isElement) return to
-    return text[to] === '<' ? from + value.length : NO
+    if (unknown(view, to + 2)) return WAIT
+    return /^<\\?\//.test(text.slice(to, to + 3)) ? from + value.length : NO
   }
   let begin = from
   let to = runEnd(view, UNQUOTED, from, MOST)

@@ -11,7 +11,6 @@ import {
   unknown,
   WAIT,
   within,
-  WORD,
   type View,
 } from './view.js'
 
@@ -46,8 +45,8 @@ export function localStart(view: View, at: number): number {
   }
   view.steps += at - from + 1
   // What JSON escapes before it is none of it: `\nada@…`, `\u003cada@…`.
-  const escape = text[from - 1] === '\\' && /^(?:u[\dA-Fa-f]{4}|[bfnrt])/.exec(text.slice(from, at))
-  if (!quoted) return escape ? from + escape[0].length : from
+  const escape = /^\\(?:u[\dA-Fa-f]{4}|[bfnrt])/.exec(text.slice(from - 1, at))
+  if (!quoted) return escape ? from - 1 + escape[0].length : from
   return text.charCodeAt(from - 1) === 34 ? from - 1 : at
 }
 
@@ -226,7 +225,7 @@ export function ipEnd(view: View, at: number): number {
   // A group of an address, or a name: `src:2001:db8::1`.
   const within6 = before === 58 && !/[g-z]\w*:$/i.test(back(text, at, 16))
   const shown = whole.replace(/[.]+$/, '')
-  for (const one of [shown, shown.replace(/:$/, ''), shown.replace(/:\d{1,5}$/, '')]) {
+  for (const one of [shown, shown.replace(/:\d{0,5}$/, '')]) {
     if (isV4(one) || (!within6 && isV6(one))) return restOfIp(view, at + one.length)
   }
   return NO

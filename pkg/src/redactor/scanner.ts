@@ -292,18 +292,19 @@ export class Scanner implements View {
 
   /** Looks for what begins at a position, or has its `@` there. Returns whether all is known. */
   #begins(at: number, code: number, here: Match[]): boolean {
+    const { text } = this
     if (code === 37 && unknown(this, at + 2)) return false
     // In an address `%40`.
-    const size = code === 64 ? 1 : code === 37 && this.text.startsWith('40', at + 1) ? 3 : 0
+    const size = code === 64 ? 1 : code === 37 && text.startsWith('40', at + 1) ? 3 : 0
     if (size && this.#plan.kinds.has('email')) {
       const from = localStart(this, at)
       const end = from < at ? emailEnd(this, at + size) : NO
       if (end === WAIT) return false
       // What stands before the `@` of an address with a scheme is a password.
       const url = /:\/\/[^\s/?#"'<>,]*:[^\s/?#"'<>,]*$/.test(
-        this.text.slice(Math.max(0, at - BEHIND), from),
+        text.slice(Math.max(0, at - BEHIND), from),
       )
-      if (end !== NO && !url && !isFile(this.text.slice(from, end)))
+      if (end !== NO && !url && !isFile(text.slice(from, end)))
         here.push(this.#match(from, end, 'email'))
     }
     for (const { kind, end: look, begins } of this.#looks) {
