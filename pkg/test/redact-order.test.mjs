@@ -49,8 +49,8 @@ test('a private key ends where its last line does, or with what cannot stand in 
   const key = (end) => `-----BEGIN RSA ${'PRIVATE'} KEY-----\n${random(64)}\n${end}`
   checked({
     [key(`-----END RSA ${'PRIVATE'} KEY-----hello`)]: '[redacted:secret]hello',
-    [key('-----END RSA PRI;VATE KEY-----hello')]: '[redacted:secret];VATE KEY-----hello',
-    [key('abc;hello')]: '[redacted:secret];hello',
+    [key('-----END RSA PRI!VATE KEY-----hello')]: '[redacted:secret]!VATE KEY-----hello',
+    [key('abc!hello')]: '[redacted:secret]!hello',
   })
 })
 

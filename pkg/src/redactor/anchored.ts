@@ -4,9 +4,21 @@
  */
 import { goesOn, isPlace } from './context.js'
 import type { Atom, Rule } from './tables.js'
-import { chars, CUT, entropy, NO, unknown, WAIT, within, WORD, type View } from './view.js'
+import {
+  chars,
+  CUT,
+  entropy,
+  NO,
+  opened,
+  runEnd,
+  unknown,
+  WAIT,
+  within,
+  WORD,
+  type View,
+} from './view.js'
 
-/** A secret in the view, and the set by which it goes on. */
+/** A secret in the view, and the set by which it goes on; -1: none. */
 interface Span {
   from: number
   to: number
@@ -14,35 +26,33 @@ interface Span {
 }
 type Read<T> = T | typeof NO | typeof WAIT
 
-/** What may stand within a private key, escaped or not. */
-export const KEY_BODY = chars('09AZaz++//==\t\r  \\\\::,,--..()""\'\'')
-export const KEY_NAME = chars('09AZaz  __--')
-/** Characters of a body by which a private key is told from words about it, and spaces in them. */
-const [KEY_START, KEY_SPACES] = [40, 4]
+/** What may stand within a private key and between its lines: escapes, quotes, numbers, marks. */
+export const KEY_BODY = chars('\t\r  ">AZ\\\\az||')
+export const KEY_NAME = chars('09AZaz  __--%%++')
+/** Characters of a header, and of what follows in which the key begins: comments may come first. */
 const KEY_HEADER = 140
+const KEY_START = 256
 
 /** Characters of a key behind its beginning, and of that, by which a cut one is known. */
-const [LEAST_OF_KEY, LEAST_OF_ANCHOR] = [4, 3]
+const LEAST_OF_KEY = 4
+const LEAST_OF_ANCHOR = 3
 /** What no password of an address has. */
 const PASSWORD_ENDS = '/?#"\'<>\\)]},;'
-const isMixed = (text: string) => /[a-z]\d|\d[a-z]/i.test(text) || /[a-z][A-Z]/.test(text)
+const isMixed = (text: string) =>
+  /[a-z]\d|\d[a-z]/i.test(text) || (/[a-z]/.test(text) && /[A-Z]/.test(text))
 const bothWords = (text: string, at: number) =>
-  within(WORD, text.charCodeAt(at - 1)) && within(WORD, text.charCodeAt(at))
+  within(WORD, text.charCodeAt(at - 1)) && within(WORD, text.charCodeAt(at)) && !opened(text, at)
 
 /** Reads a rule around its anchor, which stands from `from` to `at`. */
 export function ruleAt(view: View, rule: Rule, from: number, at: number): Read<Span> {
   const { text } = view
   if (rule.anchor !== undefined && !text.startsWith(rule.anchor, from)) return NO
   let begin = from
-  for (const atom of [...rule.before].reverse()) {
-    if (typeof atom === 'string') continue
-    let count = 0
-    while (count < atom.max && begin > 0 && within(atom.set, text.charCodeAt(begin - 1))) {
-      begin--
-      count++
-    }
-    view.steps += count + 1
-    if (count < atom.min) return NO
+  for (const { set, min, max } of rule.before) {
+    const last = begin
+    while (last - begin < max && within(set, text.charCodeAt(begin - 1))) begin--
+    view.steps += last - begin + 1
+    if (last - begin < min) return NO
   }
   if (rule.bounded && bothWords(text, begin)) return NO
   const read = follow(view, rule.follows, at)
@@ -57,18 +67,15 @@ export function ruleAt(view: View, rule: Rule, from: number, at: number): Read<S
     if (goesOn(text.charCodeAt(end))) return NO
   }
   const [start, stop] = [read.opened ?? begin, read.closed ?? end]
-  if (rule.entropy > 0 || rule.mixed) {
-    // Of a key of its own beginning, what follows that.
-    const secret = text.slice(rule.mixed ? Math.max(start, at) : start, stop)
-    view.steps += secret.length
-    const mixed = /[a-z]\d|\d[a-z]/i.test(secret) || (/[a-z]/.test(secret) && /[A-Z]/.test(secret))
-    const bits = entropy(secret)
-    // What only repeats is a made-up key, and no word.
-    const isKey = (mixed || !rule.mixed) && bits >= rule.entropy
-    if (!isKey && !(rule.mixed && bits < 2.6 && !/x{4}/i.test(secret))) return NO
-  }
+  // Of a key of its own beginning, what follows that.
+  const secret = text.slice(rule.mixed ? Math.max(start, at) : start, stop)
+  view.steps += secret.length
+  const bits = entropy(secret)
+  // What only repeats is a made-up key, and no word.
+  const isKey = (!rule.mixed || isMixed(secret)) && bits >= rule.entropy
+  if (!isKey && !(rule.mixed && bits < 2.6 && !/x{4}/i.test(secret))) return NO
   if (rule.url) return password(view, start, stop)
-  return { from: start, to: stop, ...(rule.open >= 0 && { open: rule.open }) }
+  return { from: start, to: stop, open: rule.open }
 }
 
 /** The password of an address; one with an `@` ends at the last of them. */
@@ -108,25 +115,17 @@ function follow(view: View, atoms: readonly Atom[], at: number) {
   return { end, opened, closed, cut: false }
 }
 
-/** Where the body of a private key begins whose `-----BEGIN` ends at `at`. */
+/** Where the key has begun whose `-----BEGIN` ends at `at`. Words and paths have no such run. */
 export function privateKeyAt(view: View, at: number): number {
   const { text } = view
-  let end = at
-  while (end - at < KEY_HEADER && within(KEY_NAME, text.charCodeAt(end))) end++
-  view.steps += end - at
-  if (end - at < KEY_HEADER && unknown(view, end)) return WAIT
-  const header = /^[ \w-]{0,100}?PRIVATE KEY(?: BLOCK)?-----/i.exec(text.slice(at, end))
+  const end = runEnd(view, KEY_NAME, at, KEY_HEADER)
+  if (unknown(view, end)) return WAIT
+  const header = /PRIVATE[ +%20]+KEY(?:[ +%20]+BLOCK)?-----/i.exec(text.slice(at, end))
   if (!header) return NO
-  const begin = at + header[0].length
-  let spaces = 0
-  for (let p = begin; p < begin + KEY_START; p++) {
-    if (unknown(view, p)) return WAIT
-    view.steps++
-    const code = text.charCodeAt(p)
-    if (code === CUT && p > begin) break
-    if (!within(KEY_BODY, code)) return NO
-    if (code === 32) spaces++
-  }
-  if (spaces > KEY_SPACES) return NO
-  return begin
+  const begin = at + header.index + header[0].length
+  const [body = '', rest] = text.slice(begin, begin + KEY_START).split('-----', 2)
+  view.steps += body.length
+  const found = /(?=[A-Z+/=]*\d)[A-Z\d+/=]{30}|^\W*[A-Z\d+/=]+(?=…)/i.exec(body)
+  if (found) return begin + found.index + found[0].length
+  return rest === undefined && unknown(view, begin + KEY_START) ? WAIT : NO
 }

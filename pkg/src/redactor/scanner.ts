@@ -5,17 +5,29 @@
  * what is there waits, and what may be in a match is held back.
  */
 import { KEY_BODY, KEY_NAME, privateKeyAt, ruleAt } from './anchored.js'
-import { contextAt, listAt, MOST, MOST_QUOTED, MOST_RANDOM, randomAt, valueAt } from './context.js'
+import {
+  contextAt,
+  listAt,
+  MOST,
+  MOST_QUOTED,
+  MOST_RANDOM,
+  randomAt,
+  valueAt,
+  type Context,
+} from './context.js'
 import { cardEnd, emailEnd, ibanEnd, ipEnd, local, localStart, LONGEST_LOCAL } from './personal.js'
 import { phoneEnd } from './phones.js'
 import { Escaped } from './escapes.js'
 import { tables, type Found } from './tables.js'
 import type { Values } from './values.js'
 import {
+  back,
   BEHIND,
   chars,
   CUT,
   NO,
+  OPENED,
+  opened,
   unknown,
   WAIT,
   within,
@@ -73,6 +85,9 @@ const LOOKS: readonly Look[] = [
   { kind: 'phone', end: phoneEnd, begins: chars('09++((') },
 ]
 
+/** With what that begins behind which a word is `opened`. */
+const OPENINGS = chars('%%[\\__')
+
 export class Scanner implements View {
   text = ''
   final = false
@@ -89,8 +104,14 @@ export class Scanner implements View {
   #valueState = 0
   /** Characters of a name that may be one of an e-mail address. */
   #name = 0
-  /** Where the secret of a name ends, in the whole text: others may follow in a list. */
-  #list = -1
+  /**
+   * Where the secret of a name ends, in the whole text: others may follow. In a `list`, texts that are
+   * none stand between them, or before the first one: then it is not `near` yet.
+   */
+  #last: { end: { to: number }; list?: boolean | undefined; near: boolean } = {
+    end: { to: -1 },
+    near: true,
+  }
   #matches: Match[] = []
   /** By set: its last run in the text, and what grows with it. */
   readonly #runs: Run[] = this.#tables.sets.map(() => ({ from: 0, to: -1, match: undefined }))
@@ -138,7 +159,7 @@ export class Scanner implements View {
     const { text } = this
     const end = this.#base + text.length
     const [at, state, valueState] = [this.#at, this.#state, this.#valueState]
-    const [name, list] = [this.#name, this.#list]
+    const [name, last] = [this.#name, this.#last]
     const key = this.#key && { ...this.#key }
     const place = this.#escaped && { ...this.#escaped.place }
     this.text += String.fromCharCode(CUT)
@@ -150,7 +171,7 @@ export class Scanner implements View {
     this.text = text
     this.final = false
     ;[this.#at, this.#state, this.#valueState] = [at, state, valueState]
-    ;[this.#name, this.#list] = [name, list]
+    ;[this.#name, this.#last] = [name, last]
     this.#key = key
     if (this.#escaped && place) this.#escaped.place = place
     return shown
@@ -161,6 +182,7 @@ export class Scanner implements View {
     const { column, columns, next, found } = this.#tables
     const { values } = this.#plan
     const here: Match[] = []
+    let near = this.#at + OPENED
     for (; this.#at < text.length; this.#at++) {
       const at = this.#at
       const code = text.charCodeAt(at)
@@ -172,8 +194,13 @@ export class Scanner implements View {
         const ended = found[state]
         if (ended && !this.#anchored(ended, at + 1, here)) return
       }
-      if (this.#list === this.#base + at && !this.#listed(at, here)) return
-      if (!this.#begins(at, code, here)) return
+      if (this.#last.end.to === this.#base + at && !this.#listed(at, here)) return
+      const isWithin =
+        within(WORD, code) &&
+        within(WORD, text.charCodeAt(at - 1)) &&
+        (at > near || !opened(text, at))
+      if (!isWithin && !this.#begins(at, code, here)) return
+      if (within(OPENINGS, code)) near = at + OPENED
       const read = this.#escaped?.read(this, at, this.#base) ?? NO
       if (read === WAIT) return
       if (values && this.#escaped) {
@@ -215,7 +242,7 @@ export class Scanner implements View {
       if (span === WAIT) return false
       if (span === NO) continue
       const match = this.#match(span.from, span.to, 'secret')
-      if (span.open !== undefined) this.#goOn(match, span.open)
+      if (span.open! >= 0) this.#goOn(match, span.open!)
       here.push(match)
     }
     if (found.key && !this.#key) {
@@ -225,57 +252,61 @@ export class Scanner implements View {
     }
     const service = found.service > 0 && isOwn(this.text, at - found.service, at)
     if (!found.word && !found.name && !service) return true
-    const context = contextAt(this, at, found.name)
+    const context = contextAt(this, at)
     if (context === WAIT) return false
     if (context === NO) return true
     const ends = [
       found.word || service ? randomAt(this, context, service) : NO,
       found.name ? valueAt(this, context) : NO,
     ]
+    return this.#named(context, ends, false, here)
+  }
+
+  /**
+   * Adds the secrets of a name, of which those that are longer than what is read go on. Returns whether
+   * all is known.
+   */
+  #named(context: Context, ends: number[], near: boolean, here: Match[]): boolean {
     if (ends.includes(WAIT)) return false
+    const { from, to, list, quote } = context
     for (const [index, end] of ends.entries()) {
-      const most = index === 0 ? MOST_RANDOM : context.quote ? MOST_QUOTED : MOST
-      if (end !== NO) this.#named(context.from, end, most, here)
+      if (end === NO) continue
+      const match = this.#match(from, end, 'secret')
+      const most = index === 0 ? MOST_RANDOM : quote ? MOST_QUOTED : MOST
+      if (end - from >= most) this.#goOn(match, 0)
+      this.#last = { end: match.run ?? match, list, near: true }
+      here.push(match)
     }
+    if (list && to && this.#last.end.to < this.#base + from)
+      this.#last = { end: { to: this.#base + to }, list, near }
     return true
   }
 
-  /** Adds the secret of a name. One that is longer than what is read goes on. */
-  #named(from: number, to: number, most: number, here: Match[]): void {
-    const match = this.#match(from, to, 'secret')
-    if (to - from >= most) this.#goOn(match, 0)
-    this.#list = match.to
-    here.push(match)
-  }
-
-  /** Looks for what follows a secret in a list: `"…", "…"`. Returns whether all is known. */
+  /** Looks for what follows in a list: `"…", "…"`. Returns whether all is known. */
   #listed(at: number, here: Match[]): boolean {
-    const context = listAt(this, at)
+    const { near } = this.#last
+    const context = listAt(this, at, this.#last)
     if (context === WAIT) return false
-    if (context === NO) return true
-    const end = randomAt(this, context, true)
-    if (end === WAIT) return false
-    if (end !== NO) this.#named(context.from, end, MOST_RANDOM, here)
-    return true
+    return context === NO || this.#named(context, [randomAt(this, context, near)], near, here)
   }
 
   /** Looks for what begins at a position, or has its `@` there. Returns whether all is known. */
   #begins(at: number, code: number, here: Match[]): boolean {
-    // In an address `%40`.
-    const size = code === 64 ? 1 : code === 37 && this.text[at + 1] === '4' ? 3 : 0
-    const isAt = size === 1 || (size === 3 && this.text[at + 2] === '0')
+    const { text } = this
     if (code === 37 && unknown(this, at + 2)) return false
-    if (isAt && this.#plan.kinds.has('email')) {
+    // In an address `%40`.
+    const size = code === 64 ? 1 : code === 37 && text.startsWith('40', at + 1) ? 3 : 0
+    if (size && this.#plan.kinds.has('email')) {
       const from = localStart(this, at)
       const end = from < at ? emailEnd(this, at + size) : NO
       if (end === WAIT) return false
       // What stands before the `@` of an address with a scheme is a password.
-      const url = /:\/\/[^\s/]*:[^\s/]*$/.test(this.text.slice(Math.max(0, at - BEHIND), from))
-      if (end !== NO && !url && !isFile(this.text.slice(from, end)))
+      const url = /:\/\/[^\s/?#"'<>,]*:[^\s/?#"'<>,]*$/.test(
+        text.slice(Math.max(0, at - BEHIND), from),
+      )
+      if (end !== NO && !url && !isFile(text.slice(from, end)))
         here.push(this.#match(from, end, 'email'))
     }
-    const { text } = this
-    if (within(WORD, code) && within(WORD, text.charCodeAt(at - 1))) return true
     for (const { kind, end: look, begins } of this.#looks) {
       if (!within(begins, code)) continue
       const end = look(this, at)
@@ -337,7 +368,7 @@ export class Scanner implements View {
     if (!key || at + this.#base < key.match.to) return
     if (key.part === 'body') {
       if (this.#tables.found[state]?.end) key.part = 'end'
-      else if (!within(KEY_BODY, code)) return void (this.#key = undefined)
+      else if (!within(KEY_BODY, code) && !isLine(code)) return void (this.#key = undefined)
     } else if (key.part === 'end') {
       if (code === 45) key.part = 'dashes'
       else if (!within(KEY_NAME, code)) return void (this.#key = undefined)
@@ -402,10 +433,10 @@ export class Scanner implements View {
 }
 
 /** Whether a word is one of its own, or a part of a name in camel case. */
-const isOwn = (text: string, from: number, to: number) => {
-  const [before, first] = [text.charAt(from - 1), text.charAt(from)]
-  const begins = !/[a-z]/i.test(before) || /[a-z]/.test(before) !== /[a-z]/.test(first)
-  return begins && !/[a-z]/.test(text.charAt(to))
-}
+const isOwn = (text: string, from: number, to: number) =>
+  (!/[a-z]{2}|[A-Z][^a-z]/.test(back(text, from + 1, 2)) || opened(text, from)) &&
+  !/[a-z]/.test(text.charAt(to))
+/** `→` and `│`, before which numbers of lines stand. */
+const isLine = (code: number) => code === 0x2192 || code === 0x2502
 /** Addresses of repositories, and of pictures in two sizes. */
 const isFile = (address: string) => /^git@|@\dx\.[a-z]+$/.test(address)

@@ -3,8 +3,14 @@ import { NAMES, UNQUOTED, WORDS } from './context.js'
 import { CLASSES, RULES, SERVICES } from './rules.js'
 import { chars, type Chars } from './view.js'
 
-/** Characters of a set, from … to … of them; or the beginning or end of the secret. */
-export type Atom = { set: Chars; min: number; max: number } | '(' | ')'
+/** Characters of a set, from … to … of them. */
+interface Some {
+  set: Chars
+  min: number
+  max: number
+}
+/** Or the beginning or end of the secret. */
+export type Atom = Some | '(' | ')'
 
 export interface Rule {
   /** As it must stand, if its case matters. */
@@ -20,7 +26,8 @@ export interface Rule {
   /** It is the password of an address. */
   readonly url: boolean
   readonly entropy: number
-  readonly before: readonly Atom[]
+  /** What stands before the anchor, the nearest first. */
+  readonly before: readonly Some[]
   readonly follows: readonly Atom[]
 }
 
@@ -98,7 +105,7 @@ function make(): Tables {
   for (const row of RULES) {
     const [all = '', follows = '', before = '', flags = '', bits] = row.split('\x60')
     const body = atoms(follows)
-    const last = body.filter((atom) => typeof atom === 'object').at(-1)
+    const last = body.filter(isSome).at(-1)
     let open = -1
     if (!flags.includes('c') && last) {
       open = sets.indexOf(last.set)
@@ -115,7 +122,7 @@ function make(): Tables {
         open,
         mixed: flags.includes('m'),
         entropy: Number(bits || 3),
-        before: atoms(before),
+        before: atoms(before).filter(isSome).reverse(),
         follows: body,
       }
       const text = anchor.toLowerCase()
@@ -193,8 +200,8 @@ function automaton(anchors: ReadonlyMap<string, Found>) {
   return { column, columns, next, found: ends, hold }
 }
 
-const most = (before: readonly Atom[]) =>
-  before.reduce((sum, atom) => sum + (typeof atom === 'object' ? atom.max : 0), 0)
+const isSome = (atom: Atom) => typeof atom === 'object'
+const most = (before: readonly Some[]) => before.reduce((sum, { max }) => sum + max, 0)
 
 function both(one: Found | undefined, other: Found | undefined): Found | undefined {
   if (!one || !other) return one ?? other

@@ -44,6 +44,15 @@ export const SPACE = chars('\t\r  ')
 export const back = (text: string, at: number, size: number) =>
   text.slice(Math.max(0, at - size), at)
 
+/**
+ * Whether a word begins at `at`, whatever stands before it: the end of an escape of JSON, of an
+ * address, or of a terminal's colour, or Markdown's `_`.
+ */
+export const opened = (text: string, at: number) =>
+  /(?:\\(?:u...)?.|%..|\[[\d;]*m|(?:^|\W)__?)$/.test(back(text, at, OPENED))
+/** Characters of that at most. */
+export const OPENED = 12
+
 /** The end of a run of at most `most` characters. It may end at the end of the view. */
 export function runEnd(view: View, set: Chars, from: number, most: number): number {
   const { text } = view
