@@ -27,6 +27,11 @@ export const ALLOWED = [
   ...['../../../etc/passwd', '/etc/passwd', '../elsewhere/x.txt', '../a'],
   // The guides, beside the reference.
   '../index.html',
+  // An expression of two characters.
+  '../g',
+  // What the redactor shows: places, no secrets.
+  ...['/usr/local/share/certificates/private', '/tmp/ssh-a1B2c3D4e5/agent.12', '/home/ada1/work'],
+  ...['/home/ada1', '/srv/app2/x', '/tmp/a1', '/run/pw1'],
   // What the lint of prompts tells from words.
   ...['../rules/x', '~/', '~/notes', '/etc/app/rules', 'C:\\\\', 'file:///rules'],
 ]
