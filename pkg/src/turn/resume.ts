@@ -46,7 +46,7 @@ export interface CallOutcome {
   error?: { code?: string; message: string }
 }
 
-/** The user's decision on a waiting call. It applies only to the arguments of this signature. */
+/** The user's decision on the waiting calls of a signature: one tool, these arguments. */
 export interface Approval {
   signature: string
   approved: boolean
