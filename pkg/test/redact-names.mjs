@@ -16,6 +16,13 @@ const SIGNS = ['tV]&Zm', 'Qw~(Hy', 'b4Kd#G', 'uEx!sR'].join('')
 const LONG = ['qwmzkx', '2259', 'rvtphd'].join('')
 
 export const NAMED = {
+  'lines of a list behind a secret': [
+    [
+      `- API_TOKEN=${KEY}\n- BUILD=node-v18.17.1-linux-x64`,
+      '- API_TOKEN=‡\n- BUILD=node-v18.17.1-linux-x64',
+    ],
+    [`api_keys:\n  - ${KEY}\n  - ${OTHER}`, 'api_keys:\n  - ‡\n  - ‡'],
+  ],
   'operators of languages': [
     [`options.password ?? '${WORD}'`, "options.password ?? '‡'"],
     [`password ||= "${WORD}"`, 'password ||= "‡"'],
@@ -238,4 +245,9 @@ export const NOT_NAMED = [
   'key_column: order2customer, "key_column": "order2customer", token: step2result',
   'api_label: "TheQuickBrownFoxJumpsOverTheLazyDog", token: "ab12ab12ab12"',
   'access: 1111111111111111, "key": "aaaaaaaaaaaa1a1a1", token = "1212121212121212"',
+  'the header identified by `name`, or by `code: ERR_INVALID_CHAR`; pass `--password`',
+  '-> "DHPrivateKey":\n """\n Generates a2b3c4d5 keys.\n """',
+  ':param refresh_token:\n """\n return common.generate_token2()',
+  '["EXPASS", "*EXPORT1"], ["PASS", "FAIL!1"], enum X { "API_KEY", "user-id!2" }',
+  `<a accesskey="u" href="${random(12)}.html">`,
 ]

@@ -31,6 +31,12 @@ const inJson = (all) =>
 
 /** `‡` stands where a mask is. */
 export const FOUND = {
+  'behind an escape, which stays': [
+    [
+      String.raw`"\u0027415-555-2671\u0027 \u0020234 567 7651"`,
+      String.raw`"\u0027‡\u0027 \u0020‡"`,
+    ],
+  ],
   'emails in sentences': [
     ['Àlex.Puig@example.cat and ada@пример.онлайн.', '‡ and ‡.'],
     ['ada@例え.jp、「ada@例え.日本」，ada@例え.日本？', '‡、「‡」，‡？'],
@@ -129,4 +135,10 @@ export const SHOWN = [
   'items[::2] items[1::2] s[10::30] s[::-1] s[::10] s[10::1] Cafe::Fade std::b2::c3 codes::E100 2001:db8::1.5 1.2.3',
   'total + 12345678 and 2 + 14155552671, +1 2 3 4 5 6 7 8 9 10',
   '+12.345.678,90 € and +1 234 567 890,50 €',
+  // Decimals, whose digits may be those of a card, and what goes on behind such digits.
+  `{"duration":${VISA.slice(0, 3)}.${VISA.slice(3)}} ${VISA.slice(0, 6)}.${VISA.slice(6)} ${VISA}.5`,
+  // Points of a drawing, an amount, numbers of frames and lots, a place in a genome, calls.
+  'points="1040,277.764 1035,267.764" d="M0 011.067 12 2.926" 13,178,002.113936031',
+  'frames 008396-046503, lot 006985/722969, [009979/397063], ref 0618-5089-4',
+  'chr 1 (248956422), f(0)(1234567890), DFARS 252.227-7013',
 ]

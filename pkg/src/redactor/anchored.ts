@@ -115,6 +115,10 @@ function follow(view: View, atoms: readonly Atom[], at: number) {
   return { end, opened, closed, cut: false }
 }
 
+/** A run of a key, what is left of a cut one, or two lines of a narrow one. */
+const KEY_RUN =
+  /(?=[A-Z+/=]*\d)[A-Z\d+/=]{30}|^\W*[A-Z\d+/=]+(?=…)|^(?:\\[nr]|\s)+(?:[A-Z\d+/=]{16,}(?:\\[nr]|\s)+){2}/i
+
 /** Where the key has begun whose `-----BEGIN` ends at `at`. Words and paths have no such run. */
 export function privateKeyAt(view: View, at: number): number {
   const { text } = view
@@ -125,7 +129,7 @@ export function privateKeyAt(view: View, at: number): number {
   const begin = at + header.index + header[0].length
   const [body = '', rest] = text.slice(begin, begin + KEY_START).split('-----', 2)
   view.steps += body.length
-  const found = /(?=[A-Z+/=]*\d)[A-Z\d+/=]{30}|^\W*[A-Z\d+/=]+(?=…)/i.exec(body)
+  const found = KEY_RUN.exec(body)
   if (found) return begin + found.index + found[0].length
   return rest === undefined && unknown(view, begin + KEY_START) ? WAIT : NO
 }

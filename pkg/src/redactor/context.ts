@@ -85,14 +85,19 @@ export function contextAt(view: View, at: number): Context | typeof NO | typeof 
   let from = runEnd(view, OPENS, p, 16)
   if (unknown(view, from + 1)) return WAIT
   // The letter before a text in Python, C# and others.
-  if (/[bruf@]["']/i.test(text.slice(from, from + 2))) from = runEnd(view, OPENS, from + 1, 3)
+  const prefixed = /[bruf@]["']/i.test(text.slice(from, from + 2))
+  if (prefixed && !/["'`]/.test(text.slice(begin, from))) from = runEnd(view, OPENS, from + 1, 3)
   if (unknown(view, from)) return WAIT
   const opened = text.slice(begin, from)
+  // A text of documentation.
+  if (/(["'])\1\1\s*[\n\r]/.test(opened)) return NO
   // An empty text.
   if (/(?:^|[^"'])(["'])\1(?!\1)/.test(opened)) return NO
   let quote = opened.match(/["'`]/g)?.at(-1) ?? ''
   // A comma stands before the value of what is set: `define('DB_PASSWORD', '…')`.
-  const set = operator !== ',' || /^[A-Z]["'], ?.$/.test(text.slice(at - 1, from))
+  const set =
+    operator !== ',' ||
+    (/^[A-Z]["'], ?.$/.test(text.slice(at - 1, from)) && CALLED.test(back(text, at, 41)))
   const near = set && operator !== '|' && ENDINGS.test(rest)
   const isElement = operator === '>' && near && /<[\w.:-]{0,40}$/.test(back(text, at, 41))
   if (isElement) quote = '<'
@@ -121,6 +126,8 @@ function looseAt(view: View, at: number): Context | typeof NO | typeof WAIT {
 const LOOSE_MOST = 24
 
 /** Reads from the end of a text of a list to the next one; `near`: whether one was a secret. */
+const CALLED = /\(\s?["'][A-Z\d_]*$/
+
 export function listAt(
   view: View,
   at: number,
@@ -129,7 +136,9 @@ export function listAt(
   view.steps += 4
   const read = view.text.slice(at, at + LIST_MOST)
   const found = NEXT.exec(read)?.[0]
-  if (!found) return unknown(view, at + LIST_MOST) && /^["'`\s|,-]*$/.test(read) ? WAIT : NO
+  // What stands in lines of their own is of a list only if one began.
+  if (!found || (!list && /^["']?\r?\n/.test(found) && /- ["']?$/.test(found)))
+    return unknown(view, at + LIST_MOST) && /^["'`\s|,-]*$/.test(read) ? WAIT : NO
   const quote = /["'`]$/.exec(found)?.[0] ?? ''
   return { at, from: at + found.length, near, quote, loose: false, list }
 }
@@ -207,7 +216,8 @@ export const [MOST_RANDOM, MOST, MOST_QUOTED] = [100, 128, 500]
 export function valueAt(view: View, context: Context): number {
   const { at, from, near, quote } = context
   const { text } = view
-  const loose = context.loose && !COMMANDS.test(back(text, at, 64))
+  // Words in marks of code are prose: "identified by `name`".
+  const loose = context.loose && (quote === '`' || !COMMANDS.test(back(text, at, 64)))
   if (!near || (loose && !quote)) return NO
   const header = /authorization/i.test(back(text, at, 13))
   if (quote) {

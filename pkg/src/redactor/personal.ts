@@ -136,7 +136,11 @@ export function cardEnd(view: View, at: number): number {
       .slice(0, index + 1)
       .every((size, n) => size > (n < 3 ? 2 : 1) && (n > 0 ? gaps[n - 1] === gaps[0] : size < 7))
     const digits = groups.digits.slice(0, count)
-    if ((index > 0 && !even) || wordAt(text, end) || !ISSUED.test(digits) || !luhn(digits)) return
+    // One point is that of a decimal.
+    const isDecimal =
+      gaps[index] === '.' ? index === 0 || gaps[0] !== '.' : index === 1 && gaps[0] === '.'
+    if ((index > 0 && !even) || isDecimal || wordAt(text, end)) return
+    if (!ISSUED.test(digits) || !luhn(digits)) return
     if (sizes[0]! > 4 || !inIban(text, at, count)) found = end
   })
   return found

@@ -79,8 +79,13 @@ function national(
   const first = sizes[0]!
   // 192.168.10.20 is none.
   if (gaps[2] === '.' && isV4(text.slice(at, at + size + 3))) return false
+  // Points stand in all gaps from the first one on; one alone behind a comma is of an amount.
+  const point = gaps.indexOf('.')
+  if (point >= 0 && gaps.slice(point).some((gap) => gap !== '.')) return false
+  if (gaps.join() === '.' && /\d,$/.test(back(text, at, 2))) return false
   // The area, or a mobile network, behind what stands for the country.
-  if (first === 1 && gaps[0]?.endsWith('(') && /^[0178].{9}/.test(digits)) return true
+  const inRound = gaps[0]?.endsWith('(') && gaps[1]?.startsWith(')')
+  if (first === 1 && inRound && /^[0178].{9}/.test(digits)) return true
   // Of North America and of others with three, three and four; of Turkey and Russia; from North
   // America abroad; mobile phones of China.
   if (
@@ -97,7 +102,8 @@ function national(
     return false
   // A social security number, a code of a place, a card; some mobile phones have groups as cards.
   if (/^(?:3,2,4|5,4|4,4,4[^\d,]0(?!1[5-7]|8))[^,]/.test(form)) return false
-  if (digits[1] === '0') return digits[2] !== '0' && size > 9 && first > 1 && sizes.length > 1
+  const divided = sizes.length > 2 || (sizes.length > 1 && first < 6 && gaps[0] !== '/')
+  if (digits[1] === '0') return digits[2] !== '0' && size > 9 && first > 1 && divided
   if (sizes.length === 1) {
     const long = (size === 11 && !/^0123/.test(digits)) || (size === 10 && !isbn(digits))
     // Behind a short number and a comma, decimals, but for the second column of a table.
@@ -106,7 +112,8 @@ function national(
   }
   const even = gaps.every((gap, n) => n < 2 || gap === gaps[1])
   // A group of one may be an extension at the end: `089 123456-0`.
-  return size > 8 && size < 13 && even && !/(?:^|,)1[^\d-]|^\d,1-/.test(form)
+  const isOne = sizes.at(-1) === 1 && gaps[0] === '-'
+  return size > 8 && size < 13 && even && !isOne && !/(?:^|,)1[^\d-]|^\d,1-/.test(form)
 }
 
 /** Whether ten digits are the number of a book. */

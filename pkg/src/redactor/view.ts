@@ -49,7 +49,7 @@ export const back = (text: string, at: number, size: number) =>
  * address, or of a terminal's colour, or Markdown's `_`.
  */
 export const opened = (text: string, at: number) =>
-  /(?:\\(?:u...)?.|%..|\[[\d;]*m|(?:^|\W)__?)$/.test(back(text, at, OPENED))
+  /(?:\\(?:u[\dA-Fa-f]{4}|[^ux])|%..|\[[\d;]*m|(?:^|\W)__?)$/.test(back(text, at, OPENED))
 /** Characters of that at most. */
 export const OPENED = 12
 
