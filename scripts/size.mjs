@@ -31,7 +31,7 @@ const PAGES = {
   // Without React, which the page has.
   useTurn: { from: 'turnlock/react', run: 3 },
   createChat: { from: 'turnlock/chat', run: 3 },
-  createRedactor: { from: 'turnlock/redact', run: 19.4 },
+  createRedactor: { from: 'turnlock/redact', run: 19.6 },
   createHandler: { from: 'turnlock/server', first: 35.2 },
   createProxy: { from: 'turnlock/proxy', run: 145.5 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4 },
