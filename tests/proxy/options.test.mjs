@@ -47,6 +47,7 @@ test('misuse of options is refused, with the path of the option', () => {
     [{ policy: { maxTools: -1 } }, 'policy.maxTools'],
     [{ policy: { maxCalls: 1 } }, 'policy.maxCalls'],
     [{ limits: { idleMs: 0 } }, 'limits.idleMs'],
+    [{ limits: { idleMs: 2 ** 31 } }, 'limits.idleMs'],
     [{ basePath: 'llm' }, 'basePath'],
     [{ clientGone: 'drain' }, 'clientGone'],
     [{ cors: { origins: ['x'] } }, 'cors.origins'],

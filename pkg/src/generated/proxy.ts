@@ -118,16 +118,19 @@ export interface ProxyLimits {
    * @defaultValue 8388608
    */
   heldBytes?: number | undefined
-  /** Milliseconds until the provider's response must begin. From 1. @defaultValue 600000 */
+  /**
+   * Milliseconds until the provider's response must begin. 1 to 2147483647.
+   * @defaultValue 600000
+   */
   firstByteMs?: number | undefined
   /**
    * Milliseconds without a byte of the provider's response, on any path, after which it has failed.
-   * From 1.
+   * 1 to 2147483647.
    * @defaultValue 300000
    */
   idleMs?: number | undefined
   /**
-   * Milliseconds without a byte while a stream is held, before a ping. From 1.
+   * Milliseconds without a byte while a stream is held, before a ping. 1 to 2147483647.
    * @defaultValue 10000
    */
   keepAliveMs?: number | undefined

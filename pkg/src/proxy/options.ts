@@ -72,7 +72,8 @@ export function limitsOf(
 ): Filled<ProxyLimits> {
   const limits = { ...others }
   for (const name of Object.keys(limits) as (keyof ProxyLimits)[]) {
-    limits[name] = count(given?.[name], `limits.${name}`, 1) ?? limits[name]
+    const most = name.endsWith('Ms') ? LONGEST_TIMER : Infinity
+    limits[name] = count(given?.[name], `limits.${name}`, 1, most) ?? limits[name]
   }
   return limits
 }
@@ -91,9 +92,13 @@ export function policyOf(policy: ProxyPolicy = {}): ProxyPolicy {
   return policy
 }
 
-function count(value: number | undefined, path: string, least: number): number | undefined {
-  if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return value
-  throw invalid(path, `a whole number from ${least}`)
+/** A timer of more milliseconds fires at once. */
+const LONGEST_TIMER = 2 ** 31 - 1
+
+function count(value: number | undefined, path: string, least: number, most = Infinity) {
+  const fits = Number.isSafeInteger(value) && value! >= least && value! <= most
+  if (value === undefined || fits) return value
+  throw invalid(path, `a whole number from ${least}${most < Infinity ? ` to ${most}` : ''}`)
 }
 
 /** @throws TurnlockError `options.invalid` */

@@ -83,12 +83,12 @@ pub(super) fn tables() -> Vec<Table> {
                 /// passes unjudged; one without calls that the proxy asked for is left out.
                 heldBytes: "number" = "8388608", "from 1";
                 /// Milliseconds until the provider's response must begin.
-                firstByteMs: "number" = "600000", "from 1";
+                firstByteMs: "number" = "600000", "1 to 2147483647";
                 /// Milliseconds without a byte of the provider's response, on any path, after which
                 /// it has failed.
-                idleMs: "number" = "300000", "from 1";
+                idleMs: "number" = "300000", "1 to 2147483647";
                 /// Milliseconds without a byte while a stream is held, before a ping.
-                keepAliveMs: "number" = "10000", "from 1";
+                keepAliveMs: "number" = "10000", "1 to 2147483647";
             }
         },
     ]
