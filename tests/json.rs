@@ -134,6 +134,16 @@ fn limits_are_errors() {
     assert!(canonicalize(nested(128).as_bytes()).is_ok());
     assert_eq!(canonicalize(nested(129).as_bytes()).unwrap_err().code(), "json.too_deep");
     assert_eq!(canonicalize("[".repeat(1_000_000).as_bytes()).unwrap_err().code(), "json.too_deep");
+    // What a host writes about such values has room for what is around them.
+    let deep = |levels: u32, host: bool| {
+        let text = nested(levels as usize);
+        let read = if host { Json::parse_host } else { Json::parse_lossy };
+        read(text.as_bytes(), text.len()).map(|_| ()).map_err(|error| error.code())
+    };
+    let all = limits::JSON_DEPTH + limits::HOST_LEVELS;
+    assert_eq!((deep(all, true), deep(all + 1, true)), (Ok(()), Err("json.too_deep")));
+    let own = limits::JSON_DEPTH;
+    assert_eq!((deep(own, false), deep(own + 1, false)), (Ok(()), Err("json.too_deep")));
     let large = vec![b' '; limits::JSON_BYTES + 1];
     assert_eq!(canonicalize(&large).unwrap_err().code(), "json.too_large");
     assert_eq!(canonicalize(b"1e400").unwrap_err().code(), "json.number_range");

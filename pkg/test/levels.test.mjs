@@ -52,6 +52,17 @@ test('arguments: a call that is deeper is refused, and the conversation goes on'
   }
 })
 
+test('elements of a history may be 32 levels deeper than values, as texts and as objects', () => {
+  // Beside the list are the element, its content and the part.
+  const told = (levels) => [
+    { role: 'user', content: [{ type: 'custom', data: nested(levels - 3) }] },
+  ]
+  for (const dialect of ['openai-chat', 'anthropic']) {
+    assert.doesNotThrow(() => normalize(told(MOST + 32), { dialect }))
+    assert.throws(() => normalize(told(MOST + 33), { dialect }), { code: 'json.too_deep' })
+  }
+})
+
 test('a kept turn with arguments of all levels is resumed', async () => {
   const store = memoryStore()
   const seen = []

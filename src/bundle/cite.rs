@@ -160,4 +160,49 @@ mod tests {
             assert_eq!(found.cited.len() + found.uncited.len(), 6, "{text}");
         }
     }
+
+    /// The longest field at each place, looked for one by one.
+    fn one_by_one<'f>(text: &str, fields: &'f [String]) -> Vec<&'f String> {
+        let (mut found, mut end) = (Vec::new(), 0);
+        for (start, _) in text.match_indices('/') {
+            let here = |field: &&String| {
+                let rest = text.get(start..).unwrap_or_default();
+                rest.starts_with(field.as_str()) && ends(text, start + field.len())
+            };
+            let fits = start >= end && starts(text, start);
+            let all = fields.iter().filter(|field| fits && !field.is_empty()).filter(here);
+            if let Some(field) = all.max_by_key(|field| field.len()) {
+                end = start + field.len();
+                found.push(field);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn any_text_cites_what_is_found_one_by_one() {
+        let mut state = 88_172_645_463_325_252_u64;
+        let mut next = |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state % u64::try_from(below).unwrap()).unwrap()
+        };
+        let mut cited = 0;
+        for round in 0..20_000 {
+            let mut piece = |most: usize| -> String {
+                (0..=next(most)).map(|_| ["a", "b", "/", " ", ".", "é", "~1"][next(7)]).collect()
+            };
+            let fields: Vec<String> = (0..8).map(|_| format!("/{}", piece(3))).collect();
+            let text = piece(40);
+            let found = cite(&text, &fields);
+            let wanted = one_by_one(&text, &fields);
+            for field in &fields {
+                let is = found.cited.contains(field);
+                assert_eq!(is, wanted.contains(&field), "{round}: {field:?} in {text:?}");
+            }
+            cited += found.cited.len();
+        }
+        assert!(cited > 500, "{cited}");
+    }
 }

@@ -59,10 +59,10 @@ export function runBundle(options: RunBundleOptions): RunningBundle {
   return new Running(options)
 }
 
-/** The options for the core, as JSON. */
 /** The most replicates of a bundle. */
 const REPLICATES = 128
 
+/** The options for the core, as JSON. */
 function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): string {
   const { replicate, signal, record, redact, eventManager, jsonSchema, ...own } =
     options as RunBundleOptions

@@ -329,7 +329,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     this.send({ type: 'recalled', call: id, ...found })
   }
 
-  /** Sends a progress report. Data without a JSON form, or with too much JSON or more than 128 levels of it, is dropped. */
+  /** Sends a progress report. Dropped is what has no JSON, too much of it, or more than 128 levels. */
   #report(id: number, data: unknown): void {
     const progress = serialize(data, PROGRESS)
     if (progress.status !== 'ok' || progress.bytes > PROGRESS) return

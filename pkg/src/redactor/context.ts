@@ -50,6 +50,8 @@ const PAIR_MOST = 32
 /** The type of a variable, the end of what is bold, or the beginning of a list. */
 const BETWEEN =
   /^(?:[ &]{0,2}(?:'static )?[a-z<>[\]?]{3,16}(?: \| [a-z]{3,9})? ?= ?(?=["'])|[*_]{1,2}(?=\s)|(\s?\[\s{0,14}(?=["'])|\s{1,14}- ))/i
+/** A constant that is the first argument of a call. */
+const CALLED = /\(\s?["'][A-Z\d_]*$/
 /** More of the text may make of it what stands between, here or in a sentence. */
 const BEGUN = /^[\w\s&'<>[\]?|*:=-]*["`]?$/
 const BETWEEN_MOST = 32
@@ -126,8 +128,6 @@ function looseAt(view: View, at: number): Context | typeof NO | typeof WAIT {
 const LOOSE_MOST = 24
 
 /** Reads from the end of a text of a list to the next one; `near`: whether one was a secret. */
-const CALLED = /\(\s?["'][A-Z\d_]*$/
-
 export function listAt(
   view: View,
   at: number,

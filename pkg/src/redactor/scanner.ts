@@ -182,7 +182,8 @@ export class Scanner implements View {
     const { column, columns, next, found } = this.#tables
     const { values } = this.#plan
     const here: Match[] = []
-    let near = this.#at + OPENED
+    /** Up to there, what stands before may open a word. */
+    let reach = this.#at + OPENED
     for (; this.#at < text.length; this.#at++) {
       const at = this.#at
       const code = text.charCodeAt(at)
@@ -198,9 +199,9 @@ export class Scanner implements View {
       const isWithin =
         within(WORD, code) &&
         within(WORD, text.charCodeAt(at - 1)) &&
-        (at > near || !opened(text, at))
+        (at > reach || !opened(text, at))
       if (!isWithin && !this.#begins(at, code, here)) return
-      if (within(OPENINGS, code)) near = at + OPENED
+      if (within(OPENINGS, code)) reach = at + OPENED
       const read = this.#escaped?.read(this, at, this.#base) ?? NO
       if (read === WAIT) return
       if (values && this.#escaped) {

@@ -1,5 +1,4 @@
 /** What a Standard Schema says of a value. */
-import { isObject } from '../checks.js'
 
 interface Issue {
   readonly message: string
@@ -8,6 +7,6 @@ interface Issue {
 
 /** An issue as a line: where, and what is wrong. A step of a path may be an object with a `key`. */
 export function issueLine({ message, path = [] }: Issue): string {
-  const steps = path.map((one) => `/${String(isObject(one) && 'key' in one ? one['key'] : one)}`)
-  return steps.length ? `${steps.join('')}: ${message}` : message
+  const steps = path.map((one) => `/${String((one as { key?: unknown } | null)?.key ?? one)}`)
+  return (steps.length ? `${steps.join('')}: ` : '') + message
 }
