@@ -47,7 +47,7 @@ export function takeOptions<T extends object>(given: T, rows: Rows, at = ''): Pr
   })
   for (const name in own) {
     if (own[name] === undefined) delete own[name]
-    else if (!Object.hasOwn(rows, name)) throw wrong(at + name, 'an option that exists')
+    else if (!Object.hasOwn(rows, name)) throw wrong(at + name, 'a known option')
   }
   return own as Present<T>
 }

@@ -86,7 +86,7 @@ export function unknownOption(path: string, name: string, rows: object): Turnloc
   // What other libraries call the schema of a tool.
   const meant = nearest(name === 'parameters' ? 'inputSchema' : name, Object.keys(rows))
   const hint = meant ? `; did you mean \`${meant}\`?` : ''
-  return new TurnlockError('options.invalid', `\`${path}\`: expected an option that exists${hint}`)
+  return new TurnlockError('options.invalid', `\`${path}\`: expected a known option${hint}`)
 }
 
 function isInstance(given: object): boolean {

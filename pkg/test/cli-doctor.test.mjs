@@ -30,7 +30,7 @@ test('what --fix writes is a request of the provider, which doctor knows without
   const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
   const file = join(at, 'fixed.json')
   for (const [dialect, members, own = dialect] of [
-    ['openai-chat', ['messages']],
+    ['openai-chat', ['model', 'messages']],
     ['openai-responses', ['input']],
     ['anthropic', ['system', 'messages']],
     ['gemini', ['systemInstruction', 'contents']],
@@ -39,7 +39,7 @@ test('what --fix writes is a request of the provider, which doctor knows without
     ['langchain', ['messages']],
     // They write as OpenAI does.
     ['cohere', ['messages'], 'openai-chat'],
-    ['mistral', ['messages'], 'openai-chat'],
+    ['mistral', ['model', 'messages'], 'openai-chat'],
   ]) {
     assert.equal(turnlock(['doctor', '-', '--dialect', dialect, '--fix', file], BROKEN).status, 1)
     assert.deepEqual(Object.keys(JSON.parse(readFileSync(file, 'utf8'))), members, dialect)
@@ -47,6 +47,46 @@ test('what --fix writes is a request of the provider, which doctor knows without
     const found = JSON.parse(again.stdout)
     assert.deepEqual([found.dialect, found.violations, again.status], [own, [], 0], dialect)
   }
+  rmSync(at, { recursive: true })
+})
+
+test('--fix keeps what else the request says, and both of its prompts', () => {
+  const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
+  const file = join(at, 'fixed.json')
+  const fixed = (request) => {
+    turnlock(['doctor', '-', '--fix', file], JSON.stringify(request))
+    return JSON.parse(readFileSync(file, 'utf8'))
+  }
+  const [user, system] = [
+    { role: 'user', content: 'go' },
+    { role: 'system', content: 'Be brief.' },
+  ]
+  const rest = { model: 'm', max_tokens: 9, tools: [{ name: 'f', input_schema: {} }] }
+  const brief = { type: 'text', text: 'Be brief.' }
+  const kind = { type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral' } }
+  for (const [own, both] of [
+    ['Be kind.', [{ type: 'text', text: 'Be kind.' }, brief]],
+    [[kind], [kind, brief]],
+  ]) {
+    const { messages, ...kept } = fixed({ ...rest, system: own, messages: [system, user] })
+    assert.deepEqual(kept, { ...rest, system: both })
+    assert.deepEqual(messages, [{ role: 'user', content: [{ type: 'text', text: 'go' }] }])
+  }
+  const alone = fixed({ ...rest, system: [kind], messages: [user, user] })
+  assert.deepEqual([alone.system, alone.messages.length], [[kind], 1])
+
+  const config = { generationConfig: { temperature: 0 } }
+  const own = { role: 'system', parts: [{ text: 'Be kind.' }] }
+  const contents = [
+    { role: 'system', parts: [{ text: 'Be brief.' }] },
+    { role: 'user', parts: [{ text: 'go' }] },
+  ]
+  const gemini = fixed({ ...config, systemInstruction: own, contents })
+  assert.deepEqual(gemini, {
+    ...config,
+    systemInstruction: { ...own, parts: [...own.parts, { text: 'Be brief.' }] },
+    contents: contents.slice(1),
+  })
   rmSync(at, { recursive: true })
 })
 

@@ -262,12 +262,12 @@ test('a name that is close is suggested', () => {
     ['apiKey', 'baseURL', 'model', 'body', 'dialect', undefined, undefined, undefined],
   )
   const wrong = { model, messages, sginal: 1 }
-  const message = '`sginal`: expected an option that exists; did you mean `signal`?'
+  const message = '`sginal`: expected a known option; did you mean `signal`?'
   assert.throws(() => runTurn(wrong), { name: 'TurnlockError', message })
 })
 
 test('what other libraries call the schema of a tool is known', () => {
-  const message = '`parameters`: expected an option that exists; did you mean `inputSchema`?'
+  const message = '`parameters`: expected a known option; did you mean `inputSchema`?'
   const parameters = { type: 'object' }
   assert.throws(() => defineTool({ description: 'x', parameters }), { message })
 })

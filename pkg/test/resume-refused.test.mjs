@@ -97,11 +97,11 @@ test('approvals that are none say what is wrong with which member', async () => 
     [[{ signature }], '`approvals[0].approved`: expected true or false'],
     [
       [{ signature, approved: false, reason: 'x' }],
-      '`approvals[0].reason`: expected an option that exists',
+      '`approvals[0].reason`: expected a known option',
     ],
     [
       [{ signature, aproved: true }],
-      '`approvals[0].aproved`: expected an option that exists; did you mean `approved`?',
+      '`approvals[0].aproved`: expected a known option; did you mean `approved`?',
     ],
   ]) {
     assert.throws(() => resume({ approvals: given }), { code: 'options.invalid', message })

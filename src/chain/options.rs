@@ -353,7 +353,7 @@ mod tests {
             (r#""classifier": { "words": [] }"#, "classifier.words"),
             (r#""learned": { "use": true }"#, "learned.use"),
         ] {
-            let wanted = Error::option(path, "an option that exists");
+            let wanted = Error::option(path, "a known option");
             assert_eq!(parse(&format!(", {own}")).unwrap_err(), wanted, "{own}");
         }
         let missing = ChainOptions::parse(b"{}").unwrap_err();

@@ -21,7 +21,7 @@ export const doctor = command({
       ...{ type: 'string', value: 'NAME' },
       about: `another provider than the one whose request it is: ${DIALECTS.join(', ')}`,
     },
-    fix: { type: 'string', value: 'FILE', about: 'writes the messages as the provider takes them' },
+    fix: { type: 'string', value: 'FILE', about: 'writes the request as the provider takes it' },
   },
   ends: '0 if the provider takes it as it is, 1 if it must be repaired or is the error of a provider; for what is nobody’s request, 1 if a provider whose shape it has refuses it',
   async run({ dialect, fix, json }, file = '') {
@@ -92,12 +92,39 @@ function all(text: string, json: boolean): number {
   return isBad ? 1 : 0
 }
 
-/** The members of a provider's request. */
-function bodyOf(dialect: Dialect, messages: unknown, system: unknown): Record<string, unknown> {
-  if (dialect === 'openai-responses') return { input: messages }
-  const [said, own] =
+type Body = Record<string, unknown>
+
+/** The repaired request. `rest`: what else the provider was sent, which stays as it is. */
+function bodyOf(dialect: Dialect, messages: unknown, system: unknown, rest: Body = {}): Body {
+  if (dialect === 'openai-responses') return { ...rest, input: messages }
+  const [said, own] = (
     dialect === 'gemini' ? ['contents', 'systemInstruction'] : ['messages', 'system']
-  return { ...(system !== undefined && { [own as string]: system }), [said as string]: messages }
+  ) as [string, string]
+  const isJoined = rest[own] !== undefined && system !== undefined
+  const prompt = isJoined ? joined(rest[own], system) : (system ?? rest[own])
+  return { ...rest, ...(prompt !== undefined && { [own]: prompt }), [said]: messages }
+}
+
+/** The request's own prompt, and behind it the one that its messages had. */
+function joined(own: unknown, more: unknown): unknown {
+  const parts = (prompt: unknown): unknown[] => {
+    if (typeof prompt === 'string') return [{ type: 'text', text: prompt }]
+    if (Array.isArray(prompt)) return prompt
+    const { parts } = Object(prompt) as { parts?: unknown }
+    return Array.isArray(parts) ? parts : [prompt]
+  }
+  const all = [...parts(own), ...parts(more)]
+  return Array.isArray(Object(own).parts) ? { ...(own as object), parts: all } : all
+}
+
+/** Providers whose requests differ in nothing but what they refuse. */
+const ALIKE = ['openai-chat', 'mistral', 'deepseek', 'groq', 'xai']
+
+/** What a request says beside its history, if this provider can be sent it. */
+function restOf(text: string, dialect: Dialect, found: Examined): Body | undefined {
+  const own = whose(text, found)
+  const fits = own === dialect || [own, dialect].every((name) => ALIKE.includes(name as string))
+  return fits ? found.body : undefined
 }
 
 interface How {
@@ -115,7 +142,8 @@ function one(text: string, dialect: Dialect, { fix, json, others = false }: How)
   if (fix !== undefined) {
     if (!result) throw new Usage('--fix: there is no history in it')
     const { messages, system } = result
-    output(fix, `${JSON.stringify(bodyOf(dialect, messages, system), null, 2)}\n`)
+    const fixed = bodyOf(dialect, messages, system, restOf(text, dialect, found))
+    output(fix, `${JSON.stringify(fixed, null, 2)}\n`)
   }
   const dialects = others ? glance(text).dialects : undefined
   const repairs = result?.repairs ?? []

@@ -115,7 +115,7 @@ impl Row {
 }
 
 /// What is said of members that no row names.
-const UNKNOWN: &str = "an option that exists";
+const UNKNOWN: &str = "a known option";
 
 /// Options: an object with the fields of its rows.
 pub(crate) trait Options {

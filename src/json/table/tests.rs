@@ -162,7 +162,7 @@ fn what_is_written_is_read() {
 fn errors_name_the_path() {
     for (text, path, expected) in [
         ("[]", "options", "an object"),
-        (r#"{"step":1}"#, "step", "an option that exists"),
+        (r#"{"step":1}"#, "step", "a known option"),
         (r#"{"steps":0}"#, "steps", "a whole number from 1 to 10000"),
         (r#"{"steps":1.5}"#, "steps", "a whole number from 1 to 10000"),
         (r#"{"rests":-1}"#, "rests", "a whole number from 0 to 65535"),
@@ -178,7 +178,7 @@ fn errors_name_the_path() {
             "a whole number from 1 to 60",
         ),
         (r#"{"stops":[{}]}"#, "stops[0].place", "a string"),
-        (r#"{"stops":[{"place":"a","plaice":1}]}"#, "stops[0].plaice", "an option that exists"),
+        (r#"{"stops":[{"place":"a","plaice":1}]}"#, "stops[0].plaice", "a known option"),
     ] {
         let wanted = Error::option(path, expected);
         assert_eq!(walk(text).unwrap_err(), wanted, "{text}");
@@ -258,7 +258,7 @@ fn worded_rows_have_one_message_and_their_own_path() {
     for (text, path, expected) in [
         (r#"{"things":7}"#, "things", "things with their kilograms"),
         (r#"{"things":{"a":{}}}"#, "things", "things with their kilograms"),
-        (r#"{"things":{"a":{"kg":1,"k":2}}}"#, "things.a.k", "an option that exists"),
+        (r#"{"things":{"a":{"kg":1,"k":2}}}"#, "things.a.k", "a known option"),
         (r#"{"bottles":[1,"x"]}"#, "bottles", "litres of bottles, up to 2"),
         (r#"{"pockets":[1.5]}"#, "pockets[0]", "a whole number"),
     ] {

@@ -5,6 +5,8 @@ import type { Call } from '../trace/calls.js'
 export interface Examined {
   what?: string
   beside?: string[]
+  /** The whole request, with its history as it was pasted. */
+  body?: Record<string, unknown>
   history?: unknown[]
   traced?: { calls: Call[] }
   refused?: string[]

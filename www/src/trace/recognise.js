@@ -17,8 +17,8 @@ const has = (list, ...types) => list.some(({ type }) => types.includes(type))
 
 /**
  * What a text is.
- * @returns {{ what: string, history: unknown[], beside?: string[], refusal?: string } | undefined}
- *   undefined for JSON without a history in it
+ * @returns {{ what: string, history: unknown[], beside?: string[], body?: object, refusal?: string } | undefined}
+ *   `body`: the whole request; undefined for JSON without a history in it
  * @throws SyntaxError of `JSON.parse` for what is no form of JSON either
  */
 export function recognise(text) {
@@ -123,7 +123,7 @@ function ofJson(value) {
   if (body && !value.inputs && !value.observations) {
     const [key, name] = body
     const beside = Object.keys(value).filter((other) => other !== key)
-    return { what: name ?? bodyName(value), history: value[key], beside }
+    return { what: name ?? bodyName(value), history: value[key], beside, body: value }
   }
   const answered = answerOf(value)
   if (answered) return answered
