@@ -13,7 +13,7 @@ import { root } from './setup.mjs'
 
 const LEFT_OUT = {
   'curl-auth-header': 'the rules bearer, basic and assignment have it in any context',
-  'curl-auth-user': 'a command line, not a key',
+  'curl-auth-user': 'the rule curl-user',
   'facebook-access-token': 'starts with digits of any number',
   'kubernetes-secret-yaml': 'a file, read from both ends',
   'nuget-config-password': 'a file',
@@ -131,6 +131,21 @@ const OURS = [
   ['atlassian-token', '\\b(AT[AC]TT3xFf[\\w-]{20,512}[=%]?[\\w-]{0,512})', 3],
   ['mailgun-key', '\\b(key-[0-9a-f]{32})\\b', 3],
   ['url-password', '://[^\\s/?#@:"\'<>\\[]{0,128}:([^\\s/?#@"\'<>]{1,128})@', 0, 'u'],
+  // In a command of curl, which stands before it.
+  ...['-u', '--user', '--proxy-user'].flatMap((option) => [
+    [
+      'curl-user',
+      `\\s${option}[=\\s]{0,5}([^\\s:"'|&;\\\\<({\\[]{1,128}:[^\\s"'|&;\\\\]{0,128})`,
+      0,
+      'k',
+    ],
+    [
+      'curl-user',
+      `\\s${option}[=\\s]{0,5}["'\\\\]+([^:"'\\r\\n\\\\<({\\[]{1,128}:[^"'\\r\\n\\\\]{0,128})`,
+      0,
+      'k',
+    ],
+  ]),
   // What begins so is a key whatever follows.
   ...[...BEGINS, ...BEGINS_PLAIN].map((text) => [
     `${text}…`,
@@ -360,7 +375,7 @@ const lines = [...table].flatMap(([key, { names, anchors }]) => {
   // What most rules are needs no flag: they know cases and borders, and go on.
   const rest = [
     ...[cased ? '' : 'i', flags.includes('b') ? '' : 'f', flags.includes('o') ? '' : 'c'],
-    ...[...flags].filter((flag) => 'emu'.includes(flag)),
+    ...[...flags].filter((flag) => 'ekmu'.includes(flag)),
   ].join('')
   const row = [[...anchors].join('|'), follows, before, rest, entropy === 3 ? '' : entropy]
     .join('\x60')

@@ -77,6 +77,9 @@ const IN_CONTEXT = [
   (word, text) => `${word}.token => "${text}"\n`,
 ]
 
+/** What stands before the secrets of a rule. */
+const COMMANDS = { 'curl-user': 'curl' }
+
 test('secrets of every rule', (t) => {
   const random = generator(7)
   const missed = []
@@ -90,7 +93,7 @@ test('secrets of every rule', (t) => {
       const text =
         words.length > 0
           ? IN_CONTEXT[n % IN_CONTEXT.length](words[random(words.length)], made.text)
-          : AROUND[n % AROUND.length](made.text)
+          : AROUND[n % AROUND.length]((COMMANDS[name] ?? '') + made.text)
       of++
       if (!found(text).shown.includes(made.secret)) own++
       else missed.push(`${name}: ${text}`)

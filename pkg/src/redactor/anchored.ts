@@ -2,9 +2,10 @@
  * What stands around an anchor: keys with a beginning of their own, passwords of addresses, and the
  * beginnings of private keys.
  */
-import { goesOn, isPlace } from './context.js'
+import { goesOn, isNone, isPlace } from './context.js'
 import type { Atom, Rule } from './tables.js'
 import {
+  back,
   chars,
   CUT,
   entropy,
@@ -36,6 +37,9 @@ const KEY_START = 256
 /** Characters of a key behind its beginning, and of that, by which a cut one is known. */
 const LEAST_OF_KEY = 4
 const LEAST_OF_ANCHOR = 3
+/** Characters before an option in which its command stands. */
+const NEAR = 80
+
 /** What no password of an address has. */
 const PASSWORD_ENDS = '/?#"\'<>\\)]},;'
 const isMixed = (text: string) =>
@@ -75,7 +79,14 @@ export function ruleAt(view: View, rule: Rule, from: number, at: number): Read<S
   const isKey = (!rule.mixed || isMixed(secret)) && bits >= rule.entropy
   if (!isKey && !(rule.mixed && bits < 2.6 && !/x{4}/i.test(secret))) return NO
   if (rule.url) return password(view, start, stop)
+  if (rule.command && !isCurl(text, from, secret)) return NO
   return { from: start, to: stop, open: rule.open }
+}
+
+/** Whether what curl is given as `name:password`, or `key:`, is a secret. */
+function isCurl(text: string, from: number, given: string): boolean {
+  const [name = '', password] = given.split(':', 2)
+  return /\bcurl\b/.test(back(text, from, NEAR)) && !isNone(password || name)
 }
 
 /** The password of an address; one with an `@` ends at the last of them. */

@@ -143,7 +143,7 @@ export function listAt(
   return { at, from: at + found.length, near, quote, loose: false, list }
 }
 const LIST_MOST = 20
-const NEXT = /^["'`]?(?:\s{0,2}[|,]?\s{0,12}["'`]|\r?\n {0,12}- ["']?)(?=\w)/
+const NEXT = /^(?:["'`]?(?:\s{0,2}[|,]?\s{0,12}["'`]|\r?\n {0,12}- ["']?)|,)(?=\w)/
 
 /** What makes of a word another one. */
 const AFTER =
@@ -205,7 +205,7 @@ const [IS_PLACE, IS_NONE] = [`^(?:${PLACE})$`, `^(?:${PLACE}|${NONE})$`].map(
 /** Whether a value stands for one; `password` may be one. */
 export const isPlace = (value: string) => IS_PLACE.test(value)
 /** Names of variables are no secrets. */
-const isNone = (value: string) => IS_NONE.test(value) || /^[A-Z]+(?:_[A-Z\d]+)+$/.test(value)
+export const isNone = (value: string) => IS_NONE.test(value) || /^[A-Z]+(?:_[A-Z\d]+)+$/.test(value)
 /** Names and members of code. */
 const CODE = /^!?[a-z_$][\w$]*(?:\??\.[a-z_$][\w$]*)*$/i
 

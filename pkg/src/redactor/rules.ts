@@ -52,6 +52,12 @@ export const CLASSES: readonly string[] = [
   "%%==",
   "\u0000\b\u000e\u001f!!$&(.09;;==AZ\\",
   "\u0000\b\u000e\u001f!!$&(.0;==A",
+  "\t\r  ==",
+  "\u0000\b\u000e\u001f!!#%)9=Z]z}",
+  "\u0000\b\u000e\u001f!!#%(:<[]{}",
+  "\"\"''\\\\",
+  "\u0000\t\u000b\f\u000e!#&)9;;=Z]z|",
+  "\u0000\t\u000b\f\u000e!#&([]",
   "--09==AZ__az",
   "09AZ",
   "--09AZ",
@@ -128,18 +134,22 @@ export const RULES: readonly string[] = [
   "key-`5.32",
   // url-password
   "://`p.0-128 =: ( q.1-128 ) =@``ifcu`0",
+  // curl-user
+  "-u|--user|--proxy-user`r.0-5 ( s.1-128 =: t.0-128 )`3.1`fck`0",
+  // curl-user
+  "-u|--user|--proxy-user`r.0-5 u.1+ ( v.1-128 =: w.0-128 )`3.1`fck`0",
   // fo1_…, tk-us-…, nvapi-…, tgp_v1_…, llx-…, lsv2_pt_…, lsv2_sk_…, tvly-…, AIza…, ya29.…, GOCSPX-…, bedrock-api-key-…, ghp_…, gho_…, ghu_…, ghs_…, ghr_…, github_pat_…, glpat-…, glrt-…, glptt-…, gldt-…, glft-…, glffct-…, glsoat-…, glimt-…, glagent-…, glcbt-…, gloas-…, glwt-…, glrtr-…, GR1348941…, _gitlab_session=…, BBDC-…, sq0csp-…, sq0idp-…, sq0atp-…, sk_live_…, sk_test_…, sk_prod_…, rk_live_…, rk_test_…, rk_prod_…, whsec_…, rzp_live_…, rzp_test_…, FLWSECK_TEST-…, FLWPUBK_TEST-…, shpat_…, shpca_…, shppa_…, shpss_…, shptka_…, shippo_live_…, shippo_test_…, duffel_live_…, duffel_test_…, xoxa-…, xoxb-…, xoxe-…, xoxe.…, xoxo-…, xoxp-…, xoxr-…, xoxs-…, pypi-AgEIcHlwaS5vcmc…, rubygems_…, dckr_pat_…, dckr_oat_…, SWMTKN-1-…, dop_v1_…, doo_v1_…, dor_v1_…, cfat_…, cfut_…, HRKU-…, hvs.…, hvb.…, hvr.…, dp.pt.…, dp.ct.…, dp.st.…, dp.sa.…, tskey-…, sbp_v0_…, sb_secret_…, pscale_pw_…, pcsk_…, dt0c01.…, NRAK-…, NRII-…, NRJS-…, phx_…, phs_…, pha_…, phr_…, glsa_…, sntryu_…, CCIPAT_…, PMAK-…, PMAT-…, lin_api_…, ntn_…, figd_…, CFPAT-…, xkeysib-…, xsmtpsib-…, apify_api_…, dnkey-…, fio-u-…, sha256~…, s-s4t2ud-…, s-s4t2af-…, sm_aat_…, sm_pat_…, sm_sat_…, django-insecure-…
-  "fo1_|tk-us-|nvapi-|tgp_v1_|llx-|lsv2_pt_|lsv2_sk_|tvly-|AIza|ya29.|GOCSPX-|bedrock-api-key-|ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|glpat-|glrt-|glptt-|gldt-|glft-|glffct-|glsoat-|glimt-|glagent-|glcbt-|gloas-|glwt-|glrtr-|GR1348941|_gitlab_session=|BBDC-|sq0csp-|sq0idp-|sq0atp-|sk_live_|sk_test_|sk_prod_|rk_live_|rk_test_|rk_prod_|whsec_|rzp_live_|rzp_test_|FLWSECK_TEST-|FLWPUBK_TEST-|shpat_|shpca_|shppa_|shpss_|shptka_|shippo_live_|shippo_test_|duffel_live_|duffel_test_|xoxa-|xoxb-|xoxe-|xoxe.|xoxo-|xoxp-|xoxr-|xoxs-|pypi-AgEIcHlwaS5vcmc|rubygems_|dckr_pat_|dckr_oat_|SWMTKN-1-|dop_v1_|doo_v1_|dor_v1_|cfat_|cfut_|HRKU-|hvs.|hvb.|hvr.|dp.pt.|dp.ct.|dp.st.|dp.sa.|tskey-|sbp_v0_|sb_secret_|pscale_pw_|pcsk_|dt0c01.|NRAK-|NRII-|NRJS-|phx_|phs_|pha_|phr_|glsa_|sntryu_|CCIPAT_|PMAK-|PMAT-|lin_api_|ntn_|figd_|CFPAT-|xkeysib-|xsmtpsib-|apify_api_|dnkey-|fio-u-|sha256~|s-s4t2ud-|s-s4t2af-|sm_aat_|sm_pat_|sm_sat_|django-insecure-`r.10 0.0+``m`2.5",
+  "fo1_|tk-us-|nvapi-|tgp_v1_|llx-|lsv2_pt_|lsv2_sk_|tvly-|AIza|ya29.|GOCSPX-|bedrock-api-key-|ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|glpat-|glrt-|glptt-|gldt-|glft-|glffct-|glsoat-|glimt-|glagent-|glcbt-|gloas-|glwt-|glrtr-|GR1348941|_gitlab_session=|BBDC-|sq0csp-|sq0idp-|sq0atp-|sk_live_|sk_test_|sk_prod_|rk_live_|rk_test_|rk_prod_|whsec_|rzp_live_|rzp_test_|FLWSECK_TEST-|FLWPUBK_TEST-|shpat_|shpca_|shppa_|shpss_|shptka_|shippo_live_|shippo_test_|duffel_live_|duffel_test_|xoxa-|xoxb-|xoxe-|xoxe.|xoxo-|xoxp-|xoxr-|xoxs-|pypi-AgEIcHlwaS5vcmc|rubygems_|dckr_pat_|dckr_oat_|SWMTKN-1-|dop_v1_|doo_v1_|dor_v1_|cfat_|cfut_|HRKU-|hvs.|hvb.|hvr.|dp.pt.|dp.ct.|dp.st.|dp.sa.|tskey-|sbp_v0_|sb_secret_|pscale_pw_|pcsk_|dt0c01.|NRAK-|NRII-|NRJS-|phx_|phs_|pha_|phr_|glsa_|sntryu_|CCIPAT_|PMAK-|PMAT-|lin_api_|ntn_|figd_|CFPAT-|xkeysib-|xsmtpsib-|apify_api_|dnkey-|fio-u-|sha256~|s-s4t2ud-|s-s4t2af-|sm_aat_|sm_pat_|sm_sat_|django-insecure-`x.10 0.0+``m`2.5",
   // xai-…, csk-…, pul-…, ico-…, rnd_…, e2b_…, r8_…, tfp_…, aio_…, dapi…, sgp_…, cfk_…, pnu_…, rpa_…, da2-…, squ_…, sqp_…, sqa_…, jina_…, sbp_…, EZAK…, EZTK…, api_org_…, bkua_…, nfp_…, gsk_…, rdme_…, vcp_…, vci_…, vca_…, vcr_…, vck_…
   "xai-|csk-|pul-|ico-|rnd_|e2b_|r8_|tfp_|aio_|dapi|sgp_|cfk_|pnu_|rpa_|da2-|squ_|sqp_|sqa_|jina_|sbp_|EZAK|EZTK|api_org_|bkua_|nfp_|gsk_|rdme_|vcp_|vci_|vca_|vcr_|vck_`1.10 0.0+``m`2.5",
   // 1password-secret-key
-  "A3-`s.6 =- s.6 t.23-24``ce`3.8",
+  "A3-`y.6 =- y.6 z.23-24``ce`3.8",
   // 1password-service-account-token
   "ops_eyJ`7.250+```4",
   // adobe-client-secret
   "p8e-`1.32```2",
   // age-secret-key
-  "AGE-SECRET-KEY-1`u.58``f`0",
+  "AGE-SECRET-KEY-1`10.58``f`0",
   // airtable-personnal-access-token
   "pat`1.14 =. 5.64``ce`0",
   // alibaba-access-key-id
@@ -149,15 +159,15 @@ export const RULES: readonly string[] = [
   // artifactory-reference-token
   "cmVmd`1.59```4.5",
   // authress-service-client-access-key
-  "sc_|ext_|scauth_|authress_`1.5-30 =. 1.4-6 =.acc v.1 w.10-32 =. 7.30+```2",
+  "sc_|ext_|scauth_|authress_`1.5-30 =. 1.4-6 =.acc 11.1 12.10-32 =. 7.30+```2",
   // aws-access-token
-  "A3T`s.1 s.16``ce",
+  "A3T`y.1 y.16``ce",
   // aws-access-token
-  "AKIA|ASIA|ABIA|ACCA`s.16",
+  "AKIA|ASIA|ABIA|ACCA`y.16",
   // aws-amazon-bedrock-api-key-long-lived
-  "ABSK`2.109-269 x.0-2``c",
+  "ABSK`2.109-269 13.0-2``c",
   // azure-ad-client-secret
-  "Q~`z.31-34`y.3 6.1`fc",
+  "Q~`15.31-34`14.3 6.1`fc",
   // clickhouse-cloud-api-secret-key
   "4b1d`1.38",
   // clojars-api-token
@@ -165,35 +175,35 @@ export const RULES: readonly string[] = [
   // cloudflare-origin-ca-key
   "v1.0-`5.24 =- 5.146```2",
   // facebook-page-access-token
-  "EAA`10.1 1.100+```4",
+  "EAA`16.1 1.100+```4",
   // flyio-access-token
-  "fm1`12.1 =_ 2.100+ x.0-3``ce`4",
+  "fm1`18.1 =_ 2.100+ 13.0-3``ce`4",
   // flyio-access-token
-  "fm2_`2.100+ x.0-3``c`4",
+  "fm2_`2.100+ 13.0-3``c`4",
   // grafana-api-key
-  "eyjrijoi`1.70-400 x.0-3``ic",
+  "eyjrijoi`1.70-400 13.0-3``ic",
   // harness-api-key
   "pat.|sat.`8.22 =. 1.24 =. 1.20``f`0",
   // hashicorp-tf-api-token
-  ".atlasv1.`r.60-70`1.14`fc`3.5",
+  ".atlasv1.`x.60-70`1.14`fc`3.5",
   // jwt-base64
-  "ZXlK`15.0-1 16.60+ x.0-2``c`2",
+  "ZXlK`1b.0-1 1c.60+ 13.0-2``c`2",
   // maxmind-license-key
   "_mmk``1.6 =_ 1.29`ce`4",
   // microsoft-teams-webhook
-  ".webhook.office.com/webhookb2/`17.80+``f`0",
+  ".webhook.office.com/webhookb2/`1d.80+``f`0",
   // npm-access-token
   "npm_`1.36``i`2",
   // octopus-deploy-api-key
-  "API-`s.26",
+  "API-`y.26",
   // perplexity-api-key
   "pplx-`1.48```4",
   // planetscale-api-token, planetscale-oauth-token
-  "pscale_tkn_|pscale_oauth_`18.32-64",
+  "pscale_tkn_|pscale_oauth_`1e.32-64",
   // planetscale-password
-  "pscale_pw_`18.32-64``i",
+  "pscale_pw_`1e.32-64``i",
   // sendgrid-api-token
-  "SG.`18.66``ce`2",
+  "SG.`1e.66``ce`2",
   // sentry-org-token
   "sntrys_eyJpYXQiO`7.60+```4.5",
   // slack-app-token

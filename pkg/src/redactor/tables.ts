@@ -25,6 +25,8 @@ export interface Rule {
   readonly mixed: boolean
   /** It is the password of an address. */
   readonly url: boolean
+  /** It is the value of an option of curl. */
+  readonly command: boolean
   readonly entropy: number
   /** What stands before the anchor, the nearest first. */
   readonly before: readonly Some[]
@@ -119,6 +121,7 @@ function make(): Tables {
         bounded: !flags.includes('f'),
         ends: flags.includes('e'),
         url: flags.includes('u'),
+        command: flags.includes('k'),
         open,
         mixed: flags.includes('m'),
         entropy: Number(bits || 3),
