@@ -1,6 +1,6 @@
 /** A message of a chat, from the events of a turn or from a history. */
 import type { TurnMessage } from '../generated/turn.js'
-import { resultMessage } from '../turn/result-message.js'
+import { isRefused, resultMessage } from '../turn/result-message.js'
 import type { ToolResult, TurnEvent } from '../types.js'
 
 /** Text or reasoning, in one piece as long as nothing else comes between. */
@@ -100,7 +100,7 @@ export class Transcript {
     let place: TurnMessage | undefined
     for (const part of this.#parts) {
       if (part.type === 'text') said += part.text
-      if (part.type !== 'call' || !part.result) continue
+      if (part.type !== 'call' || !part.result || isRefused(part.result)) continue
       const { id, name, args, toolBatchId } = part
       if (toolBatchId !== batch) {
         place = { role: 'assistant', content: said, toolCalls: [] }
