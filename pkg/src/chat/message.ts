@@ -1,6 +1,6 @@
 /** A message of a chat, from the events of a turn or from a history. */
 import type { TurnMessage } from '../generated/turn.js'
-import { isRefused, resultMessage } from '../turn/result-message.js'
+import { resultMessage } from '../turn/result-message.js'
 import type { ToolResult, TurnEvent } from '../types.js'
 
 /** Text or reasoning, in one piece as long as nothing else comes between. */
@@ -100,8 +100,9 @@ export class Transcript {
     let place: TurnMessage | undefined
     for (const part of this.#parts) {
       if (part.type === 'text') said += part.text
-      if (part.type !== 'call' || !part.result || isRefused(part.result)) continue
-      const { id, name, args, toolBatchId } = part
+      // Neither went well nor failed: has no result yet, or did not run.
+      if (part.type !== 'call' || (part.status !== 'ok' && !part.result?.error)) continue
+      const { id, name, args, toolBatchId, result } = part
       if (toolBatchId !== batch) {
         place = { role: 'assistant', content: said, toolCalls: [] }
         messages.push(place)
@@ -109,7 +110,7 @@ export class Transcript {
         said = ''
       }
       place?.toolCalls?.push({ id, name, args })
-      messages.push(resultMessage(part.result))
+      messages.push(resultMessage(result!))
     }
     if (said.trim()) messages.push({ role: 'assistant', content: said })
     return messages

@@ -1,6 +1,6 @@
 /** The result of a turn, from its events. Loaded when a page asks for one. */
 import type { TurnMessage } from '../generated/turn.js'
-import { isRefused, resultMessage } from '../turn/result-message.js'
+import { resultMessage } from '../turn/result-message.js'
 import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
 import type { Terminal } from './turn.js'
 import type { Wire } from './wire.js'
@@ -102,6 +102,9 @@ interface Settled {
   result: ToolResult
 }
 
+/** Whether a result says neither that the call went well nor that it failed: it did not run. */
+const isRefused = ({ result: { status, error } }: Settled) => status !== 'ok' && !error
+
 /** The results in the order of their calls, each as it was revised last. */
 function settled(events: readonly TurnEvent[]): Settled[] {
   const results: Settled[] = []
@@ -139,7 +142,7 @@ function messagesOf(events: readonly TurnEvent[], results: readonly Settled[]): 
     }
     if (event.type !== 'tool_results' || told.has(event.toolBatchId)) continue
     told.add(event.toolBatchId)
-    const ran = results.filter((one) => one.batch === event.toolBatchId && !isRefused(one.result))
+    const ran = results.filter((one) => one.batch === event.toolBatchId && !isRefused(one))
     if (!ran.length) continue
     const toolCalls = ran.map(({ result: { toolCallId: id, name, args } }) => ({ id, name, args }))
     messages.push({ role: 'assistant', content: said, toolCalls })
