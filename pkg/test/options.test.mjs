@@ -276,7 +276,6 @@ test('what a tool says of itself is checked where it is defined', () => {
   const good = { description: 'x', inputSchema: { type: 'object' }, execute() {} }
   defineTool({ ...good, readOnly: null, dedupe: undefined, needsApproval: () => true })
   for (const [name, value] of [
-    ['description', 7],
     ['readOnly', 'yes'],
     ['idempotent', 1],
     ['dedupe', 'skip'],
@@ -291,11 +290,6 @@ test('what a tool says of itself is checked where it is defined', () => {
     const error = { name: 'TurnlockError', code: 'options.invalid', message: new RegExp(name) }
     assert.throws(() => defineTool({ ...good, [name]: value }), error, name)
   }
-})
-
-test('a tenant that is none is named', () => {
-  const message = '`tenant`: expected a string'
-  assert.throws(() => runTurn({ model, messages, store: memoryStore(), tenant: 7 }), { message })
 })
 
 test('a turn that may have to wait says what it needs', () => {

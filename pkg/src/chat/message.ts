@@ -102,7 +102,7 @@ export class Transcript {
       if (part.type === 'text') said += part.text
       // Neither went well nor failed: has no result yet, or did not run.
       if (part.type !== 'call' || (part.status !== 'ok' && !part.result?.error)) continue
-      const { id, name, args, toolBatchId, result } = part
+      const { id, name, args, toolBatchId } = part
       if (toolBatchId !== batch) {
         place = { role: 'assistant', content: said, toolCalls: [] }
         messages.push(place)
@@ -110,7 +110,7 @@ export class Transcript {
         said = ''
       }
       place?.toolCalls?.push({ id, name, args })
-      messages.push(resultMessage(result!))
+      messages.push(resultMessage(part.result!))
     }
     if (said.trim()) messages.push({ role: 'assistant', content: said })
     return messages

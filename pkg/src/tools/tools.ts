@@ -133,13 +133,13 @@ export function defineTool<const S extends JsonSchema | StandardSchema, Result =
   if (page && needsApproval) {
     throw wrong('needsApproval', 'an `execute` with it')
   }
-  // Anything else would count as no.
-  if (typeof needsApproval !== 'boolean' && typeof needsApproval !== 'function') {
-    throw wrong('needsApproval', 'true, false or a function')
+  // Anything else, but for a function, would count as no.
+  if (typeof needsApproval !== 'function' && typeof needsApproval !== 'boolean') {
+    throw wrong('needsApproval', 'true or false')
   }
   const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, readOnly, idempotent } = options
   const limits = present({ dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls })
-  checkValues({ name: '', description, readOnly, idempotent, ...limits }, TOOL_SPEC)
+  checkValues({ ...limits, name: '', readOnly, idempotent }, TOOL_SPEC)
   const validate = checkOf(inputSchema, 'inputSchema')
   // Both say at once what they say; a promise says yes, and what it rejects with ends nothing.
   const said = (made: unknown) => {

@@ -95,10 +95,8 @@ export function runTurn(options: RunTurnOptions): Turn {
   const { projectId, conversationId, strategy, signal, fallbacks, system } = options
   checkModel(model)
   checkFallbacks(fallbacks)
-  if (store !== undefined) {
-    checkStore(store)
-    turnKey(tenant, 'any')
-  } else if (keep) throw wrong('keep', 'a store with it')
+  if (store !== undefined) checkStore(store)
+  else if (keep) throw wrong('keep', 'a store with it')
   else if (Object.values(tools ?? {}).some((tool) => tool?.needsApproval || tool?.page)) {
     throw wrong('store', 'a store, in which the turn can wait')
   }
