@@ -26,7 +26,8 @@ export function canonicalize(json: string): string {
  * `{"action":…|null,"args":…,"projectId":…|null,"tool":…}`.
  *
  * @param call `args` is a value, or a string of JSON text
- * @throws TurnlockError the `json.*` codes of {@link canonicalize}, and `json.not_serializable`
+ * @throws TurnlockError the `json.*` codes of {@link canonicalize}, `json.not_serializable`, and
+ * `options.invalid`
  */
 export function signature(call_: {
   tool: string
@@ -34,8 +35,12 @@ export function signature(call_: {
   args: unknown
   projectId?: string | null | undefined
 }): string {
-  const { tool, action = null, args, projectId = null } = call_
-  if (typeof tool !== 'string') throw wrong('tool', 'a string')
+  const { tool, action = null, args, projectId = null } = Object(call_) as typeof call_
+  // What the core does not read would leave a call the signature of another one.
+  for (const [name, value] of Object.entries({ tool, action, projectId })) {
+    if (typeof value !== 'string' && (value !== null || name === 'tool'))
+      throw wrong(name, 'a string')
+  }
   // Text with something after its JSON value would change the object around it.
   const text = typeof args === 'string' ? canonicalize(args) : stringify(args)
   const around = JSON.stringify({ action, projectId, tool })

@@ -75,6 +75,29 @@ test('a validator that throws refuses; one that hangs ends with the turn', async
   assert.equal((await turn.result).status, 'cancelled')
 })
 
+test('an answer that is no answer in the end was read to its end, once', async () => {
+  const usage = { inputTokens: 10, outputTokens: 5 }
+  const finish = { type: 'finish', reason: 'stop', raw: 'stop' }
+  for (const text of ['Oslo.', '[]', '']) {
+    for (const mode of ['two_stage', 'unified']) {
+      const said = [...(text ? [{ type: 'text', text }] : []), { type: 'usage', usage }, finish]
+      const traced = []
+      const { status, error, ...result } = await runTurn({
+        ...{ model: scriptedModel([said, said]), messages, mode },
+        answerSchema: { type: 'object' },
+        onTrace: (event) => event.type === 'llm_call' && traced.push(event),
+      }).result
+      assert.deepEqual([status, error.code], ['failed', 'answer.invalid'])
+      assert.equal(result.usage.incomplete, undefined, `${mode} ${text}`)
+      assert.deepEqual(
+        traced.map(({ inference, status }) => [inference, status]),
+        traced.map((_, at) => [at + 1, 'complete']),
+      )
+      assert.equal(traced.length, result.inferences)
+    }
+  }
+})
+
 test('misuse is told at the call', async () => {
   const model = says('1')
   for (const [own, code] of [

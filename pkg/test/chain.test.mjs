@@ -112,8 +112,10 @@ test('each iteration gets every event; leaving one cancels', async () => {
 })
 
 test('a signal that was aborted before', async () => {
-  const { status, error } = await runChain(host({ signal: AbortSignal.abort('no') })).result
+  const { status, error, durationMs } = await runChain(host({ signal: AbortSignal.abort('no') }))
+    .result
   assert.deepEqual([status, error.message], ['cancelled', 'no'])
+  assert.equal(durationMs, 0)
 })
 
 test('patterns are learned from feedback, and used only if wanted and with enough', async () => {

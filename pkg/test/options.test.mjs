@@ -272,6 +272,26 @@ test('what other libraries call the schema of a tool is known', () => {
   assert.throws(() => defineTool({ description: 'x', parameters }), { message })
 })
 
+test('what a tool says of itself is checked where it is defined', () => {
+  const good = { description: 'x', inputSchema: { type: 'object' }, execute() {} }
+  defineTool({ ...good, readOnly: null, dedupe: undefined, needsApproval: () => true })
+  for (const [name, value] of [
+    ['readOnly', 'yes'],
+    ['idempotent', 1],
+    ['dedupe', 'skip'],
+    ['timeoutMs', 0],
+    ['maxResultBytes', -1],
+    ['maxCalls', 0],
+    ['reuseMs', '5'],
+    // It would need none.
+    ['needsApproval', 'always'],
+    ['needsApproval', 1],
+  ]) {
+    const error = { name: 'TurnlockError', code: 'options.invalid', message: new RegExp(name) }
+    assert.throws(() => defineTool({ ...good, [name]: value }), error, name)
+  }
+})
+
 test('a turn that may have to wait says what it needs', () => {
   const inputSchema = { type: 'object' }
   const asks = defineTool({ description: 'x', inputSchema, needsApproval: true, execute() {} })

@@ -63,6 +63,44 @@ test('each call is granted once: again to its claimant, or if it may run twice',
   assert.deepEqual((await ask({ claimant: loser, tools: undefined })).granted, [])
 })
 
+test('of two calls that are alike a page runs one, unless its tool may be called again', async () => {
+  const model = () => {
+    let asked = false
+    return customModel(async function* () {
+      if (asked) return yield { type: 'text', text: 'done' }
+      asked = true
+      for (const [index, args] of ['{"n":1}', '{ "n": 1.0 }'].entries()) {
+        yield { type: 'tool_call_start', index, id: `c${index}`, name: 'pay' }
+        yield { type: 'tool_call_arguments', index, text: args }
+        yield { type: 'tool_call_end', index }
+      }
+    })
+  }
+  for (const [own, granted, results] of [
+    [{}, ['c0'], [['c0', 'paid c0', false]]],
+    [{ readOnly: true }, ['c0'], [['c0', 'paid c0', false], ['c1', 'paid c0', true]]], // prettier-ignore
+    [{ dedupe: 'allow' }, ['c0', 'c1'], [['c0', 'paid c0', false], ['c1', 'paid c1', false]]], // prettier-ignore
+  ]) {
+    for (const freeze of ['auto', 'batch']) {
+      const pay = defineTool({ description: 'pays', inputSchema, ...own })
+      const host = { store: memoryStore(), model: model(), tools: { pay } }
+      const policy = { maxTools: 4, freeze }
+      const { resume, calls } = await runTurn({ ...host, messages, policy, requestId: 'r' }).result
+      const { store, tools } = host
+      const toolCallIds = calls.map(({ id }) => id)
+      const claimed = await claimCalls({ ...resume, store, tools, toolCallIds })
+      assert.deepEqual(claimed.granted, granted, JSON.stringify(own))
+      const outcomes = granted.map((id) => ({ toolCallId: id, result: `paid ${id}` }))
+      const { status, toolResults } = await resumeTurn({ ...host, ...resume, outcomes }).result
+      assert.equal(status, 'complete')
+      assert.deepEqual(
+        toolResults.map(({ toolCallId, result, replayed }) => [toolCallId, result, replayed]),
+        results,
+      )
+    }
+  }
+})
+
 test('an outcome goes on with the phase; the second one of two loses', async () => {
   const { host, paused, resume } = await waiting()
   await claimCalls({ store: host.store, ...paused.resume, toolCallIds: ['c0'] })

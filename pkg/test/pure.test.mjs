@@ -117,6 +117,19 @@ test('a signature is the hash that the contract names', async () => {
   assert.equal(new Set(all).size, all.length)
 })
 
+test('a call that cannot be read has no signature, least of all that of another one', () => {
+  for (const [call, path] of [
+    [undefined, 'tool'],
+    [{}, 'tool'],
+    [{ tool: null, args: {} }, 'tool'],
+    [{ tool: 't', args: {}, action: 1 }, 'action'],
+    [{ tool: 't', args: {}, projectId: {} }, 'projectId'],
+  ]) {
+    const error = { name: 'TurnlockError', code: 'options.invalid', message: new RegExp(path) }
+    assert.throws(() => signature(call), error)
+  }
+})
+
 test('integers beyond 2^53 never collide', () => {
   const of = (args) => signature({ tool: 't', args })
   assert.notEqual(of('{"id":9007199254740993}'), of('{"id":9007199254740992}'))

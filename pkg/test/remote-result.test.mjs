@@ -10,6 +10,7 @@ import {
   resumeTurn,
   runTurn,
 } from 'turnlock'
+import { createChat } from 'turnlock/chat'
 import { remoteTurns } from 'turnlock/remote'
 import { createHandler } from 'turnlock/server'
 import { scriptedModel } from 'turnlock/testing'
@@ -169,6 +170,80 @@ test('a turn that pauses, fails or is cancelled says what it has used', async ()
     assert.deepEqual(spentOf(events.at(-1)), spentOf(result))
   }
 })
+
+const say = (text) => ({ type: 'text', text })
+const calls = (...names) =>
+  names.flatMap((name, index) => [
+    { type: 'tool_call_start', index, id: `${name}_${index}`, name },
+    { type: 'tool_call_arguments', index, text: '{}' },
+    { type: 'tool_call_end', index },
+  ])
+
+/** Turns of which the events and the result of a page say things in different order, or more. */
+const SAME = {
+  'refused calls of unified mode': {
+    mode: 'unified',
+    script: [[say('One.'), ...calls('gone', 'look')], [say('Two.'), ...calls('gone')], 'Done.'],
+  },
+  'text beside refused calls': { script: [[say('One.'), ...calls('gone')], 'Not shown.', 'Done.'] },
+  'the first call settles last': { script: [calls('slow', 'look'), 'Done.'] },
+  'a failure before the answer': { script: [[say('I look.'), ...calls('look')]], maxTools: 1 },
+  'a failure in the answer': {
+    ...{
+      script: [
+        [say('I look.'), ...calls('look')],
+        [say('Half'), 'broken'],
+      ],
+      maxTools: 1,
+    },
+  },
+}
+
+for (const [name, { script, mode = 'two_stage', maxTools = 2 }] of Object.entries(SAME)) {
+  test(`the result is that of a turn in the page: ${name}`, async () => {
+    const slow = defineTool({
+      ...{ description: 'W', inputSchema },
+      execute: () => new Promise((resolve) => setTimeout(resolve, 20, 'late')),
+    })
+    const own = { tools: { ...tools, slow }, policy: { freeze: 'batch', maxTools } }
+    const parts = { ...own, model: scriptedModel(script), store: memoryStore() }
+    const here = await runTurn({ ...parts, messages: [user], mode }).result
+    const handler = createHandler({
+      ...{ ...parts, model: scriptedModel(script), twoStage: { maxTools } },
+      authorize: () => ({ tenant: 'ann' }),
+    })
+    const path = mode === 'unified' ? '/api/chat/messages' : '/api/chat'
+    const turns = remoteTurns({
+      url: 'https://edge.example/api/chat',
+      fetch: (url, init) => {
+        const { pathname } = new URL(url)
+        const at = pathname === '/api/chat' ? path : pathname
+        return handler(new Request(new URL(at, url), init))
+      },
+    })
+    const { chat, there } = await new Promise((resolve) => {
+      const chat = createChat({
+        turns: {
+          run: (given) => {
+            const turn = turns.run(given)
+            void turn.result.then((there) => resolve({ chat, there }))
+            return turn
+          },
+        },
+      })
+      chat.send('go')
+    })
+    const seen = ({ status, text, fullContent, messages, toolResults }) => ({
+      ...{ status, text, fullContent, messages },
+      results: toolResults.map(({ toolCallId, status: ended }) => [toolCallId, ended]),
+    })
+    assert.deepEqual(seen(there), seen(here))
+    // A chat knows no inferences: it divides no text.
+    const plain = (list) =>
+      list.map((one) => ({ ...one, content: one.content.replace('\n\n', '') }))
+    assert.deepEqual(plain(chat.history().slice(1)), plain(here.messages))
+  })
+}
 
 test('a result without the events before is marked as partial', async () => {
   const { turnsOf } = edge()

@@ -39,6 +39,14 @@ test('whoever loses against another resume says nothing of what the tool did', a
   assert.doesNotMatch(JSON.stringify(lost), /cancelled|ended before/)
 })
 
+test('a turn that was cancelled before it began was cancelled', async () => {
+  const parts = { model: scriptedModel([]), store: memoryStore(), requestId: 'r' }
+  const turn = runTurn({ ...parts, messages, signal: AbortSignal.abort('no') })
+  assert.equal((await turn.result).status, 'cancelled')
+  const { status, error } = await resumeTurn(parts).result
+  assert.deepEqual([status, error.code], ['failed', 'turn.cancelled'])
+})
+
 test('an approval of a call whose tool is missing is refused, and spends nothing', async () => {
   const { runs, resume, parts } = await waiting()
   const other = defineTool({ description: 'o', inputSchema, execute: () => 1 })

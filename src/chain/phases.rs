@@ -272,6 +272,10 @@ impl Chain {
         if self.state == State::Over {
             return;
         }
+        if self.state == State::Idle {
+            // It has taken no time, whatever the clock says.
+            self.started = self.now;
+        }
         self.progress.plan_again = None;
         self.abort(AbortReason::Cancelled, |_| true);
         self.skip_rest(|_| true);

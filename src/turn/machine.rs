@@ -430,6 +430,8 @@ impl Machine {
         if let State::Calling(_, reading) = &mut self.state {
             *reading = None;
         } else if response.calls.is_empty() {
+            // Nothing is in flight any more, whatever the step is.
+            self.state = State::Over;
             let step = self.record.after_text();
             return self.step(step);
         } else {

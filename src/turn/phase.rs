@@ -70,20 +70,21 @@ impl Phase {
         }
     }
 
-    /// Restores a phase between two inferences.
+    /// Restores a phase. `again`: its last inference is made again; else its calls are there.
     pub(super) fn restored(
         name: PhaseName,
         (inferences, executed): (u32, u32),
-        last_chance: bool,
-        text: String,
+        (last_chance, again): (bool, bool),
+        (text, draft): (String, String),
     ) -> Self {
         Self {
             inferences,
             executed,
-            frozen: name == PhaseName::Tool && inferences > 1,
+            frozen: name == PhaseName::Tool && (inferences > 1 || !again),
             last_chance,
             asked_at: text.len(),
             text,
+            draft,
             ..Self::new(name)
         }
     }
@@ -112,6 +113,11 @@ impl Phase {
     /// The answer without the current inference: a repeated inference starts anew.
     pub(super) fn settled_text(&self) -> &str {
         self.text.get(self.answer_at.1..self.asked_at).unwrap_or_default()
+    }
+
+    /// The draft without the current inference.
+    pub(super) fn settled_draft(&self) -> &str {
+        if self.spoke { "" } else { &self.draft }
     }
 
     /// Bytes of text that the current inference has shown.

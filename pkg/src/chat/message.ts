@@ -100,7 +100,8 @@ export class Transcript {
     let place: TurnMessage | undefined
     for (const part of this.#parts) {
       if (part.type === 'text') said += part.text
-      if (part.type !== 'call' || !part.result) continue
+      // Neither went well nor failed: has no result yet, or did not run.
+      if (part.type !== 'call' || (part.status !== 'ok' && !part.result?.error)) continue
       const { id, name, args, toolBatchId } = part
       if (toolBatchId !== batch) {
         place = { role: 'assistant', content: said, toolCalls: [] }
@@ -109,7 +110,7 @@ export class Transcript {
         said = ''
       }
       place?.toolCalls?.push({ id, name, args })
-      messages.push(resultMessage(part.result))
+      messages.push(resultMessage(part.result!))
     }
     if (said.trim()) messages.push({ role: 'assistant', content: said })
     return messages

@@ -47,18 +47,14 @@ export function resultOf(
 ): TurnResult {
   const standing = withoutVoid(events)
   const texts = standing.filter((event) => event.type === 'text')
-  const answering = texts.at(-1)
-  // The text of the last inference: of one phase, and behind one batch.
-  const answer = texts.filter(
-    ({ phase, toolBatchId }) => phase === answering?.phase && toolBatchId === answering.toolBatchId,
-  )
   const refusals = standing.filter((event) => event.type === 'refused')
+  const results = settled(standing)
   const made: TurnResult = {
     ...bare,
-    text: joined(answer),
-    fullContent: joined(texts),
-    messages: messagesOf(standing),
-    toolResults: settled(standing),
+    text: answerOf(standing),
+    fullContent: texts.map(({ chunk }) => chunk).join(''),
+    messages: messagesOf(standing, results),
+    toolResults: results.map(({ result }) => result),
     blockedSignatures: refusals.at(-1)?.blockedSignatures ?? [],
   }
   if (last.conversationId !== undefined) made.conversationId ??= last.conversationId
@@ -86,46 +82,73 @@ function withoutVoid(events: readonly TurnEvent[]): TurnEvent[] {
   return standing
 }
 
-/** The results, each as it was revised last. */
-function settled(events: readonly TurnEvent[]): ToolResult[] {
-  const results: ToolResult[] = []
+/** The text of the last phase: of the last inference that had any. */
+function answerOf(events: readonly TurnEvent[]): string {
+  let text = ''
+  let again = true
   for (const event of events) {
+    if (event.type === 'phase_start' && !event.resumed) text = ''
+    if (event.type === 'tool_calls' || event.type === 'refused') again = true
+    if (event.type !== 'text') continue
+    text = again ? event.chunk : text + event.chunk
+    again = false
+  }
+  return text
+}
+
+/** A result, and the batch of its call. */
+interface Settled {
+  batch: number
+  result: ToolResult
+}
+
+/** Whether a result says neither that the call went well nor that it failed: it did not run. */
+const isRefused = ({ result: { status, error } }: Settled) => status !== 'ok' && !error
+
+/** The results in the order of their calls, each as it was revised last. */
+function settled(events: readonly TurnEvent[]): Settled[] {
+  const results: Settled[] = []
+  const places = new Map<string, number>()
+  for (const event of events) {
+    if (event.type === 'tool_calls') {
+      for (const { id } of event.toolCalls) places.set(id, places.size)
+    }
     if (event.type !== 'tool_results') continue
+    const batch = event.toolBatchId
     for (const result of event.toolResults) {
-      const same = (one: ToolResult) =>
-        one.toolCallId === result.toolCallId && one.signature === result.signature
+      const same = (one: Settled) =>
+        one.result.toolCallId === result.toolCallId && one.result.signature === result.signature
       const known = result.revised ? results.findLastIndex(same) : -1
-      if (known < 0) results.push(result)
-      else results[known] = result
+      if (known < 0) results.push({ batch, result })
+      else results[known] = { batch, result }
     }
   }
-  return results
+  const place = ({ result }: Settled) => places.get(result.toolCallId) ?? Infinity
+  return results.sort((a, b) => a.batch - b.batch || place(a) - place(b) || 0)
 }
 
 /** What the turn adds to the history: calls, their results, the answer. */
-function messagesOf(events: readonly TurnEvent[]): TurnMessage[] {
+function messagesOf(events: readonly TurnEvent[], results: readonly Settled[]): TurnMessage[] {
   const messages: TurnMessage[] = []
-  const revised = settled(events)
+  const told = new Set<number>()
   let said = ''
-  let batch: { id: number; place: number } | undefined
+  // Text of another inference follows that with the calls that did not run.
+  let between = ''
   for (const event of events) {
-    if (event.type === 'text') said += event.chunk
-    if (event.type !== 'tool_results') continue
-    for (const { toolCallId: id, name, args, signature, revised: again } of event.toolResults) {
-      if (again) continue
-      const result = revised.find((one) => one.toolCallId === id && one.signature === signature)
-      if (batch?.id !== event.toolBatchId) {
-        batch = { id: event.toolBatchId, place: messages.length }
-        messages.push({ role: 'assistant', content: said, toolCalls: [] })
-        said = ''
-      }
-      messages[batch.place]?.toolCalls?.push({ id, name, args })
-      if (result) messages.push(resultMessage(result))
+    if (event.type === 'refused' && said) between = '\n\n'
+    if (event.type === 'text') {
+      said += between + event.chunk
+      between = ''
     }
+    if (event.type !== 'tool_results' || told.has(event.toolBatchId)) continue
+    told.add(event.toolBatchId)
+    const ran = results.filter((one) => one.batch === event.toolBatchId && !isRefused(one))
+    if (!ran.length) continue
+    const toolCalls = ran.map(({ result: { toolCallId: id, name, args } }) => ({ id, name, args }))
+    messages.push({ role: 'assistant', content: said, toolCalls })
+    messages.push(...ran.map(({ result }) => resultMessage(result)))
+    said = between = ''
   }
   if (said.trim()) messages.push({ role: 'assistant', content: said })
   return messages
 }
-
-const joined = (texts: readonly { chunk: string }[]): string =>
-  texts.map(({ chunk }) => chunk).join('')

@@ -4,7 +4,9 @@ import { HANDLER_OPTIONS } from '../generated/rows.js'
 import type { HandlerOptions, ServerLimits } from '../generated/server.js'
 import { readOptions, type Filled, type Method } from '../options.js'
 import type { Tool } from '../tools/tools.js'
-import { wireTools } from '../turn/turn.js'
+import { checkStore } from '../stores/store.js'
+import { keepOptions } from '../turn/kept.js'
+import { checkModel, checkTurn, wireTools } from '../turn/turn.js'
 import { Cors } from './cors.js'
 import { loadFormat, type Format } from './format.js'
 import { limitsOf } from './limits.js'
@@ -82,8 +84,6 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   if (typeof options.authorize !== 'function') {
     throw invalid('`authorize`: expected a function that gives the tenant of a request')
   }
-  if (!options.model) throw invalid('`model`: expected a model, or a function that gives one')
-  if (!options.store) throw invalid('`store`: expected a store, or a function that gives one')
   if (!/^(\/[\w.~-]+)*\/?$/.test(basePath))
     throw invalid('`basePath`: expected a path, such as /api/chat')
   if (clientGone !== 'continue' && clientGone !== 'stop') {
@@ -104,7 +104,7 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   ) {
     throw invalid('`redact`: expected a redactor, or a function that gives one')
   }
-  if (typeof tools !== 'function') wireTools(tools)
+  checkTurns(options, tools)
   for (const kind of RUN_KINDS) checkRuns(kind, options[kind])
   checkPassEvents(passEvents)
   return {
@@ -121,6 +121,20 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
     origins: new Cors(options.cors, options.hosts),
     loadFormat: format && (() => loadFormat(format)),
   }
+}
+
+/** Throws for what every turn would refuse, but for what a function gives of each request. */
+function checkTurns<S extends Session>(
+  { model, store, policy, keep }: HandlerOptions<S>,
+  tools: HandlerOptions<S>['tools'],
+): void {
+  if (typeof model !== 'function') checkModel(model)
+  if (typeof store !== 'function') checkStore(store)
+  const known = typeof tools === 'function' ? undefined : wireTools(tools)
+  checkTurn({
+    ...{ dialect: 'openai-chat', messages: [{}], requestId: 'any', keep: keepOptions('', keep) },
+    ...(known ? { tools: known, policy } : { policy: policy && { ...policy, actionTools: [] } }),
+  })
 }
 
 /** Returns the callback's value for this request, or the value itself. */

@@ -1,7 +1,8 @@
 /** Tools: their arguments, the check of these, and their execution. */
-import { checkFunctions, wrong } from '../checks.js'
+import { checkFunctions, checkValues, wrong } from '../checks.js'
 import { TurnlockError } from '../errors.js'
 import type { Dedupe } from '../generated/common.js'
+import { TOOL_SPEC } from '../generated/checks.js'
 import { TOOL_OPTIONS } from '../generated/rows.js'
 import type { ToolOptions } from '../generated/tools.js'
 import { present, readOptions } from '../options.js'
@@ -132,7 +133,13 @@ export function defineTool<const S extends JsonSchema | StandardSchema, Result =
   if (page && needsApproval) {
     throw wrong('needsApproval', 'an `execute` with it')
   }
-  const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls } = options
+  // Anything else, but for a function, would count as no.
+  if (typeof needsApproval !== 'function' && typeof needsApproval !== 'boolean') {
+    throw wrong('needsApproval', 'true or false')
+  }
+  const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, readOnly, idempotent } = options
+  const limits = present({ dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls })
+  checkValues({ ...limits, name: '', readOnly, idempotent }, TOOL_SPEC)
   const validate = checkOf(inputSchema, 'inputSchema')
   // Both say at once what they say; a promise says yes, and what it rejects with ends nothing.
   const said = (made: unknown) => {
@@ -153,11 +160,11 @@ export function defineTool<const S extends JsonSchema | StandardSchema, Result =
   return {
     description: description ?? '',
     inputSchema: wireSchema(inputSchema, options.jsonSchema),
-    readOnly: options.readOnly ?? false,
-    idempotent: options.idempotent ?? false,
+    readOnly: readOnly ?? false,
+    idempotent: idempotent ?? false,
     needsApproval: needsApproval !== false,
     ...(page && { page }),
-    ...present({ dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls }),
+    ...limits,
     check(args) {
       const checked = validate(args)
       return checked instanceof Promise ? checked.then(finish) : finish(checked)

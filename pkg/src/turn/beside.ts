@@ -111,6 +111,9 @@ export class Beside {
         const name = claimName(kept, id)
         const before = kept.records.find(([one]) => one === name)
         const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined
+        // The same call runs once, as at the edge: the others follow its outcome.
+        const first = calls.find(({ signature }) => signature === call.signature)
+        if (first !== call && tool?.dedupe !== 'allow') continue
         if (!before) records.push([name, text])
         else if (before[1] !== text && !tool?.readOnly && !tool?.idempotent) continue
         granted.push(id)

@@ -264,8 +264,9 @@ function copied<T>(
 
 /**
  * Claims calls of tools without `execute`, before a page runs them. Each call is granted once; again
- * only to its claimant, or if its tool is `readOnly` or `idempotent`. Other calls are not in
- * `granted`.
+ * only to its claimant, or if its tool is `readOnly` or `idempotent`. Of calls that are alike, the
+ * first is granted, and all of them only if `tools` says `dedupe: 'allow'`; its outcome settles the
+ * others, too. Other calls are not in `granted`.
  *
  * @throws TurnlockError `turn.not_found`; `turn.conflict` (the turn does not wait at that batch);
  * `tool.no_call` (a call that does not wait for a page); `store.*`; `options.invalid` for misuse

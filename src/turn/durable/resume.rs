@@ -53,8 +53,9 @@ impl Durable {
         let unknown = || Failure::new("turn.not_found", "no such turn is kept");
         let kept = kept.filter(|kept| !kept.state.is_empty()).ok_or_else(unknown)?;
         let foreign = || Failure::new("store.version", "the turn was kept by another version");
-        let known = known && kept.revision < LARGEST;
-        let state = KeptState::read(&kept.state).filter(|_| known).ok_or_else(foreign)?;
+        let state = KeptState::read(&kept.state).filter(|_| kept.revision < LARGEST);
+        // What the host gave is not there where the turn was cancelled before it began.
+        let state = state.filter(|one| known || one.status == "cancelled").ok_or_else(foreign)?;
         let KeptState { point, mut progress, unsettled, .. } = state;
         let settled = progress.shown.len().saturating_sub(unsettled);
         let record = self.turn.record_mut();

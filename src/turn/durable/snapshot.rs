@@ -57,6 +57,8 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
     // Who resumes the turn knows nothing of a response that is still read.
     let mut usage = progress.usage();
     usage.incomplete |= turn.is_taking();
+    // An inference that is made again starts anew.
+    let draft = if turn.point() == Point::Ask { phase.settled_draft() } else { phase.draft() };
     let phase = object! {
         "name": Json::from(phase.name().name()),
         "inferences": number(phase.inferences()),
@@ -64,6 +66,7 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "lastChance": Json::from(phase.is_last_chance()),
         "text": Json::from(phase.settled_text().to_owned()),
         "whole": Json::from(phase.text().to_owned()),
+        "draft": Json::from(draft.to_owned()),
         "unsettled": Json::integer(u64::try_from(phase.unsettled()).unwrap_or(u64::MAX)),
     };
     let mut state = members! {
@@ -129,6 +132,7 @@ impl KeptState {
         let name = json.get("point")?.as_str()?;
         let point = POINTS.iter().find_map(|one| (one.0 == name).then_some(one.1))?;
         let phase = json.get("phase")?;
+        let again = point == Point::Ask;
         let small = |key: &str| u32::try_from(phase.get(key)?.as_u64()?).ok();
         let usage = |key: &str| {
             let tokens = |own: &str| json.get(key)?.get(own)?.as_u64();
@@ -177,9 +181,11 @@ impl KeptState {
                 phase: Phase::restored(
                     PhaseName::parse(phase.get("name")?.as_str()?)?,
                     (small("inferences")?, small("executed")?),
-                    phase.get("lastChance")?.as_bool()?,
-                    // A repeated inference starts anew.
-                    text(phase, if point == Point::Ask { "text" } else { "whole" })?,
+                    (phase.get("lastChance")?.as_bool()?, again),
+                    (
+                        text(phase, if again { "text" } else { "whole" })?,
+                        text(phase, "draft").unwrap_or_default(),
+                    ),
                 ),
             },
         })

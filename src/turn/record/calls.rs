@@ -273,12 +273,13 @@ impl Calling {
         all.any(|call| call.is_outcome_given() || call.fate() == Fate::Replay)
     }
 
-    /// Whether no call may have a result that the model asks for in another way.
+    /// Whether no call may have a result that the model asks for in another way. Of a call that waits,
+    /// a later batch says so.
     pub(crate) fn is_hopeless(&self) -> bool {
         let hopeless = |refusal| {
             matches!(refusal, Refusal::Budget | Refusal::NotAllowed | Refusal::NotApproved)
         };
-        let mut calls = self.batch.calls().iter();
+        let mut calls = self.batch.calls().iter().filter(|call| call.fate() != Fate::Waiting);
         calls.all(|call| matches!(call.fate(), Fate::Refused(refusal) if hopeless(refusal)))
     }
 

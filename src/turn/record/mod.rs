@@ -345,14 +345,30 @@ impl Record {
         phase.after_text(&self.options.policy, *cycle, self.pause)
     }
 
+    /// All calls of the response of a batch: those that were settled while others waited for an
+    /// approval are in batches of their own.
+    fn response_of<'a>(&'a self, calling: &'a Calling) -> Vec<&'a Calling> {
+        let mut all = vec![calling];
+        for before in self.closed.iter().rev() {
+            if !all.last().is_some_and(|one| one.place().is_approved) {
+                break;
+            }
+            all.push(before);
+        }
+        all
+    }
+
     /// What follows a batch of calls.
     pub(super) fn after_calls(&mut self, calling: &Calling) -> Step {
-        let (executed, elsewhere) = (calling.batch().executed(), calling.place().elsewhere);
+        let all = self.response_of(calling);
+        let executed = all.iter().map(|one| one.batch().executed()).sum();
+        let elsewhere = all.iter().any(|one| one.place().elsewhere);
+        let is_hopeless = all.iter().all(|one| one.is_hopeless());
         let policy = &self.options.policy;
-        let stagnates = policy.stagnation == Stagnation::Stop && calling.is_stagnant(self);
+        let stagnates = policy.stagnation == Stagnation::Stop && calling.is_stagnant(&all, self);
         let spent = policy.spent(self.progress.usage);
         let spent = spent.or_else(|| stagnates.then_some(ToolLimit::Stagnation));
-        let outcome = (executed, elsewhere, calling.is_hopeless(), spent.is_some());
+        let outcome = (executed, elsewhere, is_hopeless, spent.is_some());
         let Progress { phase, cycle, .. } = &mut self.progress;
         let ended = spent.filter(|_| phase.name() != PhaseName::Action);
         self.ended = ended.or_else(|| phase.used_up(policy));

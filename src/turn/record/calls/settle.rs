@@ -109,12 +109,14 @@ impl Calling {
         u32::try_from(same.count()).unwrap_or(u32::MAX)
     }
 
-    /// Whether a tool has returned the same result again, or every call was made before.
-    pub(crate) fn is_stagnant(&self, record: &Record) -> bool {
-        let calls = self.batch.calls();
-        let repeated =
-            |call: &Call| matches!(call.fate(), Fate::Replay | Fate::Refused(Refusal::Duplicate));
-        calls.iter().all(repeated) || calls.iter().any(|call| self.same_results(call, record) > 1)
+    /// Whether a tool has returned the same result again, or every call was made before; of `all`
+    /// calls of the response, of which these are the last.
+    pub(crate) fn is_stagnant(&self, all: &[&Self], record: &Record) -> bool {
+        let calls = || all.iter().flat_map(|one| one.batch.calls());
+        let repeated = |call: &Call| {
+            matches!(call.fate(), Fate::Replay | Fate::Refused(Refusal::Duplicate) | Fate::Waiting)
+        };
+        calls().all(repeated) || calls().any(|call| self.same_results(call, record) > 1)
     }
 
     /// Adds the results of a batch that is over to the conversation.
