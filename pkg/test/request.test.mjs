@@ -157,6 +157,10 @@ test('planSchema: prose is no plan, nor is JSON that does not match', async () =
   }
   const parsePlan = (text) => JSON.parse(text).size
   assert.equal((await run(fenced, { planSchema: standard, parsePlan })).plan, 1)
+  for (const answer of ['"hold"', '```json\n"hold"\n```']) {
+    assert.equal((await run(answer, { planSchema: { enum: ['buy', 'hold'] } })).plan, 'hold')
+  }
+  assert.equal((await run('7', { planSchema: { type: 'integer' } })).plan, 7)
   for (const [planSchema, answer, errors] of [
     [json, 'Hold, and wait.', ['#: expected JSON']],
     [{}, 'Hold, and wait.', ['#: expected JSON']],

@@ -97,9 +97,9 @@ async function plan<Plan>(
   const input = withResults(options.input, result.fellBack === null ? toolResults : undefined)
   const cancelled = untilCancelled(reporter, options.signal, about)
   const accepted = async (): Promise<ToolRequestResult<Plan>> => {
-    // The core returns a text only where the answer is not JSON.
+    // The plan is the text itself only where the answer is not JSON.
     const prose = { data: plan, errors: ['#: expected JSON'] }
-    const verdict = typeof plan === 'string' ? prose : check?.(plan)
+    const verdict = plan === text ? prose : check?.(plan)
     const { data, errors } = (check && (await verdict)) ?? { data: plan, errors: [] }
     if (errors.length) {
       const message = `the plan was not accepted: ${errors.join('; ')}`
