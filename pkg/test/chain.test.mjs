@@ -89,6 +89,26 @@ test('misuse throws at the call', () => {
   }
 })
 
+test('a planner may write in pieces; nobody else but the answer may', async () => {
+  async function* pieces(text) {
+    for (const piece of text.match(/[^]{1,9}/g)) yield piece
+  }
+  const written = { plan: () => pieces(`Sure: ${JSON.stringify(PLAN)}`) }
+  const { path, text } = await runChain(host(written)).result
+  assert.deepEqual([path, text], ['chain', 'x and y'])
+  async function* breaks() {
+    yield '{"steps":'
+    throw new Error('broken off')
+  }
+  const broken = await runChain(host({ plan: breaks, limits: { retryMs: 1 } })).result
+  assert.deepEqual([broken.path, broken.fellBack.code], ['simple', 'plan.failed'])
+  const searched = await runChain(host({ search: () => pieces('found') })).result
+  assert.deepEqual(
+    searched.steps.slice(0, 2).map(({ error }) => error?.code),
+    ['chain.invalid_result', 'chain.invalid_result'],
+  )
+})
+
 test('a chain, and nothing of it left in the core', async () => {
   const before = live()
   const { text, status, stopped } = await runChain(host()).result
