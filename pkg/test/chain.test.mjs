@@ -84,9 +84,25 @@ test('misuse throws at the call', () => {
     { costs: { answer: -1 } },
     { patterns: [] },
     { limits: { maxCost: 1 }, costs: { answer: 2 } },
+    { refine: {} },
+    { assess: 5 },
+    { quality: 'good' },
+    { summarizeResult: true },
+    { cache: 5 },
+    { cache: { get: () => null } },
+    { cache: { get set() { throw new Error('on purpose') } } }, // prettier-ignore
+    { feedback: {} },
+    { breaker: { open: true } },
+    { feedback: 0 },
+    { signal: new AbortController() },
+    { signal: false },
   ]) {
-    assert.throws(() => runChain(host(own)), { code: 'options.invalid' }, JSON.stringify(own))
+    const [name] = Object.keys(own)
+    const refused = ({ code, message }) => code === 'options.invalid' && message.includes(name)
+    assert.throws(() => runChain(host(own)), refused, name)
   }
+  const none = { refine: null, quality: null, cache: null, feedback: null, signal: null }
+  assert.ok(runChain(host({ ...none, breaker: null })))
 })
 
 test('a planner may write in pieces; nobody else but the answer may', async () => {
