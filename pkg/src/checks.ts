@@ -145,3 +145,9 @@ export function checkFunctions(given: Record<string, unknown>): void {
     if (value !== undefined && typeof value !== 'function') throw wrong(name, 'a function')
   }
 }
+
+/** @throws TurnlockError `options.invalid` for what is given and is no signal */
+export function checkSignal(signal: AbortSignal | null | undefined): void {
+  if (signal === undefined || signal === null) return
+  if (typeof signal.addEventListener !== 'function') throw wrong('signal', 'an AbortSignal')
+}

@@ -130,6 +130,8 @@ test('misuse is told before any replicate starts', async () => {
     [{ kk: 3 }, 'kk'],
     [{ task: '' }, 'task'],
     [{ replicate: 7 }, 'replicate'],
+    [{ redact: /sk-/ }, 'redact'],
+    [{ signal: new AbortController() }, 'signal'],
   ]) {
     assert.throws(
       () => runBundle({ task: 't', replicate, ...options }),
@@ -706,7 +708,7 @@ test('lints stream nits, keep to their budget, and never gate', async (t) => {
     lints: {},
     errors: {},
   })
-  for (const wrong of [{ budgetMs: 0 }, { lints: { a: 1 } }]) {
+  for (const wrong of [{ budgetMs: 0 }, { lints: { a: 1 } }, { signal: {} }]) {
     assert.throws(() => runLints({ lints: {}, input: 1, ...wrong }), { code: 'options.invalid' })
   }
 })

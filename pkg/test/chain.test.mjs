@@ -84,9 +84,45 @@ test('misuse throws at the call', () => {
     { costs: { answer: -1 } },
     { patterns: [] },
     { limits: { maxCost: 1 }, costs: { answer: 2 } },
+    { refine: {} },
+    { assess: 5 },
+    { quality: 'good' },
+    { summarizeResult: true },
+    { cache: 5 },
+    { cache: { get: () => null } },
+    { cache: { get set() { throw new Error('on purpose') } } }, // prettier-ignore
+    { feedback: {} },
+    { breaker: { open: true } },
+    { feedback: 0 },
+    { signal: new AbortController() },
+    { signal: false },
   ]) {
-    assert.throws(() => runChain(host(own)), { code: 'options.invalid' }, JSON.stringify(own))
+    const [name] = Object.keys(own)
+    const refused = ({ code, message }) => code === 'options.invalid' && message.includes(name)
+    assert.throws(() => runChain(host(own)), refused, name)
   }
+  const none = { refine: null, quality: null, cache: null, feedback: null, signal: null }
+  assert.ok(runChain(host({ ...none, breaker: null })))
+})
+
+test('a planner may write in pieces; nobody else but the answer may', async () => {
+  async function* pieces(text) {
+    for (const piece of text.match(/[^]{1,9}/g)) yield piece
+  }
+  const written = { plan: () => pieces(`Sure: ${JSON.stringify(PLAN)}`) }
+  const { path, text } = await runChain(host(written)).result
+  assert.deepEqual([path, text], ['chain', 'x and y'])
+  async function* breaks() {
+    yield '{"steps":'
+    throw new Error('broken off')
+  }
+  const broken = await runChain(host({ plan: breaks, limits: { retryMs: 1 } })).result
+  assert.deepEqual([broken.path, broken.fellBack.code], ['simple', 'plan.failed'])
+  const searched = await runChain(host({ search: () => pieces('found') })).result
+  assert.deepEqual(
+    searched.steps.slice(0, 2).map(({ error }) => error?.code),
+    ['chain.invalid_result', 'chain.invalid_result'],
+  )
 })
 
 test('a chain, and nothing of it left in the core', async () => {

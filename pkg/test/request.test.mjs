@@ -63,6 +63,17 @@ test('misuse rejects, and nothing is asked', async () => {
   await failing(run({ record: 1 }), 'options.invalid')
   await failing(run({ record: [], replay: [] }), 'options.invalid')
   await failing(run({ replay: {} }), 'options.invalid')
+  for (const own of [
+    { parsePlan: 'JSON' },
+    { onTrace: [] },
+    { redact: /sk-/ },
+    { prompts: 'Plan.' },
+    { signal: new AbortController() },
+  ]) {
+    const [name] = Object.keys(own)
+    const { message } = await failing(run(own), 'options.invalid')
+    assert.ok(message.startsWith(`\`${name}\``), message)
+  }
   for (const broken of [null, {}, { signature: 'x', status: 'ok', duration_ms: 1 }]) {
     const error = await failing(run({ replay: [broken] }), 'options.invalid')
     assert.match(error.message, /replay\[0\]/)
@@ -157,6 +168,10 @@ test('planSchema: prose is no plan, nor is JSON that does not match', async () =
   }
   const parsePlan = (text) => JSON.parse(text).size
   assert.equal((await run(fenced, { planSchema: standard, parsePlan })).plan, 1)
+  for (const answer of ['"hold"', '```json\n"hold"\n```']) {
+    assert.equal((await run(answer, { planSchema: { enum: ['buy', 'hold'] } })).plan, 'hold')
+  }
+  assert.equal((await run('7', { planSchema: { type: 'integer' } })).plan, 7)
   for (const [planSchema, answer, errors] of [
     [json, 'Hold, and wait.', ['#: expected JSON']],
     [{}, 'Hold, and wait.', ['#: expected JSON']],

@@ -198,11 +198,22 @@ impl Chain {
         match self.runs.get(at).map(|run| run.status) {
             Some(Status::Waiting) => {
                 let settled = |need: &usize| self.runs.get(*need).is_some_and(Run::settled);
-                self.needs(at).iter().all(settled)
+                self.needs(at).iter().all(settled) && !self.has_twin_under_way(at)
             }
             Some(Status::Again(when)) => when <= self.now,
             _ => false,
         }
+    }
+
+    /// Whether an equal search or refinement has begun, whose result will be this one's. The key is
+    /// empty until the query is filled.
+    fn has_twin_under_way(&self, at: usize) -> bool {
+        let Some(run) = self.runs.get(at) else { return false };
+        let begun = |other: &Run| matches!(other.status, Status::Busy | Status::Again(_));
+        let mut others = self.runs.0.iter().enumerate().filter(|(other, _)| *other != at);
+        self.call_kind(at) != CallKind::Synthesize
+            && !run.key.is_empty()
+            && others.any(|(_, other)| begun(other) && other.key == run.key)
     }
 
     /// The time at which the next retry is due.
@@ -254,6 +265,9 @@ impl Chain {
             }
         }
         if self.runs.get(at).is_some_and(|run| run.started.is_none()) {
+            if self.has_twin_under_way(at) {
+                return self.set(at, Status::Waiting);
+            }
             self.announce(at);
         }
         let bare = self.runs.get(at).is_none_or(|run| run.query.is_empty());

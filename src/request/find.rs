@@ -39,11 +39,8 @@ pub(super) fn request(text: &str) -> Result<Option<&str>, Reason> {
 pub(super) fn plan(text: &str, prose_is_none: bool) -> Option<&str> {
     let text = said(text)?;
     let is_json = |json: &str| Json::parse_str(json).is_ok();
-    let found = match text.starts_with(['{', '[']) {
-        true => Some(text),
-        false => fenced(text).ok().flatten(),
-    };
-    let found = found.filter(|json| is_json(json));
+    let fenced = || fenced(text).ok().flatten().filter(|json| is_json(json));
+    let found = Some(text).filter(|text| is_json(text)).or_else(fenced);
     found.or_else(|| prose_is_none.then(|| only(text, is_json).ok().flatten()).flatten())
 }
 

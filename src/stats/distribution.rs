@@ -36,6 +36,8 @@ impl Numeric {
         let n = count(values.len());
         let sum: f64 = values.iter().sum();
         let mean = if sum.is_finite() { sum / n } else { values.iter().map(|x| x / n).sum() };
+        // Rounding may lead beyond: three times 0.1, say, is more than 0.3.
+        let mean: f64 = f64::max(mean, min).min(max);
         // Uses two passes, not Σx² − n·x̄². Huge numbers are scaled by a power of two.
         let scale = if min.abs().max(max.abs()) > HUGE { 2_f64.powi(-600) } else { 1.0 };
         let squares: f64 = values.iter().map(|x| (x * scale - mean * scale).powi(2)).sum();
@@ -45,7 +47,7 @@ impl Numeric {
             values.iter().map(|x| ((x / 2.0 - middle / 2.0).abs() * 2.0).min(f64::MAX)).collect();
         Some(Self {
             n: values.len(),
-            mean: mean.max(min).min(max),
+            mean,
             stdev: (values.len() > 1 && stdev.is_finite()).then_some(stdev),
             min,
             max,
@@ -68,4 +70,20 @@ fn middle_two(values: &[f64]) -> Option<(f64, f64)> {
     sort_by(&mut sorted, f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;
     Some((*sorted.get(last / 2)?, *sorted.get(last.div_ceil(2))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum of equal numbers over their count need not be that number: three times 0.1, say.
+    #[test]
+    fn equal_numbers_have_no_spread() {
+        for value in [0.1, 0.7, -1e-7, 1e16 / 3.0, 1.1e200, 5e-324] {
+            for n in 2..60 {
+                let one = Numeric::of(&vec![value; n]).unwrap();
+                assert_eq!((one.mean, one.stdev, one.mad), (value, Some(0.0), 0.0), "{n} {value}");
+            }
+        }
+    }
 }

@@ -1,5 +1,5 @@
 /** Bundles: k replicates of one task, evidence computed from them, and one atomic result. */
-import { checkValues, wrong } from '../checks.js'
+import { checkFunctions, checkSignal, checkValues, wrong } from '../checks.js'
 import { TurnlockError } from '../errors.js'
 import { closed, eventResponse, readable } from '../shared/events.js'
 import { Feed } from '../driver/feed.js'
@@ -133,6 +133,8 @@ class Running implements RunningBundle {
     if (typeof replicate !== 'function') {
       throw new TurnlockError('options.invalid', '`replicate`: expected a function')
     }
+    checkFunctions({ redact: options.redact ?? undefined })
+    checkSignal(signal)
     const schema = replicateSchema(options.schema, options.jsonSchema)
     const text = coreOptions(options, schema.json)
     this.#options = options

@@ -1,5 +1,6 @@
 /** The lint lane: quick checks in parallel to the work, with a small budget. They block nothing. */
 import { TurnlockError } from '../errors.js'
+import { checkSignal } from '../checks.js'
 import { Feed } from '../driver/feed.js'
 import type { RunLintsOptions } from '../generated/bundle.js'
 import { RUN_LINTS_OPTIONS } from '../generated/rows.js'
@@ -58,6 +59,7 @@ export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
     if (typeof lint === 'function') continue
     throw new TurnlockError('options.invalid', `\`lints.${name}\`: expected a function`)
   }
+  checkSignal(signal)
   const controller = new AbortController()
   const feed = new Feed<FoundNit>()
   const report: LintReport = { nits: [], lints: {}, errors: {} }

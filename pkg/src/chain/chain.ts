@@ -1,5 +1,5 @@
 /** Runs a chain of steps for a complex query, in a page or a worker. */
-import { checkValues, wrong } from '../checks.js'
+import { checkFunctions, checkSignal, checkValues, wrong } from '../checks.js'
 import { TurnlockError } from '../errors.js'
 import { eventResponse, readable } from '../shared/events.js'
 import { Feed, packed } from '../driver/feed.js'
@@ -53,6 +53,12 @@ const NEEDED = ['answer', 'plan', 'search', 'synthesize'] as const
 const HOOKS = ['assess', 'classify', 'condition', 'enhance', 'refine', 'replan'] as const
 /** Hooks that are told a result, and its step. */
 const OF_RESULTS = ['quality', 'summarizeResult'] as const
+/** Other options that hold functions: what they are, and the functions. */
+const HELD = {
+  cache: ['an object with `get` and `set`, such as a Map', 'get', 'set'],
+  feedback: ['the result of `patternStats`', 'record', 'wire'],
+  breaker: ['the result of `chainBreaker`', 'record'],
+}
 
 class RunningChain implements Chain {
   readonly result: Promise<ChainResult>
@@ -75,6 +81,7 @@ class RunningChain implements Chain {
       }
     }
     const given = options as unknown as Record<string, Callback | undefined>
+    checkHost(given)
     const names = [...NEEDED, ...HOOKS]
     const callbacks = Object.fromEntries(
       names.map((name) => [name, given[name]?.bind(options) as Callback | undefined]),
@@ -158,6 +165,18 @@ class RunningChain implements Chain {
       ...{ classification: null, plan, steps: [], refinements: [], completeness: null },
     })
   }
+}
+
+/** Checks what the core never sees. `null` stands for what is not given. */
+function checkHost(given: Record<string, unknown>): void {
+  const hooks = [...HOOKS, ...OF_RESULTS].map((name) => [name, given[name] ?? undefined])
+  checkFunctions(Object.fromEntries(hooks) as Record<string, unknown>)
+  for (const [name, [expected = '', ...members]] of Object.entries(HELD)) {
+    const own = (given[name] ?? undefined) as Record<string, unknown> | undefined
+    const fits = () => members.every((member) => typeof own?.[member] === 'function')
+    if (own !== undefined && !reading(name, fits)) throw wrong(name, expected)
+  }
+  checkSignal(given['signal'] as AbortSignal | undefined)
 }
 
 /** Whether, and for which share of conversations, chains are enabled. */

@@ -102,13 +102,16 @@ export class ChainDriver {
     }
     try {
       const made = await this.#made(kind, { ...body, signal: controller.signal, spend })
-      if (isIterable(made)) {
+      if (isIterable(made) && TEXTS.includes(kind)) {
+        // Only the text of a plan is not shown as it comes.
+        let plan = kind === 'plan' ? '' : null
         for await (const text of made) {
           if (this.#calls.get(id) !== controller) return
-          say('chunk', { text: String(text) })
+          if (plan === null) say('chunk', { text: String(text) })
+          else plan += String(text)
           await this.#room(controller.signal)
         }
-        say('returned', { value: 'null', cost })
+        say('returned', { value: JSON.stringify(plan), cost })
       } else {
         say('returned', { value: jsonOf(made), cost })
       }
@@ -166,6 +169,9 @@ function jsonOf(made: unknown): string {
     return ''
   }
 }
+
+/** Callbacks that may give a text in pieces; nobody else's are read. */
+const TEXTS = ['answer', 'plan', 'synthesize']
 
 const isIterable = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value

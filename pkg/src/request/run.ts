@@ -2,7 +2,7 @@
 import type { PlanningGlue } from '../core/glue.js'
 import { LazyPart } from '../core/instance.js'
 import { checkOf } from '../bundle/schema.js'
-import { checkValues, isObject, wrong } from '../checks.js'
+import { checkFunctions, checkSignal, checkValues, isObject, wrong } from '../checks.js'
 import { Driver, type Kind } from '../driver/driver.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import { PASS_OPTIONS } from '../generated/checks.js'
@@ -64,11 +64,21 @@ export function runWithToolRequests<Plan = unknown>(
 ): RunningPass<Plan> {
   try {
     options = readOptions(options, TOOL_REQUEST_OPTIONS)
+    checkHost(options)
   } catch (error) {
     // Misuse of a pass is its rejection.
     return running(() => Promise.reject(error as TurnlockError), undefined, 0)
   }
   return running((reporter) => plan(options, reporter), options.redact, mostReason(options))
+}
+
+/** Checks what the core never sees. `null` stands for what is not given. */
+function checkHost(given: Partial<ToolRequestOptions>): void {
+  for (const name of ['parsePlan', 'onTrace', 'redact'] as const) {
+    checkFunctions({ [name]: given[name] ?? undefined })
+  }
+  if (!isObject(given.prompts ?? {})) throw wrong('prompts', 'an object')
+  checkSignal(given.signal)
 }
 
 /** UTF-16 units of a reason; the default is that of the core's row. */
@@ -97,9 +107,9 @@ async function plan<Plan>(
   const input = withResults(options.input, result.fellBack === null ? toolResults : undefined)
   const cancelled = untilCancelled(reporter, options.signal, about)
   const accepted = async (): Promise<ToolRequestResult<Plan>> => {
-    // The core returns a text only where the answer is not JSON.
+    // The plan is the text itself only where the answer is not JSON.
     const prose = { data: plan, errors: ['#: expected JSON'] }
-    const verdict = typeof plan === 'string' ? prose : check?.(plan)
+    const verdict = plan === text ? prose : check?.(plan)
     const { data, errors } = (check && (await verdict)) ?? { data: plan, errors: [] }
     if (errors.length) {
       const message = `the plan was not accepted: ${errors.join('; ')}`

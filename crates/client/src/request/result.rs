@@ -68,8 +68,10 @@ pub(super) fn ended(
     let planned = Planned { plan: pass.plan.take().unwrap_or_default(), input, pass };
     let errors = match (schema, &planned.plan) {
         (None, _) => Vec::new(),
-        // The plan is a text only where the answer is not JSON.
-        (Some(_), Json::String(_)) => vec!["#: expected JSON".to_owned()],
+        // The plan is the text itself only where the answer is not JSON.
+        (Some(_), Json::String(said)) if planned.pass.text.as_deref() == Some(said) => {
+            vec!["#: expected JSON".to_owned()]
+        }
         (Some(schema), plan) => {
             schema.as_ref().map_or_else(Vec::new, |schema| schema.errors(plan, ERRORS))
         }
