@@ -400,3 +400,23 @@ fn details_are_the_reasoning_where_there_is_no_other() {
     assert_eq!(reasoning(&format!(r#""reasoning":"ab",{details}"#)), "ab");
     assert_eq!(reasoning(&format!(r#"{details},"reasoning_content":"ab""#)), "ab");
 }
+
+/// Perplexity: each chunk has a `message` too, with all that was said so far.
+#[test]
+fn what_was_said_so_far_is_not_said_again() {
+    for [first, second] in [["message", "delta"], ["delta", "message"]] {
+        let chunk = |so_far: &str, now: &str, finish: &str| {
+            let text = |key: &str| if key == "delta" { now } else { so_far }.to_owned();
+            let (a, b) = (text(first), text(second));
+            format!(
+                "data: {{\"choices\":[{{\"index\":0,\"{first}\":{{\"content\":\"{a}\"}},\"finish_reason\":{finish},\"{second}\":{{\"content\":\"{b}\"}}}}]}}\n\n"
+            )
+        };
+        let wire =
+            [chunk("1", "1", "null"), chunk("1 2", " 2", "null"), chunk("1 2", "", "\"stop\"")]
+                .concat();
+        let meaning = meaning_of(&decode(Dialect::OpenAiChat, [wire.as_bytes()])).0;
+        assert_eq!(meaning.text, "1 2", "{first} first");
+        assert!(meaning.finish.is_some(), "{first} first");
+    }
+}

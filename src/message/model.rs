@@ -170,6 +170,8 @@ pub(super) struct ToolResult<'a> {
     pub(super) marks: Marks,
     /// Whether it names its call as `toolCallId`.
     pub(super) camel: bool,
+    /// Whether it is a message without content.
+    pub(super) null: bool,
     /// Whether other content preceded it in its message.
     pub(super) behind: bool,
     /// The original item, in case only the provider knows its call.
@@ -199,6 +201,10 @@ pub(super) enum Piece<'a> {
         marks: Marks,
         /// The response that has it, if a turn of ours says so. Its other calls may have results.
         batch: Option<Box<str>>,
+    },
+    /// A call whose arguments are whole, which may have begun before.
+    Whole {
+        call: Box<Call<'a>>,
     },
     /// A result, and the id of its call; empty if it has none.
     Result {

@@ -55,6 +55,7 @@ pub(crate) struct Rules {
     pub(crate) strict: bool,
     pub(crate) media: Media,
     /// The OpenAI-style block types that it accepts; it accepts all blocks of its other shapes.
+    /// `image_url:text`: with a text in place of an object.
     pub(crate) blocks: &'static [&'static str],
     pub(crate) fields: Fields,
     pub(crate) undeclared_tools: UndeclaredTools,

@@ -209,9 +209,13 @@ impl<'a> Arranger<'a> {
                 && !extra.iter().any(|(k, _)| k == "audio") =>
             {
                 if !silent {
-                    let finding = Finding::new(Code::ContentEmpty, Action::Dropped, entry.index);
-                    let refused =
-                        [Blank::Refused, Blank::RefusedAlone].contains(&context.rules.blank);
+                    // No content at all, as opposed to an empty text, is refused by every provider.
+                    let none = entry.parts.is_empty() && entry.marks.within(context.rules.own);
+                    let null = none && entry.null;
+                    let code = if null { Code::ContentNull } else { Code::ContentEmpty };
+                    let finding = Finding::new(code, Action::Dropped, entry.index);
+                    let blank = context.rules.blank;
+                    let refused = none || [Blank::Refused, Blank::RefusedAlone].contains(&blank);
                     self.findings.push(finding.risk_if(!refused));
                 }
             }

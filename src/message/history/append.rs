@@ -9,16 +9,23 @@ use super::super::report::{Action, Finding};
 use super::History;
 use super::ingest::by_message;
 use crate::json::Json;
-use crate::provider::{Elements, Marks, Merge, Reasoning, Results, System};
+use crate::provider::{Elements, Marks, Members, Merge, Reasoning, Results, System};
 
 impl<'a> History<'a> {
     pub(super) fn say(&mut self, mut entry: Entry<'a>) {
         self.shape(entry.marks, entry.index);
+        if self.rules.elements == Elements::Items {
+            let items = entry.parts.len();
+            self.item_ids(&mut entry);
+            if items > 0 && entry.parts.is_empty() {
+                return;
+            }
+        }
         if let Some(last) = self.entries.last_mut()
             && self.rules.elements == Elements::Items
             && last.marks.meets(Marks::RESPONSES)
             && entry.speaker == Speaker::Assistant
-            && !entry.listed
+            && entry.listed == last.listed
             && entry.extra.is_empty()
             && entry.id.is_none()
             && matches!(last.parts.last(), Some(Part::Call(_)))
@@ -50,9 +57,6 @@ impl<'a> History<'a> {
         let index = entry.index;
         let mut early = Vec::new();
         let (mut called, mut answered) = (false, None);
-        if self.rules.elements == Elements::Items {
-            self.item_ids(&mut entry);
-        }
         for (part, one) in entry.parts.iter_mut().enumerate() {
             let Part::Call(call) = one else { continue };
             called = true;
@@ -179,17 +183,14 @@ impl<'a> History<'a> {
     /// a repeated id is dropped.
     fn item_ids(&mut self, entry: &mut Entry<'a>) {
         let index = entry.index;
-        let message = self.used_again(&entry.extra, index);
-        if message {
-            entry.extra.retain(|(key, _)| key != "id");
+        if entry.marks.within(self.rules.own) {
+            self.item_id(&mut entry.extra, "msg_", index);
         }
         let parts = std::mem::take(&mut entry.parts);
         for mut part in parts {
             let kept = match &mut part {
                 Part::Call(call) => {
-                    if self.used_again(&call.extra, index) {
-                        call.extra.retain(|(key, _)| key != "id");
-                    }
+                    self.item_id(&mut call.extra, "fc_", index);
                     true
                 }
                 Part::Native { block, .. } | Part::Reasoning(Reasoning::Native { block, .. }) => {
@@ -207,12 +208,29 @@ impl<'a> History<'a> {
         }
     }
 
+    /// Drops a repeated id of an item, and what a host calls `id` or `status`. OpenAI: "Expected an ID
+    /// that begins with 'msg'".
+    pub(super) fn item_id(&mut self, members: &mut Members<'a>, kind: &str, index: usize) {
+        members.retain(|(key, value)| {
+            let text = value.as_str().unwrap_or_default();
+            let own = match key.as_ref() {
+                "id" => text.starts_with(kind),
+                "status" => ["in_progress", "completed", "incomplete"].contains(&text),
+                _ => true,
+            };
+            if !own {
+                let finding = Finding::new(Code::FieldUnknown, Action::Dropped, index);
+                self.read.push(finding.more(key.clone().into_owned()));
+            }
+            own
+        });
+        if self.used_again(members, index) {
+            members.retain(|(key, _)| key != "id");
+        }
+    }
+
     /// Records the id among the members; returns whether an earlier item has it.
-    pub(super) fn used_again(
-        &mut self,
-        members: &[(Cow<'a, str>, Json<'a>)],
-        index: usize,
-    ) -> bool {
+    fn used_again(&mut self, members: &[(Cow<'a, str>, Json<'a>)], index: usize) -> bool {
         let id = members.iter().find(|(key, _)| key == "id").and_then(|(_, id)| id.as_str());
         let Some(id) = id else { return false };
         let number = self.index.number(&by_item(id));

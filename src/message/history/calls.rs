@@ -62,8 +62,8 @@ impl<'a> History<'a> {
 
     /// Adds a call to an entry.
     pub(super) fn join(&mut self, mut call: Call<'a>, at: usize) {
-        if self.rules.elements == Elements::Items && self.used_again(&call.extra, call.index) {
-            call.extra.retain(|(key, _)| key != "id");
+        if self.rules.elements == Elements::Items {
+            self.item_id(&mut call.extra, "fc_", call.index);
         }
         let id = self.name_call(&mut call);
         let index = call.index;

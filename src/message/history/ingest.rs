@@ -33,7 +33,7 @@ impl Size {
                     self.taken += entry.extra.len();
                     self.list(&entry.parts);
                 }
-                Piece::Call { call, .. } => self.call(call),
+                Piece::Call { call, .. } | Piece::Whole { call } => self.call(call),
                 Piece::Result { result, .. } => self.result(result),
                 _ => {
                     self.parts += 1;
@@ -131,6 +131,7 @@ impl<'a> History<'a> {
             match piece {
                 Piece::Say(entry) => self.say(entry),
                 Piece::Call { call, marks, batch } => self.call_in(*call, marks, batch.as_deref()),
+                Piece::Whole { call } => self.whole(*call),
                 Piece::Result { id, result } => self.result(&id, result),
                 Piece::ArgsDelta { id, delta } => self.args_delta(&id, &delta, index),
                 Piece::TextDelta { id, delta, speaker, shown } => {
@@ -199,6 +200,20 @@ impl<'a> History<'a> {
             let finding = Finding::new(Code::ContentShape, Action::Converted, index).spelling();
             self.read.push(finding.more(marks.names()));
         }
+    }
+
+    /// A call whose arguments are whole: they replace those that came in pieces.
+    fn whole(&mut self, call: Call<'a>) {
+        let place = self.index.find(&call.id).and_then(|id| self.pairs.last_of(id));
+        if let Some(place) = place
+            && let Some(begun) = self.call_at(place)
+            && begun.result.is_none()
+        {
+            begun.args = call.args;
+            self.link(place.0, call.index);
+            return self.arranger.rewind(place.0);
+        }
+        self.call(call, Marks::EVENT);
     }
 
     fn args_delta(&mut self, id: &str, delta: &str, index: usize) {

@@ -9,7 +9,7 @@ use super::calls::key;
 use super::ingest::by_batch;
 use super::{History, INTERRUPTED};
 use crate::json::Json;
-use crate::provider::{Bridge, Elements, Ids, Marks, Results};
+use crate::provider::{Bridge, Elements, Ids, Marks, Results, SentIds};
 
 impl<'a> History<'a> {
     pub(super) fn result(&mut self, id: &str, mut result: ToolResult<'a>) {
@@ -37,6 +37,7 @@ impl<'a> History<'a> {
             && let Some(place) = self.by_place(id, &result.name)
         {
             answers = Answers::Call(place);
+            self.nameless(id, &result, place);
         }
         match answers {
             Answers::Call(place) => self.answer(place, result),
@@ -50,6 +51,16 @@ impl<'a> History<'a> {
             // It cannot wait for a call: without an id, it would match the next call of its tool.
             Answers::Nothing if id.is_empty() => self.pairs.orphan(result),
             Answers::Nothing => self.pairs.wait(number, key, result),
+        }
+    }
+
+    /// Reports a result that names no call, where its provider wants it to.
+    fn nameless(&mut self, id: &str, result: &ToolResult<'a>, place: Place) {
+        let wanted = self.rules.sent_ids == SentIds::Always && result.marks.within(self.rules.own);
+        let called = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
+        if wanted && id.is_empty() && !called.is_empty() {
+            let finding = Finding::new(Code::ToolCallIdMissing, Action::Synthesized, result.index);
+            self.read.push(finding.call(&called).more("of a result"));
         }
     }
 

@@ -1,18 +1,10 @@
 //! The blocks of a content list, by their type.
 
-use std::borrow::Cow;
-
 use super::super::model::{Content, Part, Piece, Text};
+use super::media::media;
 use super::{Fields, call};
 use crate::json::{Json, members};
-use crate::provider::{Attachment, Marks, Members, Reasoning};
-use crate::text::{find, holds};
-
-/// What stands between the type and the data of a data URL.
-const BASE64: &str = ";base64,";
-
-/// The type of a document whose type is not told.
-const PDF: &str = "application/pdf";
+use crate::provider::{Marks, Members, Reasoning};
 
 /// A parsed block of a content list.
 pub(super) enum Block<'a> {
@@ -38,6 +30,12 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
     };
     let mut fields = Fields::of(value)?;
     let Some(kind) = fields.text("type") else { return Some(untyped(fields, index, marks)) };
+    if kind == "text"
+        && let Some(text) = elsewhere(&fields)
+    {
+        marks.add(Marks::EVENT);
+        return Some(Block::Part(Part::Text(Text::new(text))));
+    }
     Some(match kind.as_ref() {
         "text" | "input_text" | "output_text" if fields.has_text("text") => {
             marks.add(if kind == "text" { Marks::TYPED } else { Marks::RESPONSES });
@@ -48,22 +46,36 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             Block::Part(tool_use(fields, index))
         }
         "tool_result" => {
-            marks.add(Marks::ANTHROPIC);
-            let id = fields.take_any_text(&["tool_use_id", "tool_call_id"]).unwrap_or_default();
-            let error = fields.get("is_error").and_then(Json::as_bool) == Some(true);
+            // MCP names the call in another way.
+            let mcp = fields.has("toolUseId");
+            let own = if mcp { Marks::ANTHROPIC.and(Marks::EVENT) } else { Marks::ANTHROPIC };
+            marks.add(own);
+            let ids = ["tool_use_id", "tool_call_id", "toolUseId"];
+            let id = fields.take_any_text(&ids).unwrap_or_default();
+            let flag = if mcp { "isError" } else { "is_error" };
+            let error = fields.get(flag).and_then(Json::as_bool) == Some(true);
             if error {
-                fields.take("is_error");
+                fields.take(flag);
             }
             let mut inner = Marks::NONE;
             let content = call::block_content(fields.take("content"), &mut inner);
             fields.forget(&["type"]);
-            let origin = (Marks::ANTHROPIC, fields.rest());
+            let origin = (own, fields.rest());
             answered(call::answer((id, "".into()), (content, error), origin, index))
         }
         "tool-call" | "tool_call" | "toolCall" => {
+            // assistant-ui keeps the result in the call.
+            let failed = fields.take("isError").as_ref().and_then(Json::as_bool) == Some(true);
+            let result = fields.take_any(&["result", "output"]);
             let one = call::call(fields.into_json(), index, &mut Marks::default());
             marks.add(if kind == "tool_call" { Marks::LANGCHAIN } else { Marks::AI_SDK });
-            one.map_or(Block::Nothing, |one| Block::Part(Part::call(one)))
+            one.map_or(Block::Nothing, |mut one| {
+                one.result = result.map(|value| {
+                    let content = call::content(Some(value), &mut Marks::default());
+                    call::result(content, failed, index)
+                });
+                Block::Part(Part::call(one))
+            })
         }
         "tool-result" => {
             marks.add(Marks::AI_SDK);
@@ -83,6 +95,10 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
         "reasoning" => {
             marks.add(Marks::AI_SDK);
             Block::Part(Part::Reasoning(provider_reasoning(&mut fields)))
+        }
+        "reasoning-file" => {
+            marks.add(Marks::AI_SDK);
+            Block::Part(Part::Reasoning(Reasoning::Plain))
         }
         "step-start"
         | "source"
@@ -109,6 +125,11 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
 fn wires(kind: &str, fields: &Fields<'_>, beside: Marks) -> Marks {
     match kind {
         "refusal" | "input_audio" if beside.meets(Marks::RESPONSES) => Marks::RESPONSES,
+        // AG-UI, since its version 1 and before.
+        _ if fields.get("source").is_some_and(|source| source.get("value").is_some()) => {
+            Marks::EVENT
+        }
+        "binary" => Marks::EVENT,
         // LangChain's own blocks, before and since its version 1.
         "image" | "file" | "audio" | "video"
             if fields.has("base64") || fields.has("source_type") =>
@@ -125,7 +146,12 @@ fn wires(kind: &str, fields: &Fields<'_>, beside: Marks) -> Marks {
         "input_image" | "input_file" => Marks::RESPONSES,
         // Cohere's documents, and the chunks of Mistral and of LangChain's providers.
         "document" | "reference" | "document_url" => Marks::CHAT,
-        _ => Marks::ANTHROPIC,
+        // https://docs.anthropic.com/en/api/messages
+        "search_result" | "container_upload" | "compaction" | "fallback" | "tool_addition"
+        | "tool_removal" | "tool_reference" => Marks::ANTHROPIC,
+        _ if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") => Marks::ANTHROPIC,
+        // A host's own: no wire has it.
+        _ => Marks::EVENT,
     }
 }
 
@@ -165,22 +191,36 @@ fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a>
         let redacted = || given.take("redactedContent").map(redacted);
         return Block::Part(Part::Reasoning(text.or_else(redacted).unwrap_or(Reasoning::Plain)));
     }
+    let gemini = ["inlineData", "inline_data", "fileData", "file_data"];
+    let theirs = gemini.iter().any(|key| fields.has(key));
+    let own = if theirs { Marks::GEMINI } else { Marks::BEDROCK };
+    marks.add(own);
     let block = fields.into_json();
     Block::Part(match media(&block) {
-        Some(_) => Part::Media { marks: Marks::BEDROCK, block },
-        None => Part::Native { marks: Marks::BEDROCK, block },
+        Some(_) => Part::Media { marks: own, block },
+        None => Part::Native { marks: own, block },
     })
+}
+
+/// The text of a text block that does not have it as `text`: TanStack AI's `content`, and the
+/// `{ value }` of OpenAI's threads.
+fn elsewhere<'a>(fields: &Fields<'a>) -> Option<Json<'a>> {
+    let given = match fields.get("text") {
+        Some(text) => text.get("value"),
+        None => fields.get("content"),
+    };
+    given.filter(|text| text.is_text()).cloned()
 }
 
 fn text(mut fields: Fields<'_>) -> Text<'_> {
     let text = fields.take("text").unwrap_or_default();
     // Members of the AI SDK and of LangChain that no provider needs.
-    fields.forget(&["type", "index", "id", "state", "providerOptions", "providerMetadata"]);
+    fields.forget(&["type", "id", "state", "providerOptions", "providerMetadata"]);
     Text { text, extra: fields.rest() }
 }
 
 fn tool_use<'a>(mut fields: Fields<'a>, index: usize) -> Part<'a> {
-    fields.forget(&["type", "index"]);
+    fields.forget(&["type"]);
     let id = fields.take_text("id").unwrap_or_default();
     let name = fields.take_text("name").unwrap_or_default();
     // LangChain streams put the text of the arguments here.
@@ -195,7 +235,7 @@ fn tool_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
     let mut inner = Marks::NONE;
     let (content, error) = match fields.take("output") {
         Some(output) => call::output(output, &mut inner),
-        None => (call::content(fields.take("result"), &mut inner), false),
+        None => (call::content(fields.take_any(&["result", "content"]), &mut inner), false),
     };
     let origin = (Marks::NONE, Vec::new());
     answered(call::answer((id, name), (content, error || flagged), origin, index))
@@ -259,94 +299,6 @@ pub(super) fn provider_reasoning<'a>(fields: &mut Fields<'a>) -> Reasoning<'a> {
     anthropic.take("redactedData").map_or(Reasoning::Plain, redacted)
 }
 
-/// The image or file in a block, if other wire formats can represent it.
-pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> {
-    let text = |value: &Json<'a>, key: &str| match value.get(key) {
-        Some(Json::String(text)) => Some(text.clone()),
-        _ => None,
-    };
-    let mime = |value: &Json<'a>| {
-        ["mediaType", "mimeType", "media_type", "mime_type"].iter().find_map(|key| text(value, key))
-    };
-    let made = |data: Cow<'a, str>, mime: Option<Cow<'a, str>>, fallback: &str| {
-        let name = text(block, "filename").or_else(|| text(block, "name"));
-        let mime = mime.map_or_else(|| fallback.to_owned(), Cow::into_owned);
-        Some(located(data, mime, name))
-    };
-    match block.get("type").and_then(Json::as_str) {
-        Some("image_url") => match block.get("image_url")? {
-            Json::String(url) => made(url.clone(), None, "image/*"),
-            nested => made(text(nested, "url")?, None, "image/*"),
-        },
-        Some("input_image") => made(text(block, "image_url")?, None, "image/*"),
-        Some("image" | "document")
-            if block.get("source").is_some_and(|s| s.as_object().is_some()) =>
-        {
-            let source = block.get("source")?;
-            let fallback =
-                if block.get("type")?.as_str() == Some("image") { "image/*" } else { PDF };
-            match text(source, "type").as_deref() {
-                Some("base64" | "url") => made(
-                    text(source, "data").or_else(|| text(source, "url"))?,
-                    mime(source),
-                    fallback,
-                ),
-                _ => None,
-            }
-        }
-        Some("image") => made(
-            ["image", "url", "data", "base64"].iter().find_map(|key| text(block, key))?,
-            mime(block),
-            "image/*",
-        ),
-        Some("file" | "file-data" | "file-url" | "image-data" | "image-url" | "media") => {
-            match block.get("file") {
-                Some(file) => made(text(file, "file_data")?, None, PDF)
-                    .map(|found| Attachment { name: text(file, "filename"), ..found }),
-                None => made(
-                    ["url", "data", "base64"].iter().find_map(|key| text(block, key))?,
-                    mime(block),
-                    "",
-                ),
-            }
-        }
-        Some("input_file") => {
-            made(text(block, "file_data").or_else(|| text(block, "file_url"))?, None, PDF)
-        }
-        Some("input_audio") => {
-            let sound = block.get("input_audio")?;
-            let format = text(sound, "format").unwrap_or(Cow::Borrowed("wav"));
-            made(text(sound, "data")?, Some(["audio/", &format].concat().into()), "")
-        }
-        Some(_) => None,
-        None => {
-            if let Some(inline) = block.get("inlineData").or_else(|| block.get("inline_data")) {
-                return made(text(inline, "data")?, mime(inline), "");
-            }
-            if let Some(file) = block.get("fileData").or_else(|| block.get("file_data")) {
-                let url = text(file, "fileUri").or_else(|| text(file, "file_uri"))?;
-                return made(url, mime(file), "").map(|found| Attachment { is_url: true, ..found });
-            }
-            let image = block.get("image")?;
-            let format = text(image, "format")?;
-            made(text(image.get("source")?, "bytes")?, None, &format!("image/{format}"))
-        }
-    }
-}
-
-fn located<'a>(data: Cow<'a, str>, mime: String, name: Option<Cow<'a, str>>) -> Attachment<'a> {
-    let split = data.strip_prefix("data:").and_then(|rest| {
-        let at = find(rest, BASE64)?;
-        Some((rest.get(..at)?, rest.get(at + BASE64.len()..)?))
-    });
-    if let Some((inner, payload)) = split {
-        let mime = if inner.is_empty() { mime } else { inner.to_owned() };
-        return Attachment { mime, data: Cow::Owned(payload.to_owned()), is_url: false, name };
-    }
-    let is_url = holds(&data, "://");
-    Attachment { mime, data, is_url, name }
-}
-
 /// The parts and results of a content, in order, and whether the content is a list.
 pub(super) fn content<'a>(
     value: Option<Json<'a>>,
@@ -374,6 +326,11 @@ pub(super) fn content<'a>(
                 }
             }
             Some((parts, results, true))
+        }
+        // MCP: one block in place of a list.
+        Some(one) if one.get("type").is_some() => {
+            marks.add(Marks::EVENT);
+            content(Some(Json::Array(vec![one])), index, marks)
         }
         Some(_) => None,
     }

@@ -55,7 +55,7 @@ pub(super) fn args_of(args: Option<Json<'_>>) -> Args<'_> {
     match args {
         Some(text) if text.is_text() => Args::Text(text),
         Some(value) => Args::Value(value),
-        None => Args::Text(Json::string("")),
+        None => Args::Value(Json::Null),
     }
 }
 
@@ -124,6 +124,7 @@ pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> Too
         name: Cow::Borrowed(""),
         marks: Marks::NONE,
         camel: false,
+        null: false,
         behind: false,
         item: None,
         kept: None,

@@ -36,9 +36,18 @@ pub(super) fn event<'a>(
         return Some(said(fields, speaker, index));
     }
     Some(match lower.as_ref() {
-        "tool_call_start" => start(fields.clone(), index),
+        // Names with `-` are the AI SDK's, the last is CopilotKit's.
+        "tool_call_start" | "tool-input-start" | "actionexecutionmessage" => {
+            start(fields.clone(), index)
+        }
+        "tool-input-available" => whole(fields.clone(), index),
+        // A call whose arguments were refused.
+        "tool-input-error" => whole(fields.clone(), index).and_then(|mut pieces| {
+            pieces.extend(result(fields.clone(), true, index)?);
+            Some(pieces)
+        }),
         // A call and, once it has one, its result.
-        "tool_call" if !fields.has("role") && has(&NAME) => {
+        "tool_call" | "tool-call" if !fields.has("role") && has(&NAME) => {
             start(fields.clone(), index).and_then(|mut pieces| {
                 if has(&VALUE) {
                     pieces.extend(result(fields.clone(), false, index)?);
@@ -46,19 +55,25 @@ pub(super) fn event<'a>(
                 Some(pieces)
             })
         }
-        "tool_call_args" | "tool_call_delta" => delta(fields),
+        "tool_call_args" | "tool_call_delta" | "tool-input-delta" => delta(fields),
         "tool_call_chunk" => chunk(fields, index),
         // The name of a block of Anthropic too, which has no such id.
         "tool_result" | "tool-result" if !fields.has("role") && has(&ID) => {
             result(fields.clone(), false, index)
         }
         "tool_call_end" if has(&VALUE) => result(fields.clone(), false, index),
-        "tool_call_result" | "tool_call_error" => {
-            result(fields.clone(), lower == "tool_call_error", index)
+        "tool_call_result"
+        | "tool_call_error"
+        | "tool-output-available"
+        | "tool-output-error"
+        | "resultmessage" => result(fields.clone(), lower.ends_with("error"), index),
+        "tool-output-denied" => {
+            let mut fields = fields.clone();
+            fields.insert("error", Json::string(call::DENIED));
+            result(fields, true, index)
         }
-        "text_message_start" => text_start(fields, index),
-        "text_message_content" => text_delta(fields),
-        "text_message_chunk" => text_delta(fields),
+        "text_message_start" | "text-start" => text_start(fields, index),
+        "text_message_content" | "text_message_chunk" | "text-delta" => text_delta(fields),
         // A reasoning item of the Responses API has a summary or encrypted content.
         "reasoning"
             if (fields.has("text") || fields.has("content"))
@@ -92,10 +107,15 @@ pub(super) fn event<'a>(
         {
             Some(Vec::new())
         }
-        "tool_call_end" | "text_message_end" | "run_started" | "run_finished" | "run_error"
-        | "step_started" | "step_finished" | "state_snapshot" | "state_delta" | "raw"
-        | "custom" | "activity_snapshot" | "activity_delta" | "phase_end" => Some(Vec::new()),
-        other if other.starts_with("thinking_") || other.starts_with("reasoning_") => {
+        "tool_call_end" | "text_message_end" | "text-end" | "run_started" | "run_finished"
+        | "run_error" | "start" | "start-step" | "finish-step" | "finish" | "step_started"
+        | "step_finished" | "state_snapshot" | "state_delta" | "raw" | "custom"
+        | "activity_snapshot" | "activity_delta" | "phase_end" => Some(Vec::new()),
+        other
+            if other.starts_with("thinking_")
+                || other.starts_with("reasoning_")
+                || other.starts_with("reasoning-") =>
+        {
             Some(Vec::new())
         }
         // AG-UI adds event types: an unknown event without content can be skipped.
@@ -144,7 +164,7 @@ fn said<'a>(fields: &Fields<'a>, speaker: Speaker, index: usize) -> Option<Vec<P
 /// The content of a result that is none: some providers refuse an empty one.
 const EMPTY: &str = "(empty)";
 
-const ID: [&str; 4] = ["toolCallId", "tool_call_id", "callId", "id"];
+const ID: [&str; 5] = ["toolCallId", "tool_call_id", "callId", "actionExecutionId", "id"];
 const NAME: [&str; 5] = ["toolName", "toolCallName", "tool_name", "name", "tool"];
 const VALUE: [&str; 5] = ["result", "output", "content", "error", "errorText"];
 
@@ -163,10 +183,19 @@ fn start<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     one(Piece::Call { call: Box::new(call), marks: Marks::EVENT, batch: None })
 }
 
+/// A call with all of its arguments, which may have begun before.
+fn whole<'a>(fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    match start(fields, index)?.pop()? {
+        Piece::Call { call, .. } => one(Piece::Whole { call }),
+        _ => None,
+    }
+}
+
 fn delta<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
     // A chunk without an id continues the call before it.
     let id = ID.iter().find_map(|key| fields.text(key)).unwrap_or_default();
-    let delta = ["delta", "argsTextDelta", "args"].iter().find_map(|key| fields.text(key))?;
+    let keys = ["delta", "argsTextDelta", "inputTextDelta", "args"];
+    let delta = keys.iter().find_map(|key| fields.text(key))?;
     one(Piece::ArgsDelta { id, delta })
 }
 
@@ -183,7 +212,8 @@ fn chunk<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
 
 fn result<'a>(mut fields: Fields<'a>, failed: bool, index: usize) -> Option<Vec<Piece<'a>>> {
     let id = id(&mut fields);
-    let name = fields.take_any_text(&["toolName", "toolCallName", "tool_name", "name"]);
+    let names = ["toolName", "toolCallName", "tool_name", "name", "actionName"];
+    let name = fields.take_any_text(&names);
     let flagged = ["isError", "is_error"]
         .iter()
         .any(|key| fields.get(key).and_then(Json::as_bool) == Some(true));
@@ -205,15 +235,15 @@ fn result<'a>(mut fields: Fields<'a>, failed: bool, index: usize) -> Option<Vec<
 fn text_start<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let speaker = speaker(fields);
     let mut entry = entry(speaker, index);
-    entry.id = Some(fields.text("messageId")?);
+    entry.id = Some(fields.text("messageId").or_else(|| fields.text("id"))?);
     entry.parts.push(Part::Text(Text::new(Json::string(""))));
     entry.open = speaker == Speaker::Assistant;
     one(Piece::Say(entry))
 }
 
 fn text_delta<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
-    let id = fields.text("messageId").unwrap_or_default();
-    let delta = fields.text("delta")?;
+    let id = fields.text("messageId").or_else(|| fields.text("id")).unwrap_or_default();
+    let delta = ["delta", "textDelta", "text"].iter().find_map(|key| fields.text(key))?;
     one(Piece::TextDelta { id, delta, speaker: speaker(fields), shown: None })
 }
 

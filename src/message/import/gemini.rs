@@ -3,8 +3,7 @@
 //! <https://ai.google.dev/api/caching#Content>
 
 use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
-use super::block::media;
-use super::{Fields, call};
+use super::{Fields, call, media};
 use crate::json::{Add, Json};
 use crate::provider::{Marks, Reasoning};
 
@@ -18,7 +17,8 @@ pub(super) fn is(fields: &Fields<'_>) -> bool {
 }
 
 pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
-    let speaker = match fields.take_text("role").as_deref() {
+    let role = fields.take_text("role");
+    let speaker = match role.as_deref() {
         Some("user" | "function" | "tool") | None => Speaker::User,
         Some("model" | "assistant") => Speaker::Assistant,
         Some("system") => Speaker::System,
@@ -26,6 +26,9 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     };
     let mut entry = Entry::new(speaker, index);
     entry.marks.add(Marks::GEMINI);
+    if role.as_deref() == Some("assistant") {
+        entry.marks.add(Marks::CHAT);
+    }
     entry.listed = true;
     let mut pieces = Vec::new();
     for item in fields.take_list("parts")? {

@@ -2,7 +2,7 @@
 //!
 //! <https://python.langchain.com/docs/concepts/messages/>
 
-use super::super::model::{Entry, Piece, Speaker};
+use super::super::model::{Entry, Part, Piece, Speaker};
 use super::{Fields, message, one};
 use crate::json::Json;
 use crate::provider::Marks;
@@ -89,6 +89,12 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         if let Piece::Say(entry) = piece {
             entry.extra.clear();
             entry.marks.add(Marks::LANGCHAIN);
+            for part in &mut entry.parts {
+                if let Part::Text(text) = part {
+                    // Its place in a stream.
+                    text.extra.retain(|(key, _)| key != "index");
+                }
+            }
         }
     }
     Some(pieces)

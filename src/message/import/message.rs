@@ -29,6 +29,11 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     if fields.has("tool_calls") {
         entry.marks.add(Marks::CHAT);
     }
+    // Names of roles, and a type, that no provider has are a host's own.
+    if fields.has("type") || ["human", "ai", "model", "bot"].contains(&role.as_ref()) {
+        entry.marks.add(Marks::EVENT);
+        fields.forget(&["type"]);
+    }
     said(&mut fields, entry, speaker)
 }
 
@@ -52,8 +57,17 @@ pub(super) fn said<'a>(
         let blocks = fields.take_list("providerTools").unwrap_or_default();
         entry.parts.extend(blocks.into_iter().map(event::hosted));
     }
-    entry.parts.extend(parts);
     let mut pieces = Vec::new();
+    for part in parts {
+        // What is said behind a call with its result belongs to the next message.
+        let answered = |last: &Part<'_>| matches!(last, Part::Call(call) if call.result.is_some());
+        if !matches!(part, Part::Call(_)) && entry.parts.last().is_some_and(answered) {
+            let mut next = Entry::new(speaker, index);
+            (next.marks, next.listed) = (entry.marks, entry.listed);
+            pieces.push(Piece::Say(std::mem::replace(&mut entry, next)));
+        }
+        entry.parts.push(part);
+    }
     if speaker == Speaker::Assistant {
         calls(fields, &mut entry, &mut pieces)?;
     } else if !explicit && results.is_empty() {
@@ -276,6 +290,7 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         | (fields.take_text("status").as_deref() == Some("error"));
     let message = fields.take("error");
     let value = content.or_else(|| fields.take("result")).or_else(|| fields.take("output"));
+    let null = value.is_none();
     let content = call::content(value, &mut marks);
     let (content, error) = match message {
         Some(message) if block::nothing(&content) => {
@@ -292,7 +307,7 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let marks = if camel { marks } else { marks.and(Marks::CHAT) };
     let mut piece = call::answer(called, (content, error), (marks, fields.rest()), index);
     if let Piece::Result { result, .. } = &mut piece {
-        result.camel = spelled;
+        (result.camel, result.null) = (spelled, null);
     }
     one(piece)
 }

@@ -9,11 +9,12 @@ mod fields;
 mod gemini;
 mod item;
 mod langchain;
+mod media;
 mod message;
 mod ui;
 
-pub(super) use block::media;
 pub(super) use fields::Fields;
+pub(super) use media::media;
 
 use super::code::Code;
 use super::model::{Part, Piece, Speaker};

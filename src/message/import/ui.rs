@@ -7,7 +7,7 @@ use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::block::{self, Block};
 use super::{Fields, call};
 use crate::json::Json;
-use crate::provider::{Marks, Reasoning};
+use crate::provider::Marks;
 
 pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let speaker = match fields.take_text("role")?.as_ref() {
@@ -32,7 +32,10 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
             }
             continue;
         }
-        if kind == "dynamic-tool" || kind.starts_with("tool-") && item.get("state").is_some() {
+        // TanStack AI's calls have an `id`, its results a `content`.
+        let has = |key| item.get(key).is_some();
+        let named = kind.starts_with("tool-") && has("state") && has("toolCallId");
+        if kind == "dynamic-tool" || named && !has("content") {
             let name = kind.strip_prefix("tool-").unwrap_or_default().to_owned();
             match tool(item, &name, index)? {
                 Ok(call) => entry.parts.push(Part::call(call)),
@@ -48,7 +51,12 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         }
         match part(item, &kind, index)? {
             Block::Part(part) => entry.parts.push(part),
-            Block::Result(piece) => pieces.push(*piece),
+            Block::Result(piece) => {
+                if !entry.parts.is_empty() {
+                    pieces.push(Piece::Say(std::mem::replace(&mut entry, fresh())));
+                }
+                pieces.push(*piece);
+            }
             Block::Nothing => {}
         }
     }
@@ -61,13 +69,12 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
 fn part<'a>(item: Json<'a>, kind: &str, index: usize) -> Option<Block<'a>> {
     Some(match kind {
         "text" => {
-            let text = Fields::of(item)?.take("text")?;
+            let text = Fields::of(item)?.take_any(&["text", "content"])?;
             Block::Part(Part::Text(Text::new(Some(text).filter(Json::is_text)?)))
         }
         "reasoning" => {
             Block::Part(Part::Reasoning(block::provider_reasoning(&mut Fields::of(item)?)))
         }
-        "reasoning-file" => Block::Part(Part::Reasoning(Reasoning::Plain)),
         _ if kind.starts_with("data-") => Block::Nothing,
         _ => block::block(item, index, &mut Marks::default())?,
     })

@@ -16,7 +16,14 @@ impl<'a> Work<'_, 'a> {
         }
         let media_of = rules.media;
         match media(block) {
-            Some(seen) if media_of.takes(&seen.mime, seen.is_url) => Out::Media(seen),
+            Some(seen) if media_of.takes(&seen.mime, seen.is_url) => {
+                let bare = block.get("image_url").is_some_and(Json::is_text);
+                if bare && self.own(marks) {
+                    let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
+                    self.tell(finding.spelling());
+                }
+                Out::Media(seen)
+            }
             seen => self.noted(seen),
         }
     }

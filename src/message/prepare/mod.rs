@@ -47,10 +47,10 @@ pub(super) fn entry<'a>(
         silent: false,
     };
     let Place { entry, at, next, last } = place;
-    let calls = entry.calls().next().is_some();
+    let calls_stay = context.options.strategy == Strategy::Reconstruct;
+    let calls = calls_stay && entry.calls().next().is_some();
     let mut work = Work { context, entry, index: entry.index, findings, next, calls };
     let before = work.findings.len();
-    let calls_stay = context.options.strategy == Strategy::Reconstruct;
     let mut blank = 0_usize;
     let written = |part: &Part<'_>| match part {
         Part::Reasoning(_) => false,
@@ -163,6 +163,8 @@ impl<'a> Work<'_, 'a> {
     /// Whether the dialect accepts a block unchanged.
     fn takes(&self, marks: Marks, block: &Json<'a>) -> bool {
         let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
+        let bare = kind == "image_url" && block.get(kind).is_some_and(Json::is_text);
+        let kind = if bare { "image_url:text" } else { kind };
         self.own(marks) && (!marks.meets(Marks::CHAT) || self.rules().blocks.contains(&kind))
     }
 
@@ -266,7 +268,10 @@ impl<'a> Work<'_, 'a> {
     /// of type 'reasoning' was provided without its required following item". Reasoning without an id,
     /// and the ids of other hosts, are taken.
     fn renewed(&self, block: &Json<'a>) -> bool {
-        let stored = |next: &Entry<'a>| next.extra.iter().any(|(key, _)| key == "id");
+        let own = self.rules().own;
+        let stored = |next: &Entry<'a>| {
+            next.marks.within(own) && next.extra.iter().any(|(key, _)| key == "id")
+        };
         let speaks = |next: &Entry<'a>| matches!(next.parts.first(), Some(Part::Text(_)));
         let id = block.get("id").and_then(Json::as_str);
         id.is_some_and(|id| id.starts_with("rs_"))

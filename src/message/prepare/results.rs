@@ -8,7 +8,7 @@ use super::super::import::media;
 use super::super::model::{Call, Content, Part, Text, ToolResult};
 use super::super::report::{Action, Weight};
 use super::Work;
-use crate::json::Json;
+use crate::json::{Host, Json};
 use crate::provider::{EmptyResult, Marks, Out, ResultOut, ResultParts, ResultValues, joined};
 
 /// The text of an empty result, if the provider refuses an empty one.
@@ -31,10 +31,35 @@ impl<'a> Work<'_, 'a> {
             return Out::Result { id, name, content, error: true, extra: Vec::new() };
         };
         self.index = result.index;
+        if self.own(result.marks) {
+            self.spelled(call, result);
+        }
         let content = self.content(call, result);
         let extra = self.fields(&result.extra, self.rules().fields.result, result.marks);
         self.index = self.entry.index;
         Out::Result { id, name, content, error: result.error, extra }
+    }
+
+    /// Reports what is written otherwise than the provider wants it, in its own shape.
+    fn spelled(&mut self, call: &Call<'a>, result: &ToolResult<'a>) {
+        let native = self.rules().result_values == ResultValues::Native;
+        let object =
+            |value: &Json<'_>| matches!(value, Json::Object(_) | Json::Host(Host::Object(_)));
+        let value = matches!(&result.content, Content::Value(value) if !object(value));
+        for (is, code) in [
+            (native && value, Code::ToolResultType),
+            (native && result.name.is_empty(), Code::ToolResultNameRequired),
+            (!native && result.null, Code::ContentNull),
+        ] {
+            if is {
+                self.note(
+                    code,
+                    Action::Converted,
+                    (result.index, &call.id),
+                    ("".into(), Weight::Spelling),
+                );
+            }
+        }
     }
 
     fn content(&mut self, call: &Call<'a>, result: &ToolResult<'a>) -> ResultOut<'a> {

@@ -87,12 +87,21 @@ impl<'a> Chunk<'a> {
     fn choice(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
         let mut one = Chunk::default();
         let mut first = true;
+        let mut streamed = false;
         object(reader, &mut |key, reader| match key {
             "index" if reader.peek()? == Kind::Number => {
                 first = reader.number()? == "0";
                 Ok(())
             }
-            "delta" | "message" => object(reader, &mut |key, reader| one.delta(key, reader)),
+            // Perplexity tells with each delta what was said so far.
+            "message" if streamed => reader.skip(),
+            "delta" | "message" => {
+                if key == "delta" && reader.peek()? == Kind::Object {
+                    streamed = true;
+                    one = Chunk { finish: one.finish.take(), ..Chunk::default() };
+                }
+                object(reader, &mut |key, reader| one.delta(key, reader))
+            }
             "finish_reason" => {
                 one.finish = text(reader)?;
                 Ok(())
