@@ -1,7 +1,7 @@
 /** Redaction of texts, streams of text and JSON values. */
 import { REDACT_OPTIONS } from '../generated/rows.js'
 import type { RedactOptions } from '../generated/redactor.js'
-import { TurnlockError } from '../errors.js'
+import { wrong } from '../errors.js'
 import { reading, readOptions } from '../options.js'
 import { unescaped } from './escapes.js'
 import { shownEvents, type AnyEvent } from './events.js'
@@ -157,6 +157,3 @@ function masked(kind: RedactKind | 'field', mask: RedactOptions['mask']): string
   }
   return `[redacted:${kind}]`
 }
-
-const wrong = (path: string, expected: string) =>
-  new TurnlockError('options.invalid', `\`${path}\`: expected ${expected}`)
