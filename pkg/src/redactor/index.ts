@@ -106,7 +106,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
       .map((word, at) => (at % 2 ? word : ended(word)))
       .join('')
   const names = kinds.includes('secret')
-  const hide = { text, mask: (kind: RedactKind | 'field') => masked(kind, mask), paths, names }
+  const hide = { text, mask: plan.mask, paths, names }
   const value = <T>(value: T) => hidden(value, hide) as T
   const at = (pointer: string, value: unknown) => hiddenAt(pointer, value, hide)
   const pointer = (pointer: string) => text(shownPointer(pointer, hide))
@@ -126,7 +126,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
       return shownEvents(
         events,
         fresh,
-        { text, ended, composed, value, at, pointer, mask: hide.mask },
+        { text, ended, composed, value, at, pointer, mask: plan.mask },
         before,
       )
     },
