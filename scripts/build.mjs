@@ -302,30 +302,44 @@ function writeSlim(dist) {
 }
 
 /**
- * A library that ships, inside: a page without a bundler resolves no bare import. `unread`: lines of
- * its files that are left out.
+ * A library that ships, inside: a page without a bundler resolves no bare import. `unused`: what its
+ * files are without, each a pattern and what takes its place.
  */
-async function bundle(library, name, holder, outfile, unread) {
+async function bundle(library, names, holder, outfile, unused = []) {
   // Not at the top: set-up may just have installed it.
   const { build } = await import('esbuild')
   const { version } = JSON.parse(
     readFileSync(join(root, 'node_modules', library, 'package.json'), 'utf8'),
   )
-  const left = (pieces) =>
+  const cut = (text) => unused.reduce((rest, [what, by]) => rest.replaceAll(what, by), text)
+  const without = (pieces) =>
     pieces.onLoad({ filter: /\.js$/ }, ({ path }) => ({
-      contents: readFileSync(path, 'utf8').replace(unread, ''),
+      contents: cut(readFileSync(path, 'utf8')),
     }))
-  const said = unread ? '; without members of errors that are not read' : ''
+  const said = unused.length > 0 ? '; without what is not used' : ''
   await build({
-    stdin: { contents: `export { ${name} } from '${library}'`, resolveDir: root },
+    stdin: { contents: `export { ${names} } from '${library}'`, resolveDir: root },
     ...{ bundle: true, format: 'esm', target: 'es2022', minifySyntax: true, outfile },
-    ...(unread && { plugins: [{ name: 'unread', setup: left }] }),
+    ...{ plugins: [{ name: 'without what is not used', setup: without }] },
     banner: { js: `// ${library} ${version}, MIT, Copyright (c) ${holder}${said}` },
   })
 }
 
-/** Of an error of the validator, `instanceLocation` and `error` are read. */
-const UNREAD = /^ *keyword(: .*|Location(:.*)?)?,?$/gm
+/** The validator tells also where a keyword stands in the schema, and has older drafts. */
+const UNUSED = [
+  [/^ *(const keywordLocation|keyword).*$/gm, ''],
+  [/, (keywordLocation|`\$\{(schema|keyword)Location\}[^`]*`|schemaLocation = '#')/g, ''],
+  [/draft === '[47]'/g, 'false'],
+]
+
+/** Bundles the validator. What its next version has elsewhere would be an unknown name at run time. */
+async function bundleValidator(outfile) {
+  const names = 'dereference, validate'
+  await bundle('@cfworker/json-schema', names, 'Jeremy Danyow', outfile, UNUSED)
+  if (/(keyword|schema)Location|draft ===/.test(readFileSync(outfile, 'utf8'))) {
+    throw new Error('the validator has a new form')
+  }
+}
 
 /** Every entry's declarations name those of the web platform, for projects without the DOM library. */
 function referToGlobals() {
@@ -401,8 +415,7 @@ async function buildPackage() {
     cpSync(join(root, 'pkg/src', file), join(dist, file))
   }
   referToGlobals()
-  const validator = ['@cfworker/json-schema', 'Validator', 'Jeremy Danyow']
-  await bundle(...validator, join(dist, 'json-schema.js'), UNREAD)
+  await bundleValidator(join(dist, 'json-schema.js'))
   await bundle('fflate', 'inflateSync', 'Arjun Barrett', join(dist, 'inflate.js'))
   writeCores('pkg/wasm', dist)
   writeSlim(dist)

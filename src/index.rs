@@ -7,7 +7,7 @@ const RUN: usize = 256;
 /// runs that are split when they are full. It is no hash table: ids are untrusted input, and no
 /// choice of ids may make it slow.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Index {
+pub struct Index {
     /// By number.
     texts: Vec<Box<[u8]>>,
     /// Numbers in the order of their texts; no run is empty.
@@ -16,7 +16,7 @@ pub(crate) struct Index {
 
 impl Index {
     /// Returns the number of a text; a new text gets the next number.
-    pub(crate) fn number(&mut self, text: &str) -> usize {
+    pub fn number(&mut self, text: &str) -> usize {
         self.number_of(text.as_bytes())
     }
 

@@ -2,7 +2,7 @@
  * The check of options by value, before the core is loaded: what the core's reader would refuse is
  * refused here, in the same words. `src/json/table` is the reader.
  */
-import { TurnlockError } from './errors.js'
+import { wrong } from './errors.js'
 import { reading, unknownOption, type Present, type Rows } from './options.js'
 
 /** The values that an option may have; `0`: any. `undefined` and `null` stand for the default. */
@@ -26,10 +26,6 @@ export type Check =
 export interface Checks {
   readonly [name: string]: Check
 }
-
-/** The error of an option that is not what is expected. */
-export const wrong = (path: string, expected: string): TurnlockError =>
-  new TurnlockError('options.invalid', `\`${path}\`: expected ${expected}`)
 
 /**
  * As `readOptions`, for entries that must be small: without the hint, which weighs as much as

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { wrong } from './checks.js'
+import { wrong } from './errors.js'
 import { answer, encode } from './core/instance.js'
 import { tools as part } from './core/parts/tools.js'
 import type { ToolCode, ToolFinding } from './generated/tools.js'

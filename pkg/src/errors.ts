@@ -25,6 +25,10 @@ export class TurnlockError extends Error {
   }
 }
 
+/** The error of an option that is not what is expected. */
+export const wrong = (path: string, expected: string, cause?: unknown): TurnlockError =>
+  new TurnlockError('options.invalid', `\`${path}\`: expected ${expected}`, undefined, cause)
+
 /** Whether `error` is a {@link TurnlockError}; also across two copies of the package. */
 export function isTurnlockError(error: unknown): error is TurnlockError {
   try {

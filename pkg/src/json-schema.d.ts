@@ -1,11 +1,16 @@
 /** `@cfworker/json-schema` (MIT), bundled at build time so that the package has no dependency. */
-export class Validator {
-  constructor(schema: object, draft: '2020-12', shortCircuit: boolean)
-  shortCircuit: boolean
-  /** Schemas by the addresses that `$ref` names. */
-  lookup: Record<string, object | boolean | undefined>
-  validate(instance: unknown): {
-    valid: boolean
-    errors: { instanceLocation: string; error: string }[]
-  }
-}
+
+/** Schemas by the addresses that `$ref` names. */
+export type Lookup = Record<string, object | boolean | undefined>
+
+/** The schemas within a schema. It keeps in each where its references lead. */
+export function dereference(schema: object): Lookup
+
+/** `shortCircuit`: stops at the first error. */
+export function validate(
+  instance: unknown,
+  schema: object,
+  draft: '2020-12',
+  lookup: Lookup,
+  shortCircuit: boolean,
+): { valid: boolean; errors: { instanceLocation: string; error: string }[] }

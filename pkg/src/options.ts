@@ -1,5 +1,5 @@
 /** The check of options by name, and the types that generated declarations need. */
-import { TurnlockError } from './errors.js'
+import { TurnlockError, wrong } from './errors.js'
 import { nearest } from './near.js'
 
 /** The names of an object's options. Where an inner object is checked too, with its names. */
@@ -43,7 +43,7 @@ export function readOptions<T>(given: T, rows: Rows, at = ''): T {
   try {
     if (typeof given !== 'object' || given === null) {
       if (at) return given // The function that reads the option says what it expects.
-      throw new TurnlockError('options.invalid', '`options`: expected an object')
+      throw wrong('options', 'an object')
     }
     const values = given as Record<string, unknown>
     const isOpen = isInstance(given)
@@ -77,8 +77,7 @@ export function reading<T>(path: string, read: () => T): T {
 
 function unreadable(path: string, error: unknown): TurnlockError {
   if (error instanceof TurnlockError) return error
-  const message = `\`${path}\`: expected a value that can be read`
-  return new TurnlockError('options.invalid', message, undefined, error)
+  return wrong(path, 'a value that can be read', error)
 }
 
 /** The error of a member that is no option, with the one that may be meant. */
@@ -86,7 +85,7 @@ export function unknownOption(path: string, name: string, rows: object): Turnloc
   // What other libraries call the schema of a tool.
   const meant = nearest(name === 'parameters' ? 'inputSchema' : name, Object.keys(rows))
   const hint = meant ? `; did you mean \`${meant}\`?` : ''
-  return new TurnlockError('options.invalid', `\`${path}\`: expected a known option${hint}`)
+  return wrong(path, `a known option${hint}`)
 }
 
 function isInstance(given: object): boolean {

@@ -1,8 +1,7 @@
 /** Canonical JSON, and the signatures of calls. */
-import { wrong } from './checks.js'
 import { answer, encode } from './core/instance.js'
 import { signature as part } from './core/parts/signature.js'
-import { TurnlockError } from './errors.js'
+import { TurnlockError, wrong } from './errors.js'
 import { requireWellFormed, stringify } from './shared/text.js'
 
 /**

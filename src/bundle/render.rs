@@ -12,6 +12,7 @@ use super::summary::Summary;
 use super::write::{Piece, fixed, write_distribution};
 use crate::json::{Json, number_text, push_token};
 use crate::stats::medoid;
+use crate::text::find;
 
 /// Characters that remain of a long string: the first of these with which the text is short enough.
 /// Strings up to the last of them are never cut.
@@ -356,7 +357,7 @@ impl SummaryOptions {
     /// because its words may repeat what `fields` does not show.
     pub(super) fn shown_errors(&self, mut errors: Vec<String>) -> Vec<String> {
         for error in errors.iter_mut().filter(|_| !self.shown().is_empty()) {
-            let (at, _) = error.split_once(": ").unwrap_or((error.as_str(), ""));
+            let at = find(error, ": ").and_then(|end| error.get(..end)).unwrap_or(error);
             let pointer = at.strip_prefix('#').unwrap_or(at);
             let is_code = |c: char| c.is_ascii_lowercase() || c == '_' || c == '.';
             if pointer.starts_with('/') && self.shows(pointer) {

@@ -75,5 +75,32 @@ pub(super) fn cost(price: Price, tokens: Tokens) -> u128 {
 
 /// Rounds to micro-dollars, with halves rounded up.
 pub(super) fn micro_dollars(exact: u128) -> u64 {
-    u64::try_from(exact.saturating_add(500_000) / 1_000_000).unwrap_or(u64::MAX)
+    // A byte at a time: a division of 128 bits adds 1 KB to the wasm.
+    let (mut whole, mut rest) = (0_u64, 0);
+    for byte in exact.saturating_add(500_000).to_be_bytes() {
+        let part = rest * 256 + u64::from(byte);
+        whole = whole.saturating_mul(256).saturating_add(part / 1_000_000);
+        rest = part % 1_000_000;
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::micro_dollars;
+
+    #[test]
+    fn rounds_as_the_division_does() {
+        let mut exact = 1_u128;
+        for round in 0..128 {
+            for near in [499_999, 500_000, 500_001, 999_999, 1_000_000] {
+                for exact in [exact, exact - 1, exact.saturating_add(near), u128::MAX - near] {
+                    let wanted = exact.saturating_add(500_000) / 1_000_000;
+                    let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
+                    assert_eq!(micro_dollars(exact), wanted, "{exact} in round {round}");
+                }
+            }
+            exact = exact.saturating_mul(2);
+        }
+    }
 }

@@ -52,6 +52,7 @@ pub use write::write_string;
 #[doc(hidden)]
 pub mod shell {
     pub use super::host::{Host, Piece, is_space};
+    pub use crate::index::Index;
 }
 
 use crate::limits;

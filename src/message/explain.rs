@@ -129,6 +129,7 @@ const REFUSALS: &[(&str, &[Code])] = &[
 /// assert_eq!(explain(text), [Code::AssistantBridgeRequired]);
 /// ```
 #[must_use]
+#[inline(never)]
 pub fn explain(refusal: &str) -> Vec<Code> {
     let text = refusal.to_ascii_lowercase();
     let mut codes = Vec::new();

@@ -23,6 +23,7 @@ use crate::signature::hex;
 ///
 /// # Errors
 /// `options.invalid` if the conversation's id is empty.
+#[inline(never)]
 pub fn thread_id(conversation_id: &str, namespace: Option<&str>) -> Result<String, Error> {
     if conversation_id.is_empty() {
         return Err(Error::option("conversationId", "a text that is not empty"));

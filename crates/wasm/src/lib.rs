@@ -73,17 +73,18 @@ fn failure(error: &Error) -> String {
         Error::Plan(_) => text.push_str("\"\""),
         error => write_string(&error.to_string(), &mut text),
     }
-    if let Error::MessageShape { index } | Error::MessageParts { index } = error {
-        text.push_str(&format!(",\"details\":{{\"index\":{index}}}"));
-    }
-    if let Error::Json(
-        JsonError::Syntax { offset }
-        | JsonError::DuplicateKey { offset }
-        | JsonError::LoneSurrogate { offset }
-        | JsonError::NumberRange { offset },
-    ) = error
-    {
-        text.push_str(&format!(",\"details\":{{\"offset\":{offset}}}"));
+    let detail = match error {
+        Error::MessageShape { index } | Error::MessageParts { index } => Some(("index", index)),
+        Error::Json(
+            JsonError::Syntax { offset }
+            | JsonError::DuplicateKey { offset }
+            | JsonError::LoneSurrogate { offset }
+            | JsonError::NumberRange { offset },
+        ) => Some(("offset", offset)),
+        _ => None,
+    };
+    if let Some((name, number)) = detail {
+        text.push_str(&format!(",\"details\":{{\"{name}\":{number}}}"));
     }
     text.push('}');
     text

@@ -13,10 +13,9 @@
 //! | 9 | text made of pieces | pieces: 4, 5, or 6 for the JSON text of a value |
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use turnlock::json::Json;
-use turnlock::json::shell::{Host, Piece};
+use turnlock::json::shell::{Host, Index, Piece};
 use turnlock::limits;
 
 const TAG: u32 = 16;
@@ -108,8 +107,8 @@ pub(super) struct TapeWriter {
     tape: Vec<u32>,
     text: String,
     keys: Vec<String>,
-    /// The numbers of the keys. A tree: keys are untrusted input.
-    index: BTreeMap<String, usize>,
+    /// The numbers of the keys.
+    index: Index,
     /// By a hash of the key, its number and one more.
     known: Vec<u32>,
 }
@@ -178,9 +177,8 @@ impl TapeWriter {
                 return guess - 1;
             }
         }
-        let at = self.index.get(key).copied().unwrap_or(self.keys.len());
+        let at = self.index.number(key);
         if at == self.keys.len() {
-            self.index.insert(key.to_owned(), at);
             self.keys.push(key.to_owned());
         }
         if let Some(known) = self.known.get_mut(slot) {

@@ -1,6 +1,6 @@
 /** Bundles: k replicates of one task, evidence computed from them, and one atomic result. */
-import { checkFunctions, checkSignal, checkValues, wrong } from '../checks.js'
-import { TurnlockError } from '../errors.js'
+import { checkFunctions, checkSignal, checkValues } from '../checks.js'
+import { TurnlockError, wrong } from '../errors.js'
 import { closed, eventResponse, readable } from '../shared/events.js'
 import { Feed } from '../driver/feed.js'
 import type { BundleSettings, CoreBundleOptions, RunBundleOptions } from '../generated/bundle.js'
@@ -131,7 +131,7 @@ class Running implements RunningBundle {
     options = readOptions(options, RUN_BUNDLE_OPTIONS)
     const { replicate, signal, record = false } = options
     if (typeof replicate !== 'function') {
-      throw new TurnlockError('options.invalid', '`replicate`: expected a function')
+      throw wrong('replicate', 'a function')
     }
     checkFunctions({ redact: options.redact ?? undefined })
     checkSignal(signal)

@@ -1,6 +1,6 @@
 /** The lint lane: quick checks in parallel to the work, with a small budget. They block nothing. */
-import { TurnlockError } from '../errors.js'
 import { checkSignal } from '../checks.js'
+import { wrong } from '../errors.js'
 import { Feed } from '../driver/feed.js'
 import type { RunLintsOptions } from '../generated/bundle.js'
 import { RUN_LINTS_OPTIONS } from '../generated/rows.js'
@@ -53,11 +53,10 @@ const MOST = 100
 export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
   options = readOptions(options, RUN_LINTS_OPTIONS)
   const { lints, input, budgetMs = 200, signal } = options
-  if (!(budgetMs > 0))
-    throw new TurnlockError('options.invalid', '`budgetMs`: expected a number above 0')
+  if (!(budgetMs > 0)) throw wrong('budgetMs', 'a number above 0')
   for (const [name, lint] of Object.entries(lints ?? {})) {
     if (typeof lint === 'function') continue
-    throw new TurnlockError('options.invalid', `\`lints.${name}\`: expected a function`)
+    throw wrong(`lints.${name}`, 'a function')
   }
   checkSignal(signal)
   const controller = new AbortController()

@@ -1,7 +1,7 @@
 /** The synchronous operations on replicates. */
 import { answer, encode } from '../core/instance.js'
 import { plans as part } from '../core/parts/plans.js'
-import { TurnlockError } from '../errors.js'
+import { TurnlockError, wrong } from '../errors.js'
 import type { BundleOptions, DistanceOptions } from '../generated/bundle.js'
 import { BUNDLE_OPTIONS, DISTANCE_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
@@ -51,7 +51,7 @@ export function summarizeReplicates(
 ): BundleSummary {
   options = readOptions(options, BUNDLE_OPTIONS)
   if (!Array.isArray(replicates) || replicates.length > 128) {
-    throw new TurnlockError('options.invalid', '`replicates`: expected at most 128 in an array')
+    throw wrong('replicates', 'at most 128 in an array')
   }
   const ids = replicates.flatMap((one) => one?.id ?? [])
   if (new Set(ids).size < ids.length) {
@@ -60,10 +60,7 @@ export function summarizeReplicates(
   const { epsilon, must_agree, weights, limits, null_is_missing } = options
   const fits = (weight: unknown) => Number.isFinite(weight) && Number(weight) >= 0
   if (weights && !(weights.length === replicates.length && weights.every(fits))) {
-    throw new TurnlockError(
-      'options.invalid',
-      '`weights`: expected one for each replicate, numbers from 0 on',
-    )
+    throw wrong('weights', 'one for each replicate, numbers from 0 on')
   }
   const schema = replicateSchema(options.schema)
   const read = replicates.map((one) => quality(one, schema.check))
@@ -86,7 +83,7 @@ function quality(
 ): Quality & { json: string } {
   const none = { valid: false, json: '' }
   if (typeof replicate !== 'object' || replicate === null) {
-    throw new TurnlockError('options.invalid', '`replicates`: expected { data, quality? }')
+    throw wrong('replicates', '{ data, quality? }')
   }
   const { data, quality: given } = replicate
   const errors = (given?.errors ?? []).map(String)
@@ -97,7 +94,7 @@ function quality(
     const verdict = check(data)
     if (verdict instanceof Promise) {
       verdict.catch(() => {})
-      throw new TurnlockError('options.invalid', '`schema`: expected one that answers at once')
+      throw wrong('schema', 'one that answers at once')
     }
     return { valid: verdict.errors.length === 0, errors: verdict.errors, json }
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Recordings of bundles, computed again. */
 import { answer, encode } from '../core/instance.js'
-import { TurnlockError } from '../errors.js'
+import { wrong } from '../errors.js'
 import type { ReplayBundleOptions } from '../generated/bundle.js'
 import { REPLAY_BUNDLE_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
@@ -32,7 +32,7 @@ export function replayBundle(
   options = readOptions(options, REPLAY_BUNDLE_OPTIONS)
   const { version, options: text, facts } = recording ?? {}
   if (version !== 1 || typeof text !== 'string' || !Array.isArray(facts)) {
-    throw new TurnlockError('options.invalid', '`recording`: expected one of version 1')
+    throw wrong('recording', 'one of version 1')
   }
   return replay(recording, options)
 }
@@ -61,7 +61,7 @@ async function replay(
   }
   const last = events.at(-1)
   if (last?.type !== 'bundle_ready') {
-    throw new TurnlockError('options.invalid', '`recording`: expected one of a bundle that ended')
+    throw wrong('recording', 'one of a bundle that ended')
   }
   return { events, result: last.bundle }
 }

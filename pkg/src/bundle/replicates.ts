@@ -1,5 +1,5 @@
 /** Replicates made by a model, or by a whole turn with tools. */
-import { TurnlockError } from '../errors.js'
+import { TurnlockError, wrong } from '../errors.js'
 import type { ModelReplicateOptions, TurnReplicateOptions } from '../generated/bundle.js'
 import { MODEL_REPLICATE_OPTIONS, TURN_REPLICATE_OPTIONS } from '../generated/rows.js'
 import { modelOptions, type Model } from '../models/model.js'
@@ -30,13 +30,13 @@ export function replicateByModel(options: ModelReplicateOptions): RunReplicate {
   const fill = (text: string) =>
     text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (_, name: string) => {
       if (!Object.hasOwn(input, name)) {
-        throw new TurnlockError('options.invalid', `\`input\`: expected a member \`${name}\``)
+        throw wrong('input', `a member \`${name}\``)
       }
       const value = input[name]
       return typeof value === 'string' ? value : JSON.stringify(value)
     })
   if (typeof prompt !== 'string') {
-    throw new TurnlockError('options.invalid', '`prompt`: expected a string')
+    throw wrong('prompt', 'a string')
   }
   const messagesOf = (own: string) => [
     ...(system === undefined ? [] : [{ role: 'system', content: fill(system) }]),
@@ -58,7 +58,7 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
   options = readOptions(options, TURN_REPLICATE_OPTIONS)
   const { model, messages, tools, mode, policy, read = 'auto' } = options
   if (typeof model?.open !== 'function') {
-    throw new TurnlockError('options.invalid', '`model`: expected a model, such as openaiChat(…)')
+    throw wrong('model', 'a model, such as openaiChat(…)')
   }
   return async (context): Promise<ReplicateResult> => {
     const { seed, signal, strategy } = context

@@ -1,5 +1,5 @@
 /** A bundle as a tool: the orchestrating model calls it and receives all evidence at once. */
-import { TurnlockError } from '../errors.js'
+import { wrong } from '../errors.js'
 import type { BundleToolOptions } from '../generated/bundle.js'
 import { BUNDLE_TOOL_OPTIONS } from '../generated/rows.js'
 import { readOptions, present } from '../options.js'
@@ -45,13 +45,13 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
   const { readOnly, idempotent, dedupe, timeoutMs, ...given } = rest
   const settings = present(given)
   if (typeof name !== 'string' || !name) {
-    throw new TurnlockError('options.invalid', '`name`: expected a string that is not empty')
+    throw wrong('name', 'a string that is not empty')
   }
   if (typeof replicate !== 'function') {
-    throw new TurnlockError('options.invalid', '`replicate`: expected a function')
+    throw wrong('replicate', 'a function')
   }
   if (record !== undefined && typeof record !== 'function') {
-    throw new TurnlockError('options.invalid', '`record`: expected a function')
+    throw wrong('record', 'a function')
   }
   const limits = { ...LIMITS, ...present(settings.limits ?? {}) }
   const budget = { seconds: SECONDS, ...present(settings.budget ?? {}) }

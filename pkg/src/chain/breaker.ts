@@ -1,5 +1,5 @@
 /** A circuit breaker: after too many failed chains, queries take the simple path for a while. */
-import { wrong } from '../checks.js'
+import { wrong } from '../errors.js'
 import type { ChainBreakerOptions } from '../generated/chain.js'
 import { CHAIN_BREAKER_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'

@@ -1,6 +1,6 @@
 /** Runs a chain of steps for a complex query, in a page or a worker. */
-import { checkFunctions, checkSignal, checkValues, wrong } from '../checks.js'
-import { TurnlockError } from '../errors.js'
+import { checkFunctions, checkSignal, checkValues } from '../checks.js'
+import { wrong } from '../errors.js'
 import { eventResponse, readable } from '../shared/events.js'
 import { Feed, packed } from '../driver/feed.js'
 import type { RunChainOptions } from '../generated/chain.js'
@@ -77,7 +77,7 @@ class RunningChain implements Chain {
     const { query, limits, costs, patterns, classifier, model, cache, signal } = options
     for (const name of NEEDED) {
       if (typeof options[name] !== 'function') {
-        throw new TurnlockError('options.invalid', `\`${name}\`: expected a function`)
+        throw wrong(name, 'a function')
       }
     }
     const given = options as unknown as Record<string, Callback | undefined>

@@ -1,7 +1,7 @@
 /** The synchronous operations of chains. */
 import { answer, encode } from '../core/instance.js'
 import { plans as part } from '../core/parts/plans.js'
-import { TurnlockError } from '../errors.js'
+import { TurnlockError, wrong } from '../errors.js'
 import { reading } from '../options.js'
 import type { Classification, ClassifierOptions, Plan, PlanLimits } from './types.js'
 
@@ -13,7 +13,7 @@ import type { Classification, ClassifierOptions, Plan, PlanLimits } from './type
  */
 export function classifyQuery(query: string, options?: ClassifierOptions): Classification {
   if (typeof query !== 'string') {
-    throw new TurnlockError('options.invalid', '`query`: expected a string')
+    throw wrong('query', 'a string')
   }
   const given = options ? encode(reading('options', () => JSON.stringify(options))) : NOTHING
   const bytes = encode(query)

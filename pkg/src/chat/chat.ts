@@ -1,5 +1,6 @@
 /** A chat: its messages, and the turn that runs. */
-import { takeOptions, wrong } from '../checks.js'
+import { takeOptions } from '../checks.js'
+import { wrong } from '../errors.js'
 import type { ChatOptions } from '../generated/chat.js'
 import { CHAT_OPTIONS } from '../generated/rows.js'
 import { randomId } from '../shared/random.js'

@@ -1,5 +1,5 @@
 /** Trims a history to a bound, by whole turns. */
-import { wrong } from '../checks.js'
+import { wrong } from '../errors.js'
 import { answer, encode } from '../core/instance.js'
 import { history as part } from '../core/parts/history.js'
 import type { FitOptions } from '../generated/history.js'

@@ -1,9 +1,8 @@
 /** Histories: converts messages of any shape into the provider's own message list. */
-import { wrong } from '../checks.js'
 import type { HistoryGlue } from '../core/glue.js'
 import { answer, encode } from '../core/instance.js'
 import { history as part } from '../core/parts/history.js'
-import { isTurnlockError, TurnlockError } from '../errors.js'
+import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
 import type { Repair } from '../generated/common.js'
 import type {
   HistoryOptions,

@@ -1,5 +1,6 @@
 /** Bedrock Converse. */
-import { checkFunctions, wrong } from '../checks.js'
+import { checkFunctions } from '../checks.js'
+import { wrong } from '../errors.js'
 import type { BedrockOptions } from '../generated/models.js'
 import { BEDROCK_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'

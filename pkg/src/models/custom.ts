@@ -1,5 +1,5 @@
 /** Models without HTTP: in the browser, or behind another SDK. */
-import { wrong } from '../checks.js'
+import { wrong } from '../errors.js'
 import type { CustomModelOptions } from '../generated/models.js'
 import { CUSTOM_MODEL_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'

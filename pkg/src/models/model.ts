@@ -1,5 +1,5 @@
 /** The interface between a turn and a model. */
-import { wrong } from '../checks.js'
+import { wrong } from '../errors.js'
 import { member } from '../shared/quietly.js'
 import type { HttpModelOptions } from '../generated/models.js'
 import type { Delta, Dialect } from '../types.js'

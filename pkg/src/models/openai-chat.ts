@@ -1,8 +1,8 @@
 /** OpenAI Chat Completions, and compatible servers. */
+import { wrong } from '../errors.js'
 import type { OpenAIChatOptions } from '../generated/models.js'
 import { OPEN_AI_CHAT_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { wrong } from '../checks.js'
 import { bearer, httpModel, type Model } from './model.js'
 
 export type { OpenAIChatOptions }

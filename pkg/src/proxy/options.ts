@@ -1,5 +1,5 @@
 /** The options of `createProxy`, checked once. */
-import { TurnlockError } from '../errors.js'
+import { wrong } from '../errors.js'
 import type { ProxyLimits, ProxyOptions, ProxyPolicy, Upstream } from '../generated/proxy.js'
 import { PROXY_OPTIONS } from '../generated/rows.js'
 import { readOptions, type Filled } from '../options.js'
@@ -41,20 +41,17 @@ const DEFAULTS: Filled<ProxyLimits> = {
 
 const UPSTREAM: Record<keyof Upstream, 0> = { url: 0, apiKey: 0, headers: 0, passAuthorization: 0 }
 
-const invalid = (path: string, expected: string) =>
-  new TurnlockError('options.invalid', `\`${path}\`: expected ${expected}`)
-
 /** @throws TurnlockError `options.invalid` */
 export function settingsOf<S extends ProxySession>(options: ProxyOptions<S>): Settings<S> {
   options = readOptions(options, PROXY_OPTIONS)
   const { mode = 'observe', basePath = '', clientGone = 'stop', upstream } = options
   if (typeof options.authorize !== 'function') {
-    throw invalid('authorize', 'a function that gives the tenant of a request')
+    throw wrong('authorize', 'a function that gives the tenant of a request')
   }
   if (typeof upstream !== 'function') upstreamOf(upstream)
-  if (!/^(\/[\w.~-]+)*\/?$/.test(basePath)) throw invalid('basePath', 'a path, such as /llm')
+  if (!/^(\/[\w.~-]+)*\/?$/.test(basePath)) throw wrong('basePath', 'a path, such as /llm')
   if (clientGone !== 'stop' && clientGone !== 'continue') {
-    throw invalid('clientGone', 'stop or continue')
+    throw wrong('clientGone', 'stop or continue')
   }
   checkMode(mode)
   return {
@@ -81,7 +78,7 @@ export function limitsOf(
 /** @throws TurnlockError `options.invalid` */
 export function checkMode(mode: unknown): void {
   if (mode !== 'observe' && mode !== 'repair' && mode !== 'bound') {
-    throw invalid('mode', 'observe, repair or bound')
+    throw wrong('mode', 'observe, repair or bound')
   }
 }
 
@@ -98,7 +95,7 @@ const LONGEST_TIMER = 2 ** 31 - 1
 function count(value: number | undefined, path: string, least: number, most = Infinity) {
   const fits = Number.isSafeInteger(value) && value! >= least && value! <= most
   if (value === undefined || fits) return value
-  throw invalid(path, `a whole number from ${least}${most < Infinity ? ` to ${most}` : ''}`)
+  throw wrong(path, `a whole number from ${least}${most < Infinity ? ` to ${most}` : ''}`)
 }
 
 /** @throws TurnlockError `options.invalid` */
@@ -112,7 +109,7 @@ export function upstreamOf(given: string | Upstream | undefined): Upstream {
     // Said below.
   }
   if (!upstream || !url || !/^https?:$/.test(url.protocol) || url.search || url.hash) {
-    throw invalid('upstream.url', 'an address such as https://api.openai.com/v1')
+    throw wrong('upstream.url', 'an address such as https://api.openai.com/v1')
   }
   return upstream
 }

@@ -114,8 +114,7 @@ function follow(view: View, atoms: readonly Atom[], at: number) {
     else if (atom === ')') closed = end
     else {
       const from = end
-      while (end - from < atom.max && within(atom.set, text.charCodeAt(end))) end++
-      view.steps += end - from + 1
+      end = runEnd(view, atom.set, from, atom.max)
       if (end - from < atom.max && unknown(view, end)) return WAIT
       if (end - from < atom.min) {
         const cut = text.charCodeAt(end) === CUT && end - at >= LEAST_OF_KEY

@@ -2,18 +2,14 @@
 import { back, chars, entropy, NO, runEnd, unknown, WAIT, within, WORD, type View } from './view.js'
 
 /** Words near which a random text is a secret (gitleaks: generic-api-key). */
-export const WORDS = [
-  ...['access', 'auth', 'api', 'credential', 'creds', 'key', 'passwd', 'password'],
-  ...['secret', 'token'],
-]
+export const WORDS = 'access|auth|api|credential|creds|key|passwd|password|secret|token'.split('|')
 
 /** Names whose value is a secret, random or not. */
-export const NAMES = [
-  ...['password', 'passwd', 'passphrase', 'passwort', 'pass', 'pwd', 'pw', 'pswd'],
-  ...['secret', 'apikey', 'api_key', 'api-key', 'api key', 'identified by', 'authorization'],
-  ...['access_key', 'accesskey', 'private_key', 'privatekey'],
-  ...['auth_token', 'authtoken', 'access_token', 'accesstoken', 'refresh_token', 'refreshtoken'],
-]
+export const NAMES = (
+  'password|passwd|passphrase|passwort|pass|pwd|pw|pswd|secret|apikey|api_key|api-key|api key|' +
+  'identified by|authorization|access_key|accesskey|private_key|privatekey|auth_token|authtoken|' +
+  'access_token|accesstoken|refresh_token|refreshtoken'
+).split('|')
 
 const NAME_REST = chars('\t\t  09AZaz__..--')
 const CLOSES = chars('\t\r  \'\'""\\\\[[]]``**')
@@ -38,7 +34,7 @@ export interface Context {
   /** The quote before the value, `<` in an element of XML, or `''`. */
   quote: string
   /** No operator stands before the value. */
-  loose: boolean
+  loose?: boolean
   /** The value is one of a list: `[…` or `- …`. */
   list?: boolean | undefined
 }
@@ -106,7 +102,7 @@ export function contextAt(view: View, at: number): Context | typeof NO | typeof 
   if (without(text, at, rest)) return NO
   // The folder of a shell.
   if (text[from] === '/' && /pwd/i.test(back(text, at, 3))) return NO
-  return { at, from, near, quote, loose: false, list: !!between?.[1] }
+  return { at, from, near, quote, list: !!between?.[1] }
 }
 
 /** `--password …`, `password is …`, `password "…"`. */
@@ -120,12 +116,14 @@ function looseAt(view: View, at: number): Context | typeof NO | typeof WAIT {
   const from = at + between.length
   // More of the text may be a part of what stands between.
   if (unknown(view, from + 8)) return WAIT
-  const quote = /["'`]$/.exec(between)?.[0] ?? ''
+  const quote = lastQuote(between)
   if (without(text, at, rest)) return NO
   const loose = !/ (?:is|was|=)/.test(between)
   return { at, from, near: ENDINGS.test(rest), quote, loose }
 }
 const LOOSE_MOST = 24
+/** The quote with which a text ends, if it does. */
+const lastQuote = (text: string) => /["'`]$/.exec(text)?.[0] ?? ''
 
 /** Reads from the end of a text of a list to the next one; `near`: whether one was a secret. */
 export function listAt(
@@ -139,8 +137,8 @@ export function listAt(
   // What stands in lines of their own is of a list only if one began.
   if (!found || (!list && /^["']?\r?\n/.test(found) && /- ["']?$/.test(found)))
     return unknown(view, at + LIST_MOST) && /^["'`\s|,-]*$/.test(read) ? WAIT : NO
-  const quote = /["'`]$/.exec(found)?.[0] ?? ''
-  return { at, from: at + found.length, near, quote, loose: false, list }
+  const quote = lastQuote(found)
+  return { at, from: at + found.length, near, quote, list }
 }
 const LIST_MOST = 20
 const NEXT = /^(?:["'`]?(?:\s{0,2}[|,]?\s{0,12}["'`]|\r?\n {0,12}- ["']?)|,)(?=\w)/

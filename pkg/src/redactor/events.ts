@@ -1,6 +1,7 @@
 /** Redaction of events on their way to a reader. */
 import type { Redactor } from './index.js'
-import { deep } from '../shared/redact.js'
+import { isObject } from '../checks.js'
+import { deep, mapMembers } from '../shared/redact.js'
 import type { Stream } from './stream.js'
 
 /** An event of a turn, a pass, a bundle or a chain. */
@@ -216,19 +217,18 @@ function shown(value: unknown, shows: Shows, name = ''): unknown {
     const by = POINTING[name]
     return value.map((item) => (by ? pointing(item, by, shows) : shown(item, shows, name)))
   }
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([inner, own]) => {
+  if (!isObject(value)) return value
+  return mapMembers(value, (inner, own) => {
     if (BY_POINTER.has(name)) return [shows.pointer(inner), pointed(name, inner, own, shows)]
-    if (inner === 'error' && typeof own === 'object' && own !== null) {
+    if (inner === 'error' && isObject(own)) {
       const message = 'message' in own && { message: shown(own.message, shows, 'message') }
-      return [inner, { ...(shows.value(own) as object), ...message }]
+      return [inner, { ...shows.value(own), ...message }]
     }
     return [
       inner,
       OWN.has(inner) ? own : THEIRS.has(inner) ? theirs(own, shows) : shown(own, shows, inner),
     ]
   })
-  return Object.fromEntries(entries)
 }
 
 /** What a tool or a replicate gave. It may be a bundle, or an event of one. */
@@ -244,14 +244,12 @@ function bundled(value: unknown, shows: Shows, name = ''): unknown {
         : bundled(item, shows),
     )
   }
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([inner, own]) => {
-    if (BY_POINTER.has(name) && isPointer(inner)) {
-      return [shows.pointer(inner), pointed(name, inner, own, shows)]
-    }
-    return [inner, inner === 'data' ? theirs(own, shows) : bundled(own, shows, inner)]
-  })
-  return Object.fromEntries(entries)
+  if (!isObject(value)) return value
+  return mapMembers(value, (inner, own) =>
+    BY_POINTER.has(name) && isPointer(inner)
+      ? [shows.pointer(inner), pointed(name, inner, own, shows)]
+      : [inner, inner === 'data' ? theirs(own, shows) : bundled(own, shows, inner)],
+  )
 }
 
 const isPointer = (value: unknown): boolean => typeof value === 'string' && /^(?:\/|$)/.test(value)
@@ -260,22 +258,20 @@ const isPointer = (value: unknown): boolean => typeof value === 'string' && /^(?
 function pointed(record: string, pointer: string, own: unknown, shows: Shows): unknown {
   if (record === 'support') return own
   const value = shows.at(pointer, own)
-  const isNumbers = record === 'distributions' && typeof own === 'object' && own && 'mean' in own
+  const isNumbers = record === 'distributions' && isObject(own) && 'mean' in own
   if (!isNumbers || JSON.stringify(value) === JSON.stringify(own)) return value
   // The mean of numbers of which one is hidden tells it.
-  return Object.fromEntries(
-    Object.entries(own).map(([name, one]) => [name, name === 'n' ? one : shows.mask('field')]),
-  )
+  return mapMembers(own, (name, one) => [name, name === 'n' ? one : shows.mask('field')])
 }
 
 /** An item that names its field: what it has of that is shown as in the field. */
 function pointing(item: unknown, by: string, shows: Shows): unknown {
-  if (typeof item !== 'object' || item === null) return shown(item, shows)
-  const pointer = String((item as Record<string, unknown>)[by])
+  if (!isObject(item)) return shown(item, shows)
+  const pointer = String(item[by])
   const valued = (one: unknown): unknown => {
     if (Array.isArray(one)) return one.map(valued)
-    if (typeof one !== 'object' || one === null) return shown(one, shows)
-    const entries = Object.entries(one).map(([name, own]) => [
+    if (!isObject(one)) return shown(one, shows)
+    return mapMembers(one, (name, own) => [
       name,
       name === 'value'
         ? shows.at(pointer, own)
@@ -285,7 +281,6 @@ function pointing(item: unknown, by: string, shows: Shows): unknown {
             ? valued(own)
             : shown(own, shows, name),
     ])
-    return Object.fromEntries(entries)
   }
   return valued(item)
 }

@@ -1,7 +1,7 @@
 /** Redaction of texts, streams of text and JSON values. */
 import { REDACT_OPTIONS } from '../generated/rows.js'
 import type { RedactOptions } from '../generated/redactor.js'
-import { TurnlockError } from '../errors.js'
+import { wrong } from '../errors.js'
 import { reading, readOptions } from '../options.js'
 import { unescaped } from './escapes.js'
 import { shownEvents, type AnyEvent } from './events.js'
@@ -106,7 +106,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
       .map((word, at) => (at % 2 ? word : ended(word)))
       .join('')
   const names = kinds.includes('secret')
-  const hide = { text, mask: (kind: RedactKind | 'field') => masked(kind, mask), paths, names }
+  const hide = { text, mask: plan.mask, paths, names }
   const value = <T>(value: T) => hidden(value, hide) as T
   const at = (pointer: string, value: unknown) => hiddenAt(pointer, value, hide)
   const pointer = (pointer: string) => text(shownPointer(pointer, hide))
@@ -126,7 +126,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
       return shownEvents(
         events,
         fresh,
-        { text, ended, composed, value, at, pointer, mask: hide.mask },
+        { text, ended, composed, value, at, pointer, mask: plan.mask },
         before,
       )
     },
@@ -157,6 +157,3 @@ function masked(kind: RedactKind | 'field', mask: RedactOptions['mask']): string
   }
   return `[redacted:${kind}]`
 }
-
-const wrong = (path: string, expected: string) =>
-  new TurnlockError('options.invalid', `\`${path}\`: expected ${expected}`)

@@ -1,5 +1,6 @@
 /** Redaction of JSON values: fields by their path, texts by what is in them. */
 import { TurnlockError } from '../errors.js'
+import { mapMembers } from '../shared/redact.js'
 import { behindName, stepsOf, type Path } from './paths.js'
 import type { RedactKind } from './scanner.js'
 
@@ -30,24 +31,25 @@ export const hidden = (value: unknown, hide: Hide): unknown => walk(value, hide.
 export function hiddenAt(pointer: string, value: unknown, hide: Hide): unknown {
   const steps = stepsOf(pointer)
   const last = steps.pop() ?? ''
-  let paths: Iterable<Path> = hide.paths
-  for (const step of steps) {
-    const { open, ends } = behindName(paths, step)
-    if (ends || (hide.names && isSecret(step))) return hide.mask('field')
-    paths = open
-  }
-  return member(last, value, paths, [], hide)
+  const paths = behindSteps(steps, hide)
+  return typeof paths === 'number' ? hide.mask('field') : member(last, value, paths, [], hide)
 }
 
 /** A pointer up to the step whose value is hidden: the names below it are hidden too. */
 export function shownPointer(pointer: string, hide: Hide): string {
+  const paths = behindSteps(stepsOf(pointer), hide)
+  return typeof paths === 'number' ? pointer.split('/', paths + 1).join('/') : pointer
+}
+
+/** What is left of the paths behind these steps, or how many of them lead to what is hidden. */
+function behindSteps(steps: readonly string[], hide: Hide): Iterable<Path> | number {
   let paths: Iterable<Path> = hide.paths
-  for (const [index, step] of stepsOf(pointer).entries()) {
+  for (const [index, step] of steps.entries()) {
     const { open, ends } = behindName(paths, step)
-    if (ends || (hide.names && isSecret(step))) return pointer.split('/', index + 2).join('/')
+    if (ends || (hide.names && isSecret(step))) return index + 1
     paths = open
   }
-  return pointer
+  return paths
 }
 
 /**
@@ -87,12 +89,10 @@ function walk(
   }
   // Of `{ "name": "PASSWORD", "value": "…" }`, the value has that name.
   const { name: first, key = first } = value as Record<string, unknown>
-  return Object.fromEntries(
-    Object.entries(value).map(([name, own]) => [
-      hide.text(name),
-      member(name, own, paths, inner, hide, name === 'value' && isText(key) ? key : name),
-    ]),
-  )
+  return mapMembers(value, (name, own) => [
+    hide.text(name),
+    member(name, own, paths, inner, hide, name === 'value' && isText(key) ? key : name),
+  ])
 }
 
 function member(

@@ -28,6 +28,7 @@ import {
   NO,
   OPENED,
   opened,
+  runEnd,
   unknown,
   WAIT,
   within,
@@ -340,10 +341,7 @@ export class Scanner implements View {
 
   #runEnd(set: number, from: number): number {
     const chars = this.#tables.sets[set] as Chars
-    let end = from - this.#base
-    while (within(chars, this.text.charCodeAt(end))) end++
-    this.steps += end - (from - this.#base) + 1
-    return this.#base + end
+    return this.#base + runEnd(this, chars, from - this.#base, Infinity)
   }
 
   /** Matches that end where the text ended go on in what came. */

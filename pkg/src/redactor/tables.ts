@@ -1,6 +1,7 @@
 /** The rules as the scanner reads them: one automaton finds the anchors of all. */
 import { NAMES, UNQUOTED, WORDS } from './context.js'
 import { CLASSES, RULES, SERVICES } from './rules.js'
+import { treeOf } from './values.js'
 import { chars, type Chars } from './view.js'
 
 /** Characters of a set, from … to … of them. */
@@ -36,13 +37,13 @@ export interface Rule {
 /** What ends at a state of the automaton. */
 export interface Found {
   rules: { rule: Rule; length: number }[]
-  /** Whether a word is one of any secret, or the name of one; the length of one of a service. */
-  word: boolean
-  name: boolean
+  /** A word is one of any secret, or the name of one; the length of one of a service. */
+  word?: true
+  name?: true
   service: number
   /** The anchor of a private key, and of its end. */
-  key: boolean
-  end: boolean
+  key?: true
+  end?: true
 }
 
 export interface Tables {
@@ -59,21 +60,22 @@ export interface Tables {
 
 const SETS = CLASSES.map(chars)
 
-/** The set of a letter; with `~` in both cases. */
-const letter = (one: string, fold: boolean): Chars =>
-  chars(fold ? one.toLowerCase().repeat(2) + one.toUpperCase().repeat(2) : one + one)
-
 /** Characters of a run without an end that are read. */
 const MOST = 512
 
-/** Reads `=text`, `~text`, `<set>.<min>[-<max>|+]`, `(` and `)`, with spaces between them. */
+/**
+ * Reads `=text`, `~text` (letters in both cases), `<set>.<min>[-<max>|+]`, `(` and `)`, with spaces
+ * between them.
+ */
 function atoms(text: string): Atom[] {
   const read: Atom[] = []
   for (const [word = ''] of text.matchAll(/[=~](?:[^ ]| (?= |$))+|\S+/g)) {
     if (word === '(' || word === ')') read.push(word)
     else if (word[0] === '=' || word[0] === '~') {
-      for (const one of word.slice(1))
-        read.push({ set: letter(one, word[0] === '~'), min: 1, max: 1 })
+      for (const one of word.slice(1)) {
+        const other = word[0] === '~' ? one.toUpperCase() : one
+        read.push({ set: chars(one + one + other + other), min: 1, max: 1 })
+      }
     } else {
       const [name = '', counts = ''] = word.split('.')
       const [min = '', max = min] = counts.split('-')
@@ -101,7 +103,7 @@ function make(): Tables {
   const anchors = new Map<string, Found>()
   const at = (anchor: string) => {
     let found = anchors.get(anchor)
-    if (!found) anchors.set(anchor, (found = nothing()))
+    if (!found) anchors.set(anchor, (found = { rules: [], service: 0 }))
     return found
   }
   for (const row of RULES) {
@@ -140,67 +142,41 @@ function make(): Tables {
   return { sets, ...automaton(anchors) }
 }
 
-const nothing = (): Found => ({
-  ...{ rules: [], word: false, name: false, service: 0, key: false, end: false },
-})
-
 function automaton(anchors: ReadonlyMap<string, Found>) {
+  const { edge, depth, fail, order } = treeOf(anchors.keys())
   const column = new Uint8Array(128)
-  let columns = 1
+  /** The character of a column; the first is that of all that are in no anchor. */
+  const codes = [0]
   for (const anchor of anchors.keys()) {
     for (const one of anchor) {
       const code = one.charCodeAt(0)
-      column[code] ||= columns++
+      column[code] ||= codes.push(code) - 1
     }
   }
   for (let code = 65; code <= 90; code++) column[code] = column[code + 32] as number
-  const nodes: Map<number, number>[] = [new Map()]
-  const ends: (Found | undefined)[] = [undefined]
-  const depth = [0]
-  /** How far back a secret may begin of which an anchor goes through a node. */
-  const back = [0]
-  for (const [anchor, found] of anchors) {
-    const begins = found.key ? [0] : found.rules.map(({ rule }) => most(rule.before))
+  const columns = codes.length
+  const found: (Found | undefined)[] = []
+  const hold = new Uint8Array(depth.length)
+  for (const [anchor, own] of anchors) {
+    const begins = own.key ? [0] : own.rules.map(({ rule }) => most(rule.before))
     let node = 0
     for (const one of anchor) {
-      const edges = nodes[node] as Map<number, number>
-      const by = column[one.charCodeAt(0)] as number
-      let to = edges.get(by)
-      if (to === undefined) {
-        to = nodes.push(new Map()) - 1
-        edges.set(by, to)
-        depth.push((depth[node] as number) + 1)
-        back.push(0)
-        ends.push(undefined)
-      }
-      node = to
-      for (const begin of begins) {
-        back[node] = Math.max(back[node] as number, (depth[node] as number) + begin)
-      }
+      node = edge(node, one.charCodeAt(0)) as number
+      const back = begins.map((begin) => (depth[node] as number) + begin)
+      hold[node] = Math.max(hold[node] as number, ...back)
     }
-    ends[node] = found
+    found[node] = own
   }
-  const next = new Uint16Array(nodes.length * columns)
-  const hold = new Uint8Array(nodes.length)
-  const fail = new Uint16Array(nodes.length)
-  const queue = [0]
-  for (const node of queue) {
+  const next = new Uint16Array(depth.length * columns)
+  for (const node of order) {
     const suffix = fail[node] as number
-    if (node > 0) {
-      ends[node] = both(ends[node], ends[suffix])
-      hold[node] = Math.max(back[node] as number, hold[suffix] as number)
-    }
-    for (let by = 0; by < columns; by++) {
-      const to = nodes[node]?.get(by)
-      const other = node > 0 ? (next[suffix * columns + by] as number) : 0
-      next[node * columns + by] = to ?? other
-      if (to !== undefined) {
-        fail[to] = other
-        queue.push(to)
-      }
-    }
+    found[node] = both(found[node], found[suffix])
+    hold[node] = Math.max(hold[node] as number, hold[suffix] as number)
+    codes.forEach((code, by) => {
+      next[node * columns + by] = edge(node, code) ?? (next[suffix * columns + by] as number)
+    })
   }
-  return { column, columns, next, found: ends, hold }
+  return { column, columns, next, found, hold }
 }
 
 const isSome = (atom: Atom) => typeof atom === 'object'
@@ -208,12 +184,6 @@ const most = (before: readonly Some[]) => before.reduce((sum, { max }) => sum + 
 
 function both(one: Found | undefined, other: Found | undefined): Found | undefined {
   if (!one || !other) return one ?? other
-  return {
-    rules: [...one.rules, ...other.rules],
-    word: one.word || other.word,
-    name: one.name || other.name,
-    service: Math.max(one.service, other.service),
-    key: one.key || other.key,
-    end: one.end || other.end,
-  }
+  const rules = [...one.rules, ...other.rules]
+  return { ...one, ...other, rules, service: Math.max(one.service, other.service) }
 }

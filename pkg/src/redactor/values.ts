@@ -15,20 +15,21 @@ export interface Values {
 const COLUMNS = 65536
 const ASCII = 128
 
-/** @param values texts that are looked for, as they are */
-export function valuesOf(values: Iterable<string>): Values {
+/** The automaton that finds texts (Aho and Corasick): each state is the beginning of some. */
+export function treeOf(texts: Iterable<string>) {
   const edges = new Map<number, number>()
-  const [length, depth, fail, parent, by] = [[0], [0], [0], [0], [0]] as [
-    ...[number[], number[], number[], number[], number[]],
-  ]
-  for (const value of values) {
+  /** The state to which a character leads on; `undefined` if none of the texts goes on with it. */
+  const edge = (state: number, code: number) => edges.get(state * COLUMNS + code)
+  /** How long the beginning is; its longest end that is a beginning, too; its last character. */
+  const [depth, fail, by] = [[0], [0], [0]] as [number[], number[], number[]]
+  const parent = [0]
+  for (const text of texts) {
     let node = 0
-    for (let at = 0; at < value.length; at++) {
-      const code = value.charCodeAt(at)
-      let to = edges.get(node * COLUMNS + code)
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      let to = edge(node, code)
       if (to === undefined) {
         to = depth.push(at + 1) - 1
-        length.push(0)
         fail.push(0)
         parent.push(node)
         by.push(code)
@@ -36,12 +37,11 @@ export function valuesOf(values: Iterable<string>): Values {
       }
       node = to
     }
-    if (value) length[node] = value.length
   }
   const follow = (state: number, code: number) => {
     let node = state
     for (;;) {
-      const to = edges.get(node * COLUMNS + code)
+      const to = edge(node, code)
       if (to !== undefined) return to
       if (node === 0) return 0
       node = fail[node] as number
@@ -51,9 +51,22 @@ export function valuesOf(values: Iterable<string>): Values {
   const order = [...depth.keys()].sort((a, b) => (depth[a] as number) - (depth[b] as number))
   for (const node of order) {
     if ((depth[node] as number) < 2) continue
-    const to = follow(fail[parent[node] as number] as number, by[node] as number)
-    fail[node] = to
-    length[node] = Math.max(length[node] as number, length[to] as number)
+    fail[node] = follow(fail[parent[node] as number] as number, by[node] as number)
+  }
+  return { edge, follow, depth, fail, by, order }
+}
+
+/** @param values texts that are looked for, as they are */
+export function valuesOf(values: ReadonlySet<string> | readonly string[]): Values {
+  const { follow, depth, fail, by, order } = treeOf(values)
+  const length = depth.map(() => 0)
+  for (const value of values) {
+    let node = 0
+    for (let at = 0; at < value.length; at++) node = follow(node, value.charCodeAt(at))
+    length[node] = value.length
+  }
+  for (const node of order) {
+    length[node] = Math.max(length[node] as number, length[fail[node] as number] as number)
   }
   // Most of a text is of no value, and stays in states near the root: what ASCII leads to from there
   // stands in rows, by the only character of the state, at the end that of the root. Each is made when
@@ -80,8 +93,8 @@ export function* encodings(value: string): Generator<string> {
   for (const text of [...texts]) {
     for (const inJson of spelled(quoted(text))) texts.add(quoted(inJson))
   }
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))
-  texts.add(hex.join('')).add(hex.join('').toUpperCase())
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  texts.add(hex).add(hex.toUpperCase())
   for (const text of base64s(bytes)) texts.add(text).add(url(text))
   for (const text of texts) if (text.length >= SHORTEST) yield text
 }
@@ -91,16 +104,15 @@ export const SHORTEST = 6
 
 const quoted = (text: string) => JSON.stringify(text).slice(1, -1)
 /** A text in JSON as its writers spell it: with more than ASCII, without, for HTML, for PHP. */
-const spelled = (text: string) => [
-  text,
-  ascii(text),
-  ...[text, ascii(text)].map((one) =>
-    one.replace(/[<>&]/g, (mark) => `\\u00${mark.charCodeAt(0).toString(16)}`),
-  ),
-  ...[text, ascii(text)].map((one) => one.replaceAll('/', '\\/')),
-]
-const ascii = (text: string) =>
-  text.replace(/[^\0-~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+function spelled(text: string): string[] {
+  const both = [text, text.replace(/[^\0-~]/g, escape)]
+  return [
+    ...both,
+    ...both.map((one) => one.replace(/[<>&]/g, escape)),
+    ...both.map((one) => one.replaceAll('/', '\\/')),
+  ]
+}
+const escape = (one: string) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
 const url = (text: string) => text.replaceAll('+', '-').replaceAll('/', '_')
 
 /**

@@ -1,5 +1,6 @@
 /** The operations on turns of a handler. */
-import { takeOptions, wrong } from '../checks.js'
+import { takeOptions } from '../checks.js'
+import { wrong } from '../errors.js'
 import type {
   RemoteFollowOptions,
   RemoteResumeOptions,

@@ -1,6 +1,5 @@
 /** Requests to a handler, and the events of its responses. */
-import { wrong } from '../checks.js'
-import { TurnlockError } from '../errors.js'
+import { TurnlockError, wrong } from '../errors.js'
 import type { RemoteTurnsOptions } from '../generated/remote.js'
 import { checkAddress } from '../models/model.js'
 import type { TurnEvent } from '../types.js'

@@ -2,7 +2,7 @@
 import { answer, encode } from '../core/instance.js'
 import type { PlansGlue } from '../core/glue.js'
 import { plans as part } from '../core/parts/plans.js'
-import { TurnlockError } from '../errors.js'
+import { wrong } from '../errors.js'
 import type {
   PromptLint,
   PromptTemplate,
@@ -30,7 +30,7 @@ export function parseToolRequest(
   policy: Pick<ToolRequestPolicy, 'maxToolCalls' | 'maxReasonChars'> & { allow: string[] },
 ): ParsedToolRequest {
   if (typeof text !== 'string') {
-    throw new TurnlockError('options.invalid', '`text`: expected a string')
+    throw wrong('text', 'a string')
   }
   const bytes = encode(stringify({ text, policy }))
   return ask((glue) => glue.request_parse(bytes))
@@ -75,7 +75,7 @@ export function inventoryTools(
   tools: Record<string, { readonly readOnly?: boolean | undefined }> | readonly AnnotatedTool[],
 ): ToolInventory {
   if (typeof tools !== 'object' || tools === null) {
-    throw new TurnlockError('options.invalid', '`tools`: expected tools by name, or a list')
+    throw wrong('tools', 'tools by name, or a list')
   }
   const all = Array.isArray(tools)
     ? (tools as AnnotatedTool[]).map((tool) => ({

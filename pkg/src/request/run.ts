@@ -2,9 +2,9 @@
 import type { PlanningGlue } from '../core/glue.js'
 import { LazyPart } from '../core/instance.js'
 import { checkOf } from '../bundle/schema.js'
-import { checkFunctions, checkSignal, checkValues, isObject, wrong } from '../checks.js'
+import { checkFunctions, checkSignal, checkValues, isObject } from '../checks.js'
 import { Driver, type Kind } from '../driver/driver.js'
-import { isTurnlockError, TurnlockError } from '../errors.js'
+import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
 import { PASS_OPTIONS } from '../generated/checks.js'
 import type {
   PassOptions,
@@ -197,14 +197,12 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
 }
 
 function checkRecording({ record, replay }: AnyOptions): void {
-  const invalid = (option: string, expected: string) =>
-    new TurnlockError('options.invalid', `\`${option}\`: expected ${expected}`)
   if (record !== undefined && typeof record !== 'function' && !Array.isArray(record)) {
-    throw invalid('record', 'a list or a function')
+    throw wrong('record', 'a list or a function')
   }
   if (replay === undefined) return
-  if (!Array.isArray(replay)) throw invalid('replay', 'a list of recorded calls')
-  if (record !== undefined) throw invalid('record', 'none when replaying')
+  if (!Array.isArray(replay)) throw wrong('replay', 'a list of recorded calls')
+  if (record !== undefined) throw wrong('record', 'none when replaying')
 }
 
 /** Throws for what the core would refuse of a pass's options. */

@@ -1,5 +1,5 @@
 /** CORS: only listed origins and the handler's own origin may call, and only by a listed name. */
-import { TurnlockError } from '../errors.js'
+import { wrong } from '../errors.js'
 import type { CorsOptions } from '../generated/server.js'
 import { HOST } from '../shared/host.js'
 import { Refusal } from './refusal.js'
@@ -19,21 +19,19 @@ export class Cors {
   /** @throws TurnlockError `options.invalid` */
   constructor(options: CorsOptions = {}, hosts?: readonly string[]) {
     if (typeof options !== 'object' || Array.isArray(options)) {
-      throw new TurnlockError('options.invalid', '`cors`: expected { origins }')
+      throw wrong('cors', '{ origins }')
     }
     const { origins = [], credentials = false, maxAge = 600, headers = [] } = options
     const isHost = (host: unknown) => typeof host === 'string' && HOST.test(host)
     if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every(isHost))) {
-      const what = '`hosts`: expected names such as app.example or localhost:8080'
-      throw new TurnlockError('options.invalid', what)
+      throw wrong('hosts', 'names such as app.example or localhost:8080')
     }
     this.#hosts = hosts && new Set(hosts.map((host) => host.toLowerCase()))
-    const wrong = (what: string) => new TurnlockError('options.invalid', `\`cors.${what}`)
-    if (!Array.isArray(origins)) throw wrong('origins`: expected a list')
+    if (!Array.isArray(origins)) throw wrong('cors.origins', 'a list')
     for (const origin of origins as unknown[]) {
-      if (origin === '*' && credentials) throw wrong('origins`: "*" with credentials')
+      if (origin === '*' && credentials) throw wrong('cors.origins', 'no "*" with credentials')
       if (origin !== '*' && !isOrigin(origin)) {
-        throw wrong('origins`: expected origins such as https://app.example, without a path')
+        throw wrong('cors.origins', 'origins such as https://app.example, without a path')
       }
     }
     this.#origins = new Set(origins)

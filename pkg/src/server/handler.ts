@@ -1,5 +1,5 @@
 /** Handles a request: authorization, routing, and the response as JSON or a stream. */
-import { TurnlockError } from '../errors.js'
+import { wrong } from '../errors.js'
 import { checkContentType } from './body.js'
 import { Exchange, Shared } from './exchange.js'
 import { follow, replay } from './follow.js'
@@ -143,11 +143,7 @@ async function authorize<S extends Session>(at: Exchange<S>): Promise<S | Respon
   throw new Refusal(401, 'auth.required', 'this needs an authorized request')
 }
 
-const NO_TENANT = () =>
-  new TurnlockError(
-    'options.invalid',
-    '`authorize`: expected { tenant: a text }, null or undefined',
-  )
+const NO_TENANT = () => wrong('authorize', '{ tenant: a text }, null or undefined')
 
 async function describe<S extends Session>(at: Exchange<S>): Promise<Response> {
   const twoStage = await at.twoStage()

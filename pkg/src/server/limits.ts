@@ -1,5 +1,5 @@
 /** The limits of a server. */
-import { TurnlockError } from '../errors.js'
+import { wrong } from '../errors.js'
 import type { ServerLimits } from '../generated/server.js'
 import type { Filled } from '../options.js'
 import { Refusal } from './refusal.js'
@@ -18,10 +18,7 @@ export function limitsOf(given: ServerLimits = {}): Filled<ServerLimits> {
     const value = given[name]
     if (value === undefined) continue
     if (!Number.isSafeInteger(value) || value < 1) {
-      throw new TurnlockError(
-        'options.invalid',
-        `\`limits.${name}\`: expected a whole number from 1`,
-      )
+      throw wrong(`limits.${name}`, 'a whole number from 1')
     }
     limits[name] = value
   }

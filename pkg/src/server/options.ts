@@ -1,5 +1,5 @@
 /** The options of `createHandler`, checked once. */
-import { TurnlockError } from '../errors.js'
+import { wrong } from '../errors.js'
 import { HANDLER_OPTIONS } from '../generated/rows.js'
 import type { HandlerOptions, ServerLimits } from '../generated/server.js'
 import { readOptions, type Filled, type Method } from '../options.js'
@@ -79,22 +79,20 @@ const RUN_KINDS: readonly RunKind[] = ['passes', 'bundles', 'chains']
 /** @throws TurnlockError `options.invalid` */
 export function settingsOf<S extends Session>(options: HandlerOptions<S>): Settings<S> {
   options = readOptions(options, HANDLER_OPTIONS)
-  const invalid = (what: string) => new TurnlockError('options.invalid', what)
   const { basePath = '/api/chat', clientGone = 'continue', twoStage = {}, tools = {} } = options
   if (typeof options.authorize !== 'function') {
-    throw invalid('`authorize`: expected a function that gives the tenant of a request')
+    throw wrong('authorize', 'a function that gives the tenant of a request')
   }
-  if (!/^(\/[\w.~-]+)*\/?$/.test(basePath))
-    throw invalid('`basePath`: expected a path, such as /api/chat')
+  if (!/^(\/[\w.~-]+)*\/?$/.test(basePath)) throw wrong('basePath', 'a path, such as /api/chat')
   if (clientGone !== 'continue' && clientGone !== 'stop') {
-    throw invalid('`clientGone`: expected continue or stop')
+    throw wrong('clientGone', 'continue or stop')
   }
   if (!['object', 'function'].includes(typeof twoStage) || twoStage === null) {
-    throw invalid('`twoStage`: expected values, or a function that gives them')
+    throw wrong('twoStage', 'values, or a function that gives them')
   }
   const { passes, passEvents, format } = options
   if (format !== undefined && format !== 'ai-sdk' && format !== 'ag-ui') {
-    throw invalid('`format`: expected ai-sdk or ag-ui')
+    throw wrong('format', 'ai-sdk or ag-ui')
   }
   const { redact } = options
   if (
@@ -102,7 +100,7 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
     typeof redact !== 'function' &&
     typeof redact?.events !== 'function'
   ) {
-    throw invalid('`redact`: expected a redactor, or a function that gives one')
+    throw wrong('redact', 'a redactor, or a function that gives one')
   }
   checkTurns(options, tools)
   for (const kind of RUN_KINDS) checkRuns(kind, options[kind])

@@ -1,5 +1,5 @@
 /** The trace events of passes, for whoever audits them: by tenant, with their times and plans. */
-import { TurnlockError } from '../errors.js'
+import { wrong } from '../errors.js'
 import type { MemoryPassEventsOptions } from '../generated/server.js'
 import { MEMORY_PASS_EVENTS_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
@@ -50,7 +50,7 @@ export function memoryPassEvents(options: MemoryPassEventsOptions = {}): PassEve
   const { maxEvents = 1000, maxCharacters = 4_194_304 } = options
   for (const [name, value] of Object.entries({ maxEvents, maxCharacters })) {
     if (Number.isSafeInteger(value) && value > 0) continue
-    throw new TurnlockError('options.invalid', `\`${name}\`: expected a whole number from 1`)
+    throw wrong(name, 'a whole number from 1')
   }
   const tenants = new Map<string, Tenant>()
   let size = 0
@@ -102,7 +102,7 @@ export function checkPassEvents(given: unknown): void {
   if (given === undefined || typeof given === 'function') return
   const { append, list } = (given ?? {}) as Partial<PassEvents>
   if (typeof append === 'function' && typeof list === 'function') return
-  throw new TurnlockError('options.invalid', '`passEvents`: expected append and list')
+  throw wrong('passEvents', 'append and list')
 }
 
 /** Maximum events of one response. */

@@ -1,7 +1,7 @@
 /** Passes, bundles and chains that a handler serves. The host starts them. */
 import type { RunningBundle } from '../bundle/bundle.js'
 import type { Chain } from '../chain/chain.js'
-import { TurnlockError } from '../errors.js'
+import { TurnlockError, wrong } from '../errors.js'
 import { closed } from '../shared/events.js'
 import type { Method } from '../options.js'
 import type { RunningPass } from '../request/running.js'
@@ -55,15 +55,13 @@ export interface Run extends AsyncIterable<RunEvent> {
 
 /** Throws unless these are functions by names that a path can have. */
 export function checkRuns(option: string, given: unknown): void {
-  const invalid = (path: string, what: string) =>
-    new TurnlockError('options.invalid', `\`${path}\`: expected ${what}`)
   if (given === undefined) return
-  if (typeof given !== 'object' || given === null) throw invalid(option, 'functions by name')
+  if (typeof given !== 'object' || given === null) throw wrong(option, 'functions by name')
   for (const [name, start] of Object.entries(given)) {
     if (!/^\w[\w.-]{0,63}$/.test(name)) {
-      throw invalid(`${option}.${name}`, 'a name of 1 to 64 of A-Z a-z 0-9 _ . -')
+      throw wrong(`${option}.${name}`, 'a name of 1 to 64 of A-Z a-z 0-9 _ . -')
     }
-    if (typeof start !== 'function') throw invalid(`${option}.${name}`, 'a function that starts it')
+    if (typeof start !== 'function') throw wrong(`${option}.${name}`, 'a function that starts it')
   }
 }
 

@@ -1,4 +1,5 @@
 /** Applies a host's redaction to texts before they are delivered. */
+import { isObject } from '../checks.js'
 import { quietly } from './quietly.js'
 
 /** Returns the part of a text that may be shown. */
@@ -17,8 +18,12 @@ export function guarded(redact: Redact): Redact {
 export function deep(value: unknown, hide: Redact): unknown {
   if (typeof value === 'string') return hide(value)
   if (Array.isArray(value)) return value.map((item) => deep(item, hide))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [hide(name), deep(item, hide)]),
-  )
+  if (!isObject(value)) return value
+  return mapMembers(value, (name, item) => [hide(name), deep(item, hide)])
 }
+
+/** A copy of an object, in which each member is what `change` makes of it. */
+export const mapMembers = (
+  value: object,
+  change: (name: string, own: unknown) => [name: string, own: unknown],
+): object => Object.fromEntries(Object.entries(value).map(([name, own]) => change(name, own)))

@@ -7,7 +7,6 @@
  *
  * @module
  */
-import { TurnlockError } from '../errors.js'
 import { INDEXED_DB_STORE_OPTIONS } from '../generated/rows.js'
 import type { IndexedDbStoreOptions } from '../generated/stores.js'
 import { readOptions } from '../options.js'

@@ -1,8 +1,7 @@
 /** The judge of calls without a turn: for agent loops of other frameworks. */
 import { answer, encode } from '../core/instance.js'
 import { signature as part } from '../core/parts/signature.js'
-import { wrong } from '../checks.js'
-import { isTurnlockError, TurnlockError } from '../errors.js'
+import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
 import type { Dedupe } from '../generated/common.js'
 import type { RefusalReason } from '../generated/turn.js'
 import { LEDGER_OPTIONS } from '../generated/rows.js'

@@ -1,6 +1,6 @@
 /** Tools: their arguments, the check of these, and their execution. */
-import { checkFunctions, checkValues, wrong } from '../checks.js'
-import { TurnlockError } from '../errors.js'
+import { checkFunctions, checkValues } from '../checks.js'
+import { TurnlockError, wrong } from '../errors.js'
 import type { Dedupe } from '../generated/common.js'
 import { TOOL_SPEC } from '../generated/checks.js'
 import { TOOL_OPTIONS } from '../generated/rows.js'

@@ -1,7 +1,7 @@
 /** Checks data against a JSON Schema, with bounded work: a model wrote the data. */
 import { isObject } from '../checks.js'
 import { TurnlockError } from '../errors.js'
-import { Validator } from '../json-schema.js'
+import { dereference, validate } from '../json-schema.js'
 import { describe } from '../shared/serialize.js'
 import type { JsonSchema } from './tools.js'
 
@@ -123,18 +123,16 @@ const refused = (error: string): Verdict => ({
 
 /** `quick` stops at the first error. Throws when more than the most references are followed. */
 function bounded(schema: JsonSchema): (data: unknown, quick: boolean) => Verdict {
-  const validator = new Validator(schema, '2020-12', true)
   let left = 0
-  validator.lookup = new Proxy(validator.lookup, {
-    get(schemas, uri) {
+  const schemas = new Proxy(dereference(schema), {
+    get(known, uri) {
       if (--left < 0) throw new RangeError('too many references')
-      return schemas[uri as string]
+      return known[uri as string]
     },
   })
   return (data, quick) => {
     left = MOST_REFERENCES
-    validator.shortCircuit = quick
-    return validator.validate(data)
+    return validate(data, schema, '2020-12', schemas, quick)
   }
 }
 

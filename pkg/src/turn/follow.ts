@@ -1,6 +1,6 @@
 /** Reads the events of a turn that runs, or ran, elsewhere. */
-import { isObject, wrong } from '../checks.js'
-import { isTurnlockError, TurnlockError } from '../errors.js'
+import { isObject } from '../checks.js'
+import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
 import { eventResponse, readable } from '../shared/events.js'
 import { FOLLOW_TURN_OPTIONS } from '../generated/rows.js'
 import type { FollowTurnOptions } from '../generated/turn.js'

@@ -1,6 +1,6 @@
 /** The parts of a stored turn that hosts read. Only the core reads the rest of its state. */
-import { isObject, wrong } from '../checks.js'
-import { TurnlockError } from '../errors.js'
+import { isObject } from '../checks.js'
+import { TurnlockError, wrong } from '../errors.js'
 import type { Keep, StoredAs, TurnEvent } from '../generated/turn.js'
 import { randomHex } from '../shared/random.js'
 import type { Kept, Store } from '../stores/store.js'

@@ -1,8 +1,8 @@
 /** Resumes or cancels turns in another process, isolate or tab. */
-import { isObject, wrong } from '../checks.js'
+import { isObject } from '../checks.js'
 import type { Beside, Claimed, ListedTurn } from './beside.js'
 import { describe } from '../shared/serialize.js'
-import { isTurnlockError, TurnlockError } from '../errors.js'
+import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
 import {
   CANCEL_TURN_OPTIONS,
   CLAIM_CALLS_OPTIONS,

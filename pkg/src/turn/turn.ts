@@ -1,9 +1,9 @@
 /** Runs a turn in a page or a worker. */
 import type { DurableGlue, TurnGlue } from '../core/glue.js'
 import { LazyPart } from '../core/instance.js'
-import { checkValues, isObject, wrong } from '../checks.js'
+import { checkValues, isObject } from '../checks.js'
 import { Driver, type Kind } from '../driver/driver.js'
-import { TurnlockError } from '../errors.js'
+import { TurnlockError, wrong } from '../errors.js'
 import { eventResponse, readable, textOf } from '../shared/events.js'
 import { Feed, packed } from '../driver/feed.js'
 import type { ToolSpec } from '../generated/common.js'

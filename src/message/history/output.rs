@@ -90,6 +90,7 @@ impl<'a> History<'a> {
 
     /// As [`History::normalized`], for a history that is complete.
     #[must_use]
+    #[inline(never)]
     pub fn into_normalized(mut self) -> Normalized<'a> {
         let tail = self.arrange(false);
         let messages = std::mem::take(&mut self.arranger.written);
@@ -109,6 +110,7 @@ impl<'a> History<'a> {
     }
 
     /// As [`History::normalized`], but returns only the changes since the last update.
+    #[inline(never)]
     pub fn update(&mut self) -> Update<'a> {
         let tail = self.arrange(true);
         let keep = self.arranger.keep();
@@ -143,6 +145,7 @@ impl<'a> History<'a> {
 
     /// Returns what the provider would refuse in these messages as they are.
     #[must_use]
+    #[inline(never)]
     pub fn violations(&mut self) -> Vec<Violation> {
         let tail = self.arrange(false);
         let end = self.at_end();

@@ -10,6 +10,7 @@ impl History<'_> {
     /// stands before the first words of the user is a unit too. Turns that share a call and its
     /// result, or the pieces of one text, are one unit with all between them.
     #[must_use]
+    #[inline(never)]
     pub fn turns(&self) -> Vec<Option<usize>> {
         let mut begins = vec![false; self.elements];
         let mut instructs: Vec<Option<bool>> = vec![None; self.elements];

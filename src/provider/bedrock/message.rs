@@ -55,8 +55,9 @@ fn media(seen: Attachment<'_>) -> Json<'_> {
         return object! { "image": object! { "format": format, "source": source } };
     }
     // Other characters are refused.
-    let fits = |c: char| if c.is_ascii_alphanumeric() || " -()[]".contains(c) { c } else { '-' };
-    let name: String = seen.name.as_deref().unwrap_or("file").chars().map(fits).collect();
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '(' | ')' | '[' | ']');
+    let name = seen.name.as_deref().unwrap_or("file").chars();
+    let name: String = name.map(|c| if fits(c) { c } else { '-' }).collect();
     let document = [("format", format), ("name", Json::from(name)), ("source", source)];
     object! { "document": Json::object(document) }
 }

@@ -41,7 +41,7 @@ fn start(model: String, stream: bool) -> Members<'static> {
 /// content is not supported with this model".
 fn reasons(model: &str) -> bool {
     let name = model.strip_prefix("ft:").unwrap_or(model);
-    let name = name.rsplit('/').next().unwrap_or(name);
+    let name = name.rsplit_once('/').map_or(name, |(_, last)| last);
     !["gpt-3", "gpt-4", "chatgpt-", "gpt-5-chat"].iter().any(|old| name.starts_with(old))
 }
 

@@ -9,7 +9,7 @@ mod records;
 mod resume;
 mod snapshot;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use super::machine::{Entry, Machine};
 use super::options::TurnOptions;
@@ -41,8 +41,8 @@ pub(super) struct Durable {
     observed: Mark,
     /// The batches that were observed; of the last one, what its records have.
     kept: Kept,
-    /// Calls whose outcome is recorded.
-    recorded: BTreeSet<u32>,
+    /// Calls whose outcome is recorded, in order.
+    recorded: Vec<u32>,
 }
 
 /// What the last observation saw. The state is stored again whenever it differs.
@@ -83,7 +83,7 @@ impl Durable {
             entry: None,
             observed: Mark::default(),
             kept: Kept::default(),
-            recorded: BTreeSet::new(),
+            recorded: Vec::new(),
         }
     }
 
@@ -196,9 +196,8 @@ impl Durable {
         let Some(calling) = self.turn.batches().last() else { return };
         for call in calling.batch().calls().iter().filter(|call| call.is_outcome_given()) {
             let Some((outcome, duration_ms)) = call.outcome() else { continue };
-            if !self.recorded.insert(call.number()) {
-                continue;
-            }
+            let Err(place) = self.recorded.binary_search(&call.number()) else { continue };
+            self.recorded.insert(place, call.number());
             let text = records::outcome(outcome, duration_ms);
             let options = self.turn.record().options();
             let fresh = matches!(call.fate(), Fate::Run(_)) && outcome.status == Status::Ok;

@@ -6,7 +6,6 @@
 //! idempotency key; otherwise its outcome is `unknown`.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 
 use super::super::event::ResultView;
 use super::super::machine::{Entry, Machine};
@@ -21,6 +20,7 @@ use super::{Durable, Kept as Seen};
 use crate::error::Error;
 use crate::error::Failure;
 use crate::json::Json;
+use crate::order::sort_numbers;
 use crate::store::Kept;
 use crate::store::LARGEST;
 use crate::tool::{Call, Fate, Outcome, Registry, plain_name};
@@ -159,14 +159,14 @@ fn conflict(why: &'static str) -> Failure {
 }
 
 /// Replays the stored batches. Returns the last one, if it `is_running`, and the calls that have an
-/// outcome.
+/// outcome, in order.
 fn replay(
     record: &mut Record,
     batches: Vec<Calling>,
     is_running: bool,
     outcome: &dyn Fn(u32, &str) -> Settled,
-) -> (Option<Box<Calling>>, BTreeSet<u32>) {
-    let (mut running, mut recorded) = (None, BTreeSet::new());
+) -> (Option<Box<Calling>>, Vec<u32>) {
+    let (mut running, mut recorded) = (None, Vec::new());
     let last = batches.len();
     for (at, mut calling) in batches.into_iter().enumerate() {
         let is_settled = calling.restore(record, outcome);
@@ -179,6 +179,7 @@ fn replay(
             record.archive(calling);
         }
     }
+    sort_numbers(&mut recorded);
     (running, recorded)
 }
 

@@ -1,5 +1,5 @@
 /** Repair, the ledger of calls and the two stages, for those who stay with the AI SDK's own loop. */
-import { TurnlockError } from '../../errors.js'
+import { wrong } from '../../errors.js'
 import { pulled } from '../../shared/events.js'
 import { AI_SDK_MIDDLEWARE_OPTIONS } from '../../generated/rows.js'
 import type { AiSdkMiddlewareOptions } from '../../generated/adapters.js'
@@ -87,7 +87,7 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
   options = readOptions(options, AI_SDK_MIDDLEWARE_OPTIONS)
   const { maxTools = 1, allow = [], repair = true } = options
   if (!Number.isSafeInteger(maxTools) || maxTools < 0) {
-    throw new TurnlockError('options.invalid', '`maxTools`: expected a whole number from 0')
+    throw wrong('maxTools', 'a whole number from 0')
   }
   const repairs = new WeakMap<object, PromptRepair[]>()
   /** By the user's message, and the id and name of the call. */

@@ -1,7 +1,6 @@
 /** The tools of an MCP server as tools of a turn. */
 import { readOptions } from '../../options.js'
-import { wrong } from '../../checks.js'
-import { TurnlockError } from '../../errors.js'
+import { TurnlockError, wrong } from '../../errors.js'
 import type { McpAllowed, McpToolsOptions } from '../../generated/adapters.js'
 import { MCP_TOOLS_OPTIONS } from '../../generated/rows.js'
 import { quietly } from '../../shared/quietly.js'
@@ -58,7 +57,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions): Pro
   options = readOptions(options, MCP_TOOLS_OPTIONS)
   const { pins = {}, prefix = '', timeoutMs = 60_000, onDrift } = options
   if (typeof client?.callTool !== 'function' || typeof client.listTools !== 'function') {
-    throw new TurnlockError('options.invalid', '`client`: expected a client of the official SDK')
+    throw wrong('client', 'a client of the official SDK')
   }
   const allow = allowed(options.allow)
   const tell = (drift: McpDrift) => quietly(() => onDrift?.(drift))

@@ -1,5 +1,5 @@
 /** Telemetry of what a host runs. */
-import { wrong } from '../../checks.js'
+import { wrong } from '../../errors.js'
 import type { OtelOptions } from '../../generated/adapters.js'
 import { OTEL_OPTIONS } from '../../generated/rows.js'
 import { readOptions } from '../../options.js'
