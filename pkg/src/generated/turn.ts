@@ -966,7 +966,10 @@ export interface ClaimCallsOptions {
   store: Store
   /** The tenant that the turn belongs to. @defaultValue "" */
   tenant?: string | undefined
-  /** The tools of the turn: those that are `readOnly` or `idempotent` are granted again. */
+  /**
+   * The tools of the turn: those that are `readOnly` or `idempotent` are granted again, and each of
+   * alike calls of those that say `dedupe: 'allow'`.
+   */
   tools?: Record<string, Tool> | undefined
   /**
    * Who claims. A call is granted again to the one who has it, as behind a lost response.

@@ -26,7 +26,14 @@ pub(super) const RULES: Rules = Rules {
     blank: Blank::Refused,
     strict: true,
     fields: Fields { message: &["prefix"], result: &["name"], ..Fields::NONE },
-    blocks: &["image_url", "image_url:text", "document_url", "reference", "input_audio", "thinking"],
+    blocks: &[
+        "image_url",
+        "image_url:text",
+        "document_url",
+        "reference",
+        "input_audio",
+        "thinking",
+    ],
     style: Some(STYLE),
     ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
 };

@@ -114,7 +114,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// The store that has the turn.
                 store: "Store" | required;
                 tenant from "StoredAs" = "\"\"";
-                /// The tools of the turn: those that are `readOnly` or `idempotent` are granted again.
+                /// The tools of the turn: those that are `readOnly` or `idempotent` are granted
+                /// again, and each of alike calls of those that say `dedupe: 'allow'`.
                 tools: "Record<string, Tool>";
                 /// Who claims. A call is granted again to the one who has it, as behind a lost
                 /// response.
