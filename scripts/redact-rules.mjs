@@ -131,7 +131,7 @@ const OURS = [
   ['atlassian-token', '\\b(AT[AC]TT3xFf[\\w-]{20,512}[=%]?[\\w-]{0,512})', 3],
   ['mailgun-key', '\\b(key-[0-9a-f]{32})\\b', 3],
   ['url-password', '://[^\\s/?#@:"\'<>\\[]{0,128}:([^\\s/?#@"\'<>]{1,128})@', 0, 'u'],
-  // In a command of curl, which stands before it.
+  // What curl is given, which stands before it: as it is, and in quotes, escaped ones too.
   ...['-u', '--user', '--proxy-user'].flatMap((option) => [
     [
       'curl-user',

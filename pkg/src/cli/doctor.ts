@@ -107,13 +107,13 @@ function bodyOf(dialect: Dialect, messages: unknown, system: unknown, rest: Body
 
 /** The request's own prompt, and behind it the one that its messages had. */
 function joined(own: unknown, more: unknown): unknown {
-  const parts = (prompt: unknown): unknown[] => {
+  const partsOf = (prompt: unknown): unknown[] => {
     if (typeof prompt === 'string') return [{ type: 'text', text: prompt }]
     if (Array.isArray(prompt)) return prompt
     const { parts } = Object(prompt) as { parts?: unknown }
     return Array.isArray(parts) ? parts : [prompt]
   }
-  const all = [...parts(own), ...parts(more)]
+  const all = [...partsOf(own), ...partsOf(more)]
   return Array.isArray(Object(own).parts) ? { ...(own as object), parts: all } : all
 }
 

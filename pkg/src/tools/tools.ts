@@ -135,7 +135,7 @@ export function defineTool<const S extends JsonSchema | StandardSchema, Result =
   }
   // Anything else, but for a function, would count as no.
   if (typeof needsApproval !== 'function' && typeof needsApproval !== 'boolean') {
-    throw wrong('needsApproval', 'true or false')
+    throw wrong('needsApproval', 'true, false or a function')
   }
   const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, readOnly, idempotent } = options
   const limits = present({ dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls })
