@@ -77,6 +77,21 @@ fn the_newest_is_compared_with_the_one_before() {
 }
 
 #[test]
+fn a_plan_in_a_member_is_a_plan_with_and_without_text_around_it() {
+    let plan = r#"{"steps":[{"id":1,"query":"q"}]}"#;
+    let alone = Plan::parse(plan, &PlanLimits::default()).unwrap();
+    for text in [
+        format!(r#"{{"plan":{plan}}}"#),
+        format!(r#"{{"why":"it is complex","plan":{plan},"confidence":0.9}}"#),
+        format!(r#"Sure: {{"plan":{plan}}}"#),
+        format!("```json\n{{\"plan\":{plan}}}\n```"),
+    ] {
+        let found = Plan::parse(&text, &PlanLimits::default());
+        assert_eq!(found.unwrap().steps, alone.steps, "{text}");
+    }
+}
+
+#[test]
 fn plans_that_are_none() {
     let step = |id: Value, own: Value| {
         let mut step = json!({ "id": id, "type": "search", "query": "q" });
@@ -92,6 +107,9 @@ fn plans_that_are_none() {
         ("plan.syntax", "<think>{\"steps\":[{\"id\":\"a\",\"query\":\"q\"}]}".to_owned()),
         ("plan.empty", "<think>{\"steps\":[{\"id\":\"a\"}]}</think>{\"steps\":[]}".to_owned()),
         ("plan.syntax", "{\"steps\": 3}".to_owned()),
+        ("plan.syntax", "{\"steps\": 3, \"plan\": {\"steps\": [{\"id\": 1}]}}".to_owned()),
+        ("plan.syntax", "{\"plan\": {\"steps\": 3}}".to_owned()),
+        ("plan.syntax", "{\"plan\": [{\"id\": 1}]}".to_owned()),
         ("plan.syntax", "{\"steps\": [{\"id\": 1".to_owned()),
         ("plan.empty", of(vec![])),
         ("plan.too_many_steps", of(many)),

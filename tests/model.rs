@@ -35,19 +35,41 @@ enum Outcome {
     Unknown,
 }
 
+/// Owners, a bit for each: millions of worlds are copied.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Owners(u8);
+
+impl Owners {
+    const fn insert(&mut self, owner: usize) {
+        self.0 |= 1 << owner;
+    }
+
+    const fn contains(self, owner: usize) -> bool {
+        self.0 & (1 << owner) != 0
+    }
+
+    const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    const fn all_in(self, other: Self) -> bool {
+        self.0 & !other.0 == 0
+    }
+}
+
 /// What is kept of the turn.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Kept {
     owner: usize,
     revision: u64,
     status: Status,
     /// The calls were judged, and claimed by these owners.
-    claims: [BTreeSet<usize>; TOOLS],
+    claims: [Owners; TOOLS],
     outcomes: [Option<Outcome>; TOOLS],
 }
 
 /// A commit: the whole of what is kept behind it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Write {
     take_over: bool,
     kept: Kept,
@@ -65,7 +87,7 @@ enum Stage {
     Gone,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Owner {
     role: Role,
     stage: Stage,
@@ -85,7 +107,7 @@ struct World {
     sent: BTreeSet<Write>,
     answered: BTreeSet<(usize, u64, bool)>,
     starts: [u8; TOOLS],
-    replaced: BTreeSet<usize>,
+    replaced: Owners,
     /// What must never happen.
     wrong: BTreeSet<&'static str>,
 }
@@ -122,7 +144,7 @@ impl Protocol {
         take_over: bool,
         change: impl FnOnce(&mut Kept),
     ) {
-        let base = world.owners[owner].view.as_ref().map(|write| write.kept.clone());
+        let base = world.owners[owner].view.map(|write| write.kept);
         let mut kept = base.unwrap_or_else(|| Kept {
             owner,
             revision: 0,
@@ -133,7 +155,7 @@ impl Protocol {
         (kept.owner, kept.revision) = (owner, kept.revision + 1);
         change(&mut kept);
         let write = Write { take_over, kept };
-        world.sent.insert(write.clone());
+        world.sent.insert(write);
         let owner = &mut world.owners[owner];
         (owner.stage, owner.view) = (Stage::Writing, Some(write));
     }
@@ -165,7 +187,7 @@ impl Protocol {
         let id = (write.kept.owner, write.kept.revision);
         if judgement == Judgement::Apply {
             if let Some(before) = world.kept.as_ref() {
-                if world.replaced.contains(&write.kept.owner) {
+                if world.replaced.contains(write.kept.owner) {
                     world.wrong.insert("a replaced owner wrote");
                 }
                 if before.owner != write.kept.owner {
@@ -176,7 +198,7 @@ impl Protocol {
                     if changed && before.outcomes[tool].is_some() {
                         world.wrong.insert("an outcome changed");
                     }
-                    if before.claims[tool].difference(&write.kept.claims[tool]).next().is_some() {
+                    if !before.claims[tool].all_in(write.kept.claims[tool]) {
                         world.wrong.insert("a claim was lost");
                     }
                 }
@@ -184,7 +206,7 @@ impl Protocol {
                     world.wrong.insert("written behind the end");
                 }
             }
-            world.kept = Some(write.kept.clone());
+            world.kept = Some(write.kept);
         }
         world.answered.insert((id.0, id.1, judgement != Judgement::Refuse));
     }
@@ -209,7 +231,7 @@ impl Model for Protocol {
             sent: BTreeSet::new(),
             answered: BTreeSet::new(),
             starts: [0; TOOLS],
-            replaced: BTreeSet::new(),
+            replaced: Owners::default(),
             wrong: BTreeSet::new(),
         }]
     }
@@ -220,9 +242,9 @@ impl Model for Protocol {
             // What neither changes the world nor is answered anew is no step.
             let known = |ok| world.answered.contains(&(answered.0, answered.1, ok));
             match self.judge(world.kept.as_ref(), write) {
-                Judgement::Apply => steps.push(Step::Arrive(write.clone())),
-                Judgement::Repeated if !known(true) => steps.push(Step::Arrive(write.clone())),
-                Judgement::Refuse if !known(false) => steps.push(Step::Arrive(write.clone())),
+                Judgement::Apply => steps.push(Step::Arrive(*write)),
+                Judgement::Repeated if !known(true) => steps.push(Step::Arrive(*write)),
+                Judgement::Refuse if !known(false) => steps.push(Step::Arrive(*write)),
                 _ => {}
             }
         }
@@ -278,7 +300,7 @@ impl Model for Protocol {
                 Role::Run => self.write(&mut next, id, false, |_| {}),
                 // Anyone may believe at any time that the owner is gone: the clock may be wrong.
                 role => {
-                    let kept = next.kept.clone()?;
+                    let kept = next.kept?;
                     if kept.status != Status::Running {
                         next.owners[id].stage = Stage::Gone;
                         return Some(next);
@@ -291,7 +313,7 @@ impl Model for Protocol {
                         && open(PLAIN)
                         && self.is("run again what may have run");
                     let give_up = open(PLAIN) && !blind;
-                    next.owners[id].view = Some(Write { take_over: true, kept: kept.clone() });
+                    next.owners[id].view = Some(Write { take_over: true, kept });
                     let late = role == Role::Stop && open(READS);
                     self.write(&mut next, id, true, |kept| {
                         if give_up {
@@ -333,14 +355,13 @@ impl Model for Protocol {
             }
             Step::Decide(id) => {
                 self.write(&mut next, id, false, |kept| {
-                    kept.claims.iter_mut().for_each(|claim| claim.extend([id]));
+                    kept.claims.iter_mut().for_each(|claim| claim.insert(id));
                 });
                 next.owners[id].may_start = [true; TOOLS];
             }
             Step::Start(id, tool) => {
                 next.starts[tool] += 1;
-                let claimed =
-                    next.kept.as_ref().is_some_and(|kept| kept.claims[tool].contains(&id));
+                let claimed = next.kept.is_some_and(|kept| kept.claims[tool].contains(id));
                 if !claimed {
                     next.wrong.insert("a start without a claim");
                 }
@@ -394,7 +415,7 @@ impl Model for Protocol {
                         .kept
                         .as_ref()
                         .is_some_and(|kept| kept.outcomes[PLAIN] == Some(Outcome::Unknown));
-                    unknown && world.owners[0].running[PLAIN] && world.replaced.contains(&0)
+                    unknown && world.owners[0].running[PLAIN] && world.replaced.contains(0)
                 },
             ),
         ]

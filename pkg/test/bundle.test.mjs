@@ -553,6 +553,30 @@ test('outputs in fences are JSON', () => {
   assert.equal(combineOutputs(['Here: ' + fenced('{"a":1}')]).kind, 'text')
 })
 
+test('what is no list, no bundle, no lint and no way to read is refused', () => {
+  const refused = (path, call) =>
+    assert.throws(call, (error) => {
+      assert.ok(turnlock.isTurnlockError(error), String(error))
+      assert.equal(error.code, 'options.invalid')
+      assert.ok(error.message.startsWith(`\`${path}\`: expected `), error.message)
+      return true
+    })
+  for (const outputs of [undefined, null, 5, 'text', { a: 1 }]) {
+    refused('outputs', () => combineOutputs(outputs))
+  }
+  for (const bundle of [undefined, null, 5, {}, { replicates: 1 }, { replicates: [null] }]) {
+    refused('bundle', () => expandBundle(bundle))
+    refused('bundle', () => citedDisagreements('/a', bundle))
+  }
+  refused('bundle', () => citedDisagreements('/a', { summary: {} }))
+  for (const lints of [5, 'text', [], () => []]) refused('lints', () => runLints({ lints }))
+  const model = customModel({ dialect: 'openai-chat', fetch: () => {} })
+  for (const read of ['odd', 5, null]) {
+    refused('read', () => replicateByModel({ model, prompt: 'p', read }))
+    refused('read', () => replicateByTurn({ model, messages: [], read }))
+  }
+})
+
 test('ids of the host stand beside places', () => {
   const replicates = [{ id: 'gpt', data: { a: 1 } }, { data: { a: 2 } }]
   const [{ values }] = summarizeReplicates(replicates).disagreements

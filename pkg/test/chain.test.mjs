@@ -2,6 +2,7 @@
 // chain decides is in tests/chain. Needs the test build (`node scripts/build.mjs --trap`).
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { scriptedModel } from 'turnlock/testing'
 import { partsOf } from './parts.mjs'
 import {
   chainBreaker,
@@ -10,6 +11,7 @@ import {
   parsePlan,
   patternStats,
   runChain,
+  runTurn,
 } from '../../.cache/trap/dist/index.js'
 
 const PLAN = {
@@ -30,6 +32,7 @@ const host = (own) => ({
   synthesize: ({ results }) => results.map(({ result }) => result[0]).join(' and '),
   ...own,
 })
+const simply = { query: 'hi', classify: () => 'simple' }
 const { parts, live } = await partsOf('../../.cache/trap/dist')
 
 test('classifyQuery: the same every time, with its reasons, and options', () => {
@@ -103,6 +106,52 @@ test('misuse throws at the call', () => {
   }
   const none = { refine: null, quality: null, cache: null, feedback: null, signal: null }
   assert.ok(runChain(host({ ...none, breaker: null })))
+})
+
+test('a callback may return a turn, or its result: its text, and its failure', async () => {
+  const one = (text) =>
+    runTurn({ model: scriptedModel([text]), messages: [{ role: 'user', content: 'go' }] })
+  const late = async (text) => one(text)
+  const whole = async (text) => one(text).result
+  for (const ask of [one, late, whole]) {
+    const simple = await runChain(host({ ...simply, answer: () => ask('It is 7.') })).result
+    assert.deepEqual([simple.status, simple.text], ['complete', 'It is 7.'], ask.name)
+    const planned = runChain(
+      host({ plan: () => ask(JSON.stringify(PLAN)), synthesize: () => ask('All of it.') }),
+    )
+    const { status, path, text } = await planned.result
+    assert.deepEqual([status, path, text], ['complete', 'chain', 'All of it.'], ask.name)
+  }
+  const broken = () =>
+    runTurn({
+      model: scriptedModel([]),
+      messages: [{ role: 'user', content: 'go' }],
+    })
+  for (const ask of [broken, async () => broken().result]) {
+    const { error: expected } = await broken().result
+    const failed = await runChain(host({ ...simply, answer: ask })).result
+    assert.deepEqual([failed.status, failed.text], ['failed', ''])
+    assert.equal(failed.error.code, expected.code)
+  }
+})
+
+test('what is no text is no answer, and is not asked for again', async () => {
+  async function* numbers() {
+    yield 7
+  }
+  let calls = 0
+  for (const said of [undefined, null, 7, {}, { text: 7 }, ['a'], numbers]) {
+    calls = 0
+    const answer = () => {
+      calls++
+      return typeof said === 'function' ? said() : said
+    }
+    const simple = await runChain(host({ ...simply, answer })).result
+    assert.deepEqual([simple.status, simple.text, calls], ['failed', '', 1], String(said))
+    assert.equal(simple.error.code, 'chain.invalid_result')
+    const planned = await runChain(host({ synthesize: answer })).result
+    assert.deepEqual([planned.status, planned.error.code], ['failed', 'chain.invalid_result'])
+  }
 })
 
 test('a planner may write in pieces; nobody else but the answer may', async () => {

@@ -22,7 +22,7 @@ const STATES: [&str; 8] =
 const HOSTS: u64 = 160_000;
 
 /// By input and state: the states that follow.
-type Table = BTreeMap<(String, String), BTreeSet<String>>;
+type Table = BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>>;
 
 /// The table of the documentation.
 fn documented() -> Table {
@@ -35,9 +35,9 @@ fn documented() -> Table {
                 let named = STATES.iter().find(|name| name.starts_with(letter));
                 if letter == "·" { *state } else { named.expect("a state") }
             });
-            let next = next.map(str::to_owned).collect::<BTreeSet<_>>();
+            let next = next.collect::<BTreeSet<_>>();
             if !next.is_empty() {
-                table.insert((cells[0].to_owned(), (*state).to_owned()), next);
+                table.insert((cells[0], *state), next);
             }
         }
     }
@@ -230,8 +230,26 @@ fn settled() -> Settled {
 }
 
 /// The name of an input.
-fn name(input: &Input) -> String {
-    format!("{input:?}").chars().take_while(|c| c.is_alphanumeric()).collect()
+const fn name(input: &Input) -> &'static str {
+    match input {
+        Input::Start => "Start",
+        Input::ResponseHead { .. } => "ResponseHead",
+        Input::ResponseBytes { .. } => "ResponseBytes",
+        Input::Deltas { .. } => "Deltas",
+        Input::HeldBack { .. } => "HeldBack",
+        Input::ResponseEnded { .. } => "ResponseEnded",
+        Input::ResponseFailed { .. } => "ResponseFailed",
+        Input::Checked { .. } => "Checked",
+        Input::Recalled { .. } => "Recalled",
+        Input::Stored { .. } => "Stored",
+        Input::ToolSettled { .. } => "ToolSettled",
+        Input::ToolProgress { .. } => "ToolProgress",
+        Input::ToolUsage { .. } => "ToolUsage",
+        Input::Timer => "Timer",
+        Input::Pause => "Pause",
+        Input::Verify => "Verify",
+        Input::Cancel { .. } => "Cancel",
+    }
 }
 
 struct Walk {
@@ -242,11 +260,10 @@ struct Walk {
 
 impl Walk {
     /// Does something to the machine, and notes the transition.
-    fn step(&mut self, input: &str, act: impl FnOnce(&mut Machine)) {
+    fn step(&mut self, input: &'static str, act: impl FnOnce(&mut Machine)) {
         let before = self.machine.state();
         act(&mut self.machine);
-        let cell = (input.to_owned(), before.to_owned());
-        self.cells.entry(cell).or_default().insert(self.machine.state().to_owned());
+        self.cells.entry((input, before)).or_default().insert(self.machine.state());
     }
 
     fn tell(&mut self, input: Input) {
@@ -260,7 +277,7 @@ impl Walk {
                 let found = found.map(|_| (Outcome::returned("1", 1, 9), 0));
                 self.step("Recalled", |machine| machine.recall(call, found));
             }
-            input => self.step(&name(&input), |machine| machine.take(input)),
+            input => self.step(name(&input), |machine| machine.take(input)),
         }
         self.step("Timer", Machine::expire);
         self.perform();
@@ -353,10 +370,10 @@ fn walk(seed: u64, cells: Table) -> Table {
 
 /// A table, as the documentation shows it.
 fn text(table: &Table) -> String {
-    let inputs: BTreeSet<&String> = table.keys().map(|(input, _)| input).collect();
-    let row = |input: &&String| {
+    let inputs: BTreeSet<&str> = table.keys().map(|(input, _)| *input).collect();
+    let row = |input: &&str| {
         let cells = STATES.map(|state| {
-            let next = table.get(&((*input).clone(), state.to_owned()));
+            let next = table.get(&(*input, state));
             let follows = |to: &str| next.is_some_and(|next| next.contains(to));
             let follow = STATES.iter().filter(|to| follows(to));
             let letters: Vec<&str> = follow.map(|to| to.get(..1).unwrap()).collect();
@@ -373,7 +390,7 @@ fn the_table_is_what_happens() {
     let walked = (1..=HOSTS).fold(Table::new(), |cells, seed| walk(seed, cells));
     let documented = documented();
     let cells: BTreeSet<_> = walked.keys().chain(documented.keys()).collect();
-    let differs = |cell: &&&(String, String)| walked.get(**cell) != documented.get(**cell);
+    let differs = |cell: &&&(&str, &str)| walked.get(**cell) != documented.get(**cell);
     let wrong: Vec<_> = cells.iter().filter(differs).collect();
     assert!(wrong.is_empty(), "{wrong:?} differ; what happens is\n{}", text(&walked));
 }

@@ -1,5 +1,5 @@
 /** Combines the outputs of several sub-agents without losing any of them. */
-import { isTurnlockError } from '../errors.js'
+import { isTurnlockError, wrong } from '../errors.js'
 import type { CombineOptions } from '../generated/bundle.js'
 import { COMBINE_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
@@ -22,7 +22,7 @@ export type Combined =
  * several JSON values become replicates with a summary. JSON values are never merged. A string that
  * is a JSON object or array, also in a code fence around it, counts as JSON, any other string as text.
  *
- * @throws TurnlockError as `summarizeReplicates`
+ * @throws TurnlockError `options.invalid` for outputs that are no array; as `summarizeReplicates`
  */
 export function combineOutputs(
   outputs: readonly unknown[],
@@ -30,6 +30,7 @@ export function combineOutputs(
 ): Combined {
   options = readOptions(options, COMBINE_OPTIONS)
   const { separator = '\n\n', ...own } = options
+  if (!Array.isArray(outputs)) throw wrong('outputs', 'an array')
   const texts: string[] = []
   const jsons: unknown[] = []
   for (const output of outputs) {

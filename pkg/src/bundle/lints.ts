@@ -1,5 +1,5 @@
 /** The lint lane: quick checks in parallel to the work, with a small budget. They block nothing. */
-import { checkSignal } from '../checks.js'
+import { checkSignal, isObject } from '../checks.js'
 import { wrong } from '../errors.js'
 import { Feed } from '../driver/feed.js'
 import type { RunLintsOptions } from '../generated/bundle.js'
@@ -54,9 +54,9 @@ export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
   options = readOptions(options, RUN_LINTS_OPTIONS)
   const { lints, input, budgetMs = 200, signal } = options
   if (!(budgetMs > 0)) throw wrong('budgetMs', 'a number above 0')
+  if (!isObject(lints ?? {})) throw wrong('lints', 'an object')
   for (const [name, lint] of Object.entries(lints ?? {})) {
-    if (typeof lint === 'function') continue
-    throw wrong(`lints.${name}`, 'a function')
+    if (typeof lint !== 'function') throw wrong(`lints.${name}`, 'a function')
   }
   checkSignal(signal)
   const controller = new AbortController()

@@ -1,6 +1,7 @@
 /** The synchronous operations on replicates. */
 import { answer, encode } from '../core/instance.js'
 import { plans as part } from '../core/parts/plans.js'
+import { isObject } from '../checks.js'
 import { TurnlockError, wrong } from '../errors.js'
 import type { BundleOptions, DistanceOptions } from '../generated/bundle.js'
 import { BUNDLE_OPTIONS, DISTANCE_OPTIONS } from '../generated/rows.js'
@@ -107,18 +108,29 @@ function quality(
  * Checks which disagreements of a bundle a decision cites: by their `field`, as JSON Pointers that
  * stand by themselves in its text, such as `/price/net`. `unknown` are pointers in the text that are
  * no disagreements of the bundle. A disagreement about the whole value (field `""`) is in no list.
+ *
+ * @throws TurnlockError `options.invalid` for what is no bundle
  */
 export function citedDisagreements(
   text: string,
   bundle: { summary: Pick<BundleSummary, 'disagreements'> },
 ): Citations {
-  const fields = encode(JSON.stringify(bundle.summary.disagreements.map(({ field }) => field)))
+  const disagreements: unknown = bundle?.summary?.disagreements
+  if (!Array.isArray(disagreements)) throw wrong('bundle', 'an evidence bundle')
+  const named = (disagreements as { field?: unknown }[]).map((one) => String(one?.field))
+  const fields = encode(JSON.stringify(named))
   const own = encode(String(text))
   return JSON.parse(part.call((glue) => glue.cite(own, fields))) as Citations
 }
 
-/** Returns a bundle with the full data of every replicate: applies the deltas of a compact one. */
+/**
+ * Returns a bundle with the full data of every replicate: applies the deltas of a compact one.
+ *
+ * @throws TurnlockError `options.invalid` for what is no bundle
+ */
 export function expandBundle(bundle: EvidenceBundle): EvidenceBundle {
+  const isBundle = Array.isArray(bundle?.replicates) && bundle.replicates.every(isObject)
+  if (!isBundle) throw wrong('bundle', 'an evidence bundle')
   const base = bundle.replicates.find((one) => one.base)
   const replicates = bundle.replicates.map(({ delta, base: _, ...one }) => {
     if (!delta) return one

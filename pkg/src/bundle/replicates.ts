@@ -60,6 +60,7 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
   if (typeof model?.open !== 'function') {
     throw wrong('model', 'a model, such as openaiChat(…)')
   }
+  if (!['auto', 'json', 'text'].includes(read)) throw wrong('read', 'auto, json or text')
   return async (context): Promise<ReplicateResult> => {
     const { seed, signal, strategy } = context
     const own = named(model, strategy?.model)

@@ -11,7 +11,8 @@ import { Loop } from '../driver/loop.js'
 import { member } from '../shared/quietly.js'
 import { describe, refuseEmptied } from '../shared/serialize.js'
 import { stringify } from '../shared/text.js'
-import type { ChainCache, ChainEvent, ChainResult } from './types.js'
+import { piecesOf, textOf } from './text.js'
+import type { ChainCache, ChainEvent, ChainResult, SpokenTurn } from './types.js'
 
 /** A callback, by its name in the core. It returns a value, or text piece by piece. */
 export type Callback = (context: Record<string, unknown>) => unknown
@@ -102,25 +103,34 @@ export class ChainDriver {
     }
     try {
       const made = await this.#made(kind, { ...body, signal: controller.signal, spend })
-      if (isIterable(made) && TEXTS.includes(kind)) {
+      const pieces = TEXTS.includes(kind) ? piecesOf(made) : undefined
+      if (pieces) {
         // Only the text of a plan is not shown as it comes.
         let plan = kind === 'plan' ? '' : null
-        for await (const text of made) {
+        for await (const piece of pieces) {
           if (this.#calls.get(id) !== controller) return
-          if (plan === null) say('chunk', { text: String(text) })
-          else plan += String(text)
+          const text = textOf(piece, kind)
+          if (plan === null) say('chunk', { text })
+          else plan += text
           await this.#room(controller.signal)
         }
+        const turn = made as Partial<SpokenTurn>
+        if (turn.textStream) textOf(await turn.result, kind)
         say('returned', { value: JSON.stringify(plan), cost })
       } else {
-        say('returned', { value: jsonOf(made), cost })
+        // A plan may be an object, or stand in the text of a turn's result; a synthesis within a plan
+        // may be any JSON.
+        const isSaid = kind === 'plan' && typeof member(made, 'text') === 'string'
+        const isText = isSaid || kind === 'answer' || body['final'] === true
+        say('returned', { value: jsonOf(isText ? textOf(made, kind) : made), cost })
       }
     } catch (error) {
       const code = member(error, 'code')
       say('failed', {
         code: typeof code === 'string' ? code : `${kind}.threw`,
         message: describe(error),
-        retryable: member(error, 'retryable') !== false,
+        // A callback that returns no text does so again.
+        retryable: code !== 'chain.invalid_result' && member(error, 'retryable') !== false,
         cost,
       })
     }
@@ -172,6 +182,3 @@ function jsonOf(made: unknown): string {
 
 /** Callbacks that may give a text in pieces; nobody else's are read. */
 const TEXTS = ['answer', 'plan', 'synthesize']
-
-const isIterable = (value: unknown): value is AsyncIterable<unknown> =>
-  typeof value === 'object' && value !== null && Symbol.asyncIterator in value

@@ -10,6 +10,7 @@ import type {
   StepCall,
   SynthesisCall,
 } from '../generated/chain.js'
+import type { TurnResult } from '../generated/turn.js'
 
 export type {
   ChainCosts,
@@ -73,8 +74,25 @@ export interface StepContext extends CallContext, StepCall {}
 /** The context of `synthesize`. */
 export interface SynthesisContext extends CallContext, SynthesisCall {}
 
-/** Text, at once or piece by piece. */
-export type Text = string | Promise<string> | AsyncIterable<string>
+/**
+ * Text, at once or piece by piece. Of a turn it is the text that the turn shows; a turn that does not
+ * complete fails the call with its error.
+ */
+export type Text = Said | Promise<Said>
+
+type Said = string | AsyncIterable<string> | SpokenTurn | TurnText
+
+/** What a chain reads of a turn. */
+export type SpokenTurn = { readonly textStream: AsyncIterable<string> } & {
+  readonly result: Promise<TurnText>
+}
+
+/** What a chain reads of a turn's result. */
+export interface TurnText {
+  text: string
+  status?: TurnResult['status']
+  error?: TurnResult['error']
+}
 
 /** A cache; a `Map` fits. Keys are texts in Unicode NFC. */
 export interface ChainCache {

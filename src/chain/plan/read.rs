@@ -41,8 +41,12 @@ pub(in crate::chain) fn draft(text: &str) -> Result<Draft, PlanError> {
     Err(PlanError::Syntax)
 }
 
-/// Reads a plan from JSON. An array is read as the `steps`.
+/// Reads a plan from JSON. An array is read as the `steps`; an object without `steps` stands around
+/// its first member that has them, as in `{"plan": {"steps": […]}}`.
 pub(in crate::chain) fn from_json(value: &Json<'_>) -> Result<Draft, PlanError> {
+    let plan = |value: &&Json<'_>| value.get("steps").is_some();
+    let mut members = value.as_object().into_iter().flatten().map(|(_, member)| member);
+    let value = [value].into_iter().find(plan).or_else(|| members.find(plan)).unwrap_or(value);
     let steps = match value {
         Json::Array(steps) => steps,
         value => value.get("steps").and_then(Json::as_array).ok_or(PlanError::Syntax)?,
