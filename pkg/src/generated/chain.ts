@@ -891,8 +891,8 @@ export interface RunChainOptions {
   /** The simple path: one model call, with any context that the host adds. */
   answer(context: AnswerContext): Text
   /**
-   * Calls a planner. Returns its text, or a plan object. If it throws, or returns no plan, it is
-   * called again (see `maxRetries`), then `answer`.
+   * Calls a planner. Returns its text, whole, in pieces or as a turn, or a plan object. If it
+   * throws, or returns no plan, it is called again (see `maxRetries`), then `answer`.
    */
   plan(context: PlanContext): unknown
   /**

@@ -11,8 +11,9 @@ pub(super) fn tables() -> Vec<Table> {
                 query from "ChainOptions";
                 /// The simple path: one model call, with any context that the host adds.
                 answer: "(context: AnswerContext): Text" | required;
-                /// Calls a planner. Returns its text, or a plan object. If it throws, or returns no
-                /// plan, it is called again (see `maxRetries`), then `answer`.
+                /// Calls a planner. Returns its text, whole, in pieces or as a turn, or a plan object.
+                /// If it throws, or returns no plan, it is called again (see `maxRetries`), then
+                /// `answer`.
                 plan: "(context: PlanContext): unknown" | required;
                 /// Searches for information and returns any JSON value. Items are counted in a
                 /// list, or in the `items` of an object. A number in its `cost` counts like
