@@ -98,6 +98,18 @@ runChain({
   synthesize: ({ results }) => String(results.length),
   replan: ({ plan, remaining }) => (plan.steps.length > 2 ? remaining : null),
 })
+runChain({
+  ...{ query: 'q', search: ({ query }) => [query], plan: () => runTurn({ model, messages }) },
+  answer: ({ signal }) => runTurn({ model, messages, signal }),
+  synthesize: async () => await runTurn({ model, messages }).result,
+})
+runChain({
+  ...{ query: 'q', search: ({ query }) => [query] },
+  plan: async () => runTurn({ model, messages }).textStream,
+  answer: async () => runTurn({ model, messages }),
+  // @ts-expect-error A number is no text.
+  synthesize: () => 7,
+})
 createHandler({
   ...{ model, store: indexedDbStore({ name: TENANT }), basePath: URL, keep: undefined },
   authorize: () => ({ tenant: 'a', projectId: TENANT }),
