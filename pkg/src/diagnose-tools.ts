@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isObject } from './checks.js'
 import { wrong } from './errors.js'
 import { answer, encode } from './core/instance.js'
 import { tools as part } from './core/parts/tools.js'
@@ -40,6 +41,7 @@ export function diagnoseTools(
   options: { dialect: Dialect; strict?: boolean },
 ): ToolFinding[] {
   if (typeof tools !== 'object' || tools === null) throw wrong('tools', 'tools by name, or a list')
+  if (!isObject(options)) throw wrong('options', 'an object')
   const names = Array.isArray(tools) ? undefined : Object.keys(tools)
   const list = Object.entries(tools).map(([key, tool], at) => {
     const { name = key, description = '', inputSchema } = (tool ?? {}) as DeclaredTool

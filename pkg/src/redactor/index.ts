@@ -85,10 +85,13 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const paths = fields.map(pathOf)
   const fresh = () => new Stream(plan, paths)
   let stream: Stream | undefined
-  const redact = (text: string) => {
+  const said = (text: string) => {
     if (typeof text !== 'string') throw wrong('text', 'a text; `value` redacts JSON')
+    return text
+  }
+  const redact = (text: string) => {
     const whole = fresh()
-    return whole.feed(text) + whole.end()
+    return whole.feed(said(text)) + whole.end()
   }
   /** A text whose end may be a mark of the core: what stands before that may be half of a match. */
   const text = (text: string) => {
@@ -112,7 +115,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const pointer = (pointer: string) => text(shownPointer(pointer, hide))
   return {
     redact,
-    feed: (chunk) => (stream ??= fresh()).feed(chunk),
+    feed: (chunk) => (stream ??= fresh()).feed(said(chunk)),
     end: () => {
       const rest = stream?.end() ?? ''
       stream = undefined

@@ -110,21 +110,26 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
       return remoteTurn(wire, { requestId, after: checkAfter(after) ?? 0, signal, onSeq })
     },
     async answer(paused) {
+      if (!paused) throw wrong('paused', 'the result of a turn that waits')
       const { answer } = await import('./answer.js')
       return answer(turns, wire, paused, options.tools)
     },
-    async list({ conversationId } = {}) {
-      const of = conversationId === undefined ? '' : `?${new URLSearchParams({ conversationId })}`
-      const { turns } = (await wire.ask(`/turns${of}`)) as unknown as { turns: ListedTurn[] }
+    async list(of) {
+      const conversationId = of?.conversationId
+      const query =
+        conversationId === undefined ? '' : `?${new URLSearchParams({ conversationId })}`
+      const { turns } = (await wire.ask(`/turns${query}`)) as unknown as { turns: ListedTurn[] }
       return turns
     },
-    async pause({ requestId }) {
+    async pause(turn) {
+      const requestId = turn?.requestId
       checkId(requestId)
       return wire.ask('/pause', { requestId })
     },
-    async cancel({ requestId, reason }) {
+    async cancel(turn) {
+      const requestId = turn?.requestId
       checkId(requestId)
-      return wire.ask('/cancel', { requestId, reason })
+      return wire.ask('/cancel', { requestId, reason: turn.reason })
     },
   }
   return turns

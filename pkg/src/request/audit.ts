@@ -1,4 +1,6 @@
 /** Audits of plans: which tool was used for a plan, when, why and with which parameters. */
+import { isObject } from '../checks.js'
+import { wrong } from '../errors.js'
 import type { Usage } from '../types.js'
 import type { CallRefusal, PassTraceEvent, Rejected } from './types.js'
 
@@ -60,14 +62,19 @@ export interface PlanAudit extends Omit<RunAudit, 'runId' | 'source'> {
  * Makes the audit of a plan from stored trace events in their original order. Events of other
  * plans are ignored, and with `runId` those of other runs of the plan too. Runs are kept apart: a
  * result belongs to a call of its own run.
+ *
+ * @throws TurnlockError `options.invalid` for events that are no iterable
  */
 export function auditToolUse(
   events: Iterable<PassTraceEvent | { type: string }>,
   planId: string,
   runId?: string,
 ): PlanAudit {
+  const isList = typeof (events ?? {})[Symbol.iterator] === 'function'
+  if (!isList) throw wrong('events', 'an iterable of trace events')
   const byId = new Map<string, RunAudit>()
   for (const event of events as Iterable<PassTraceEvent>) {
+    if (!isObject(event)) continue
     const { plan_id, run_id, source } = event
     if (plan_id !== planId || (runId ?? run_id) !== run_id) continue
     const run = byId.get(run_id) ?? {

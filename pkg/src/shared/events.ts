@@ -49,7 +49,7 @@ export const textOf = (events: AsyncIterable<TurnEvent>): AsyncIterable<string> 
 
 /** Events as a `text/event-stream` response. */
 export function eventResponse(events: ReadableStream<Numbered>, init: ResponseInit = {}): Response {
-  const headers = new Headers(init.headers)
+  const headers = new Headers(init?.headers)
   headers.set('content-type', 'text/event-stream; charset=utf-8')
   headers.set('cache-control', 'no-cache, no-transform')
   return new Response(eventStream(events), { ...init, headers })

@@ -81,9 +81,10 @@ interface Row {
  * @throws TurnlockError `store.unsupported` for an object without SQLite storage
  */
 export function durableObjectStore(state: DurableObjectStateLike): Store {
-  const { storage } = state
+  let storage: DurableObjectStateLike['storage']
   let sql: DurableObjectStateLike['storage']['sql']
   try {
+    storage = state.storage
     sql = storage.sql
     sql.exec('SELECT 1')
   } catch (cause) {

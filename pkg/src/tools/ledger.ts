@@ -100,7 +100,8 @@ export function openLedger<Outcome = unknown>(options: LedgerOptions = {}): Call
   let closed = false
 
   return {
-    judge({ name, args, action = null, valid = true }) {
+    judge(call) {
+      const { name, args, action = null, valid = true } = call ?? ({} as LedgerCall)
       if (typeof name !== 'string') throw wrong('name', 'a string')
       const signed = sign({ tool: name, args, action, projectId })
       const { readOnly = false, dedupe, maxCalls = Infinity } = known?.get(name) ?? {}
@@ -135,10 +136,10 @@ export function openLedger<Outcome = unknown>(options: LedgerOptions = {}): Call
       return { decision: 'refuse', signature: signed, reason, notice }
     },
 
-    settled({ signature }, outcome) {
-      const call = executed.get(signature)
-      if (!call) throw wrong('call', 'a call that `judge` let run')
-      call.settle(outcome)
+    settled(call, outcome) {
+      const recorded = executed.get(call?.signature)
+      if (!recorded) throw wrong('call', 'a call that `judge` let run')
+      recorded.settle(outcome)
     },
 
     close() {

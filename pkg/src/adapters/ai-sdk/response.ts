@@ -1,12 +1,16 @@
 /** The UI message stream of a turn that the host runs itself. */
+import { wrong } from '../../errors.js'
 import type { Turn } from '../../turn/turn.js'
 import { DONE, formatChunk, UI_HEADERS, UiMessageStream, type UiChunk } from './stream.js'
 
 /**
  * The chunks of a turn, as `createUIMessageStream` of the AI SDK makes them: `writer.merge` and
  * `readUIMessageStream` take them. Cancelling the stream cancels the turn.
+ *
+ * @throws TurnlockError `options.invalid` for what is no turn
  */
 export function toUIMessageStream(turn: Turn): ReadableStream<UiChunk> {
+  if (typeof turn?.toReadableStream !== 'function') throw wrong('turn', 'a turn of `runTurn`')
   const stream = new UiMessageStream(turn.requestId)
   return turn.toReadableStream().pipeThrough(
     new TransformStream({
@@ -20,7 +24,11 @@ export function toUIMessageStream(turn: Turn): ReadableStream<UiChunk> {
   )
 }
 
-/** A turn as the response to `useChat`. The id of the message is that of the turn. */
+/**
+ * A turn as the response to `useChat`. The id of the message is that of the turn.
+ *
+ * @throws TurnlockError `options.invalid` for what is no turn
+ */
 export function toUIMessageResponse(turn: Turn, init: ResponseInit = {}): Response {
   const encoder = new TextEncoder()
   const text = new TransformStream<UiChunk, Uint8Array>({
@@ -32,6 +40,6 @@ export function toUIMessageResponse(turn: Turn, init: ResponseInit = {}): Respon
     'cache-control': 'no-cache, no-transform',
     ...UI_HEADERS,
   })
-  for (const [name, value] of new Headers(init.headers)) headers.set(name, value)
+  for (const [name, value] of new Headers(init?.headers)) headers.set(name, value)
   return new Response(toUIMessageStream(turn).pipeThrough(text), { ...init, headers })
 }
