@@ -146,7 +146,7 @@ export async function optimize(level, from, to) {
 }
 
 /** The generator of the glue (`crates/bindgen`): its path. */
-const bindgen = once(async () => {
+export const bindgen = once(async () => {
   const made = '.cache/tools/bindgen'
   await unlessFresh('bindgen', ['crates/bindgen', 'Cargo.lock'], [made], async () => {
     // Unoptimized, zopfli would deflate the cores for minutes. Not in Cargo.toml, which is published.

@@ -1,26 +1,45 @@
 // The core's native tests, compiled here and run in a copy of the project that is alone in a
 // folder: a test that read something beside the project would fail.
 import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { copyAlone } from './alone.mjs'
+import { bindgen, cargo } from './build.mjs'
 import { cargoEnv, root } from './setup.mjs'
+import { once } from './tasks.mjs'
 
-const args = ['test', '--locked', '--no-run', '--message-format=json-render-diagnostics']
-const compiled = spawnSync('cargo', args, {
-  ...{ cwd: root, env: cargoEnv, encoding: 'utf8', maxBuffer: 2 ** 28 },
-  stdio: ['ignore', 'pipe', 'inherit'],
+const ARGS = ['test', '--locked', '--no-run']
+
+/**
+ * Compiles them while the cores are built, one of which takes one processor. Behind the generator of
+ * the glue, which cargo builds in the same place, and for which the cores would wait. What does not
+ * compile is the step's to say.
+ */
+export const compileNative = once(async () => {
+  await bindgen()
+  await cargo('the native tests of the core', [...ARGS, '--jobs', '1']).catch(() => {})
 })
-if (compiled.status !== 0) process.exit(1)
-const binaries = compiled.stdout
-  .split('\n')
-  .filter((line) => line.startsWith('{'))
-  .map((line) => JSON.parse(line))
-  .filter(({ reason, executable, profile }) => reason && executable && profile.test)
-// `npm test` makes one copy for all steps.
-const cwd = process.env.TURNLOCK_ALONE ?? copyAlone()
-let failed = binaries.length === 0
-for (const { executable, target } of binaries) {
-  console.log(`\n     Running ${target.name}`)
-  const { status } = spawnSync(executable, [], { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
-  failed ||= status !== 0
+
+function main() {
+  const args = [...ARGS, '--message-format=json-render-diagnostics']
+  const { status, stdout } = spawnSync('cargo', args, {
+    ...{ cwd: root, env: cargoEnv, encoding: 'utf8', maxBuffer: 2 ** 28 },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  if (status !== 0) return 1
+  const binaries = stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+    .filter(({ reason, executable, profile }) => reason && executable && profile.test)
+  // `npm test` makes one copy for all steps.
+  const cwd = process.env.TURNLOCK_ALONE ?? copyAlone()
+  let failed = binaries.length === 0
+  for (const { executable, target } of binaries) {
+    console.log(`\n     Running ${target.name}`)
+    const { status } = spawnSync(executable, [], { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
+    failed ||= status !== 0
+  }
+  return failed ? 1 : 0
 }
-process.exit(failed ? 1 : 0)
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(main())

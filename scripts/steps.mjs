@@ -16,6 +16,7 @@ import {
   testRunner,
 } from './setup.mjs'
 import { build, buildForTests } from './build.mjs'
+import { compileNative } from './native.mjs'
 
 const node = process.execPath
 // A server that never answers fails its file, not the day.
@@ -139,7 +140,9 @@ export const PARTS = {
     script('additions', ['scripts/howto.mjs'], { lane: 'cargo', needs: [linters] }),
   ],
   core: [
-    script('core (native)', ['scripts/native.mjs'], { lane: 'cargo', long: true }),
+    script('core (native)', ['scripts/native.mjs'], {
+      ...{ lane: 'cargo', long: true, built: compileNative },
+    }),
     cargo('core (documentation)', ['test', '--doc', locked]),
     cargo('generator', ['test', '--package', 'turnlock-codegen', locked]),
     script('planted bugs', ['scripts/planted.mjs'], { lane: 'cargo' }),
