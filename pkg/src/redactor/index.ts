@@ -65,7 +65,8 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   // A forgotten first `/` would name a member that there is not, and hide nothing.
   if (fields.some((path) => /^[^/]+\//.test(path))) throw wrong('fields', 'as `/a/b` or `a.b`')
   if (mask !== undefined && typeof mask !== 'function') throw wrong('mask', 'a function')
-  if (!kinds.every((kind) => KINDS.includes(kind))) throw wrong('kinds', `of ${KINDS.join(', ')}`)
+  if (!kinds.every((kind) => KINDS.includes(kind)))
+    throw wrong('kinds', `names of ${KINDS.join(', ')}`)
   values.forEach((value, index) => {
     if (value.trim().length < SHORTEST) {
       throw wrong(`values[${index}]`, `a text of at least ${SHORTEST} characters`)
@@ -85,10 +86,13 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const paths = fields.map(pathOf)
   const fresh = () => new Stream(plan, paths)
   let stream: Stream | undefined
+  const read = (text: string) => {
+    if (typeof text === 'string') return text
+    throw wrong('text', 'a text; `value` redacts JSON')
+  }
   const redact = (text: string) => {
-    if (typeof text !== 'string') throw wrong('text', 'a text; `value` redacts JSON')
     const whole = fresh()
-    return whole.feed(text) + whole.end()
+    return whole.feed(read(text)) + whole.end()
   }
   /** A text whose end may be a mark of the core: what stands before that may be half of a match. */
   const text = (text: string) => {
@@ -112,7 +116,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const pointer = (pointer: string) => text(shownPointer(pointer, hide))
   return {
     redact,
-    feed: (chunk) => (stream ??= fresh()).feed(chunk),
+    feed: (chunk) => (stream ??= fresh()).feed(read(chunk)),
     end: () => {
       const rest = stream?.end() ?? ''
       stream = undefined

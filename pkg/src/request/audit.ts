@@ -1,4 +1,5 @@
 /** Audits of plans: which tool was used for a plan, when, why and with which parameters. */
+import { wrong } from '../errors.js'
 import type { Usage } from '../types.js'
 import type { CallRefusal, PassTraceEvent, Rejected } from './types.js'
 
@@ -66,6 +67,9 @@ export function auditToolUse(
   planId: string,
   runId?: string,
 ): PlanAudit {
+  if (typeof (events as Iterable<unknown> | null)?.[Symbol.iterator] !== 'function') {
+    throw wrong('events', 'a list')
+  }
   const byId = new Map<string, RunAudit>()
   for (const event of events as Iterable<PassTraceEvent>) {
     const { plan_id, run_id, source } = event
