@@ -273,7 +273,7 @@ export const AREAS = {
   },
   chain: {
     about:
-      'Chains. A chain that cannot be run takes the simple path: then these stand in `outcome.fellBack`. What a callback throws has the `code` that it was thrown with, else the callback’s name: `answer.threw`, `plan.threw`, `search.threw`, `refine.threw`, `synthesize.threw`, and so for each.',
+      'Chains. A chain that cannot be run takes the simple path: then these stand in `outcome.fellBack`. What a callback throws has the `code` that it was thrown with, else the callback’s name: `answer.threw`, `search.threw`, `refine.threw`, `synthesize.threw`, and so for each but `plan`, which is `plan.failed` whatever it throws.',
     codes: {
       'chain.over_budget': [
         'The estimated cost of the plan is above the budget.',

@@ -135,10 +135,10 @@ const range = (least: number, most: number | undefined) =>
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** @throws TurnlockError `options.invalid` for what is given and is no function */
+/** @throws TurnlockError `options.invalid` for what is given, and not null, and no function */
 export function checkFunctions(given: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(given)) {
-    if (value !== undefined && typeof value !== 'function') throw wrong(name, 'a function')
+    if (value != null && typeof value !== 'function') throw wrong(name, 'a function')
   }
 }
 

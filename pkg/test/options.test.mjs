@@ -302,6 +302,81 @@ test('a turn that may have to wait says what it needs', () => {
   }
 })
 
+test('a value of another type is refused by its name, at the call', async () => {
+  const post = { model: 'm', fetch: () => new Response('') }
+  const chat = { ...post, baseURL: 'https://api.example/v1' }
+  const proxy = {
+    upstream: 'https://api.example/v1',
+    authorize: () => ({ tenant: 't' }),
+  }
+  const bundle = { task: 't', replicate: () => ({ data: 1 }) }
+  const turn = { model, messages: [{ role: 'user', content: 'Hello' }] }
+  const answers = [{ data: 1 }, { data: 2 }]
+  const { anthropic, fit, threadId, runBundle, distance, summarizeReplicates } = turnlock
+  const cases = [
+    // Their headers would be lost, and the key with them.
+    ['headers', () => openaiChat({ ...chat, headers: new Headers({ 'api-key': 'k' }) })],
+    ['headers', () => openaiChat({ ...chat, headers: 'api-key: k' })],
+    ['headers', () => openaiChat({ ...chat, headers: new Map([['api-key', 'k']]) })],
+    ['headers.0', () => openaiChat({ ...chat, headers: [['api-key', 'k']] })],
+    ['headers.api-key', () => openaiChat({ ...chat, headers: { 'api-key': 5 } })],
+    ['fetch', () => openaiChat({ ...chat, fetch: 'fetch' })],
+    ['maxTokens', () => anthropic({ ...post, maxTokens: '4096' })],
+    ['maxTokens', () => anthropic({ ...post, maxTokens: 0 })],
+    ['keep', () => fit([], { dialect: 'anthropic', keep: true })],
+    ['countTokens', () => fit([], { dialect: 'anthropic', countTokens: 3 })],
+    ['conversationId', () => threadId(undefined)],
+    ['execute', () => defineTool({ description: 'x', inputSchema: {}, execute: null })],
+    ['tenant', () => runTurn({ ...turn, tenant: 5 })],
+    ['tenant', () => runTurn({ ...turn, tenant: 5, store: memoryStore() })],
+    ['redact', () => runTurn({ ...turn, redact: '' })],
+    ['null_is_missing', () => distance(1, 2, { null_is_missing: 1n })],
+    ['null_is_missing', () => distance(1, 2, { null_is_missing: NaN })],
+    ['epsilon', () => summarizeReplicates(answers, { epsilon: NaN })],
+    ['weights', () => summarizeReplicates(answers, { weights: 0 })],
+    ['events', () => turnlock.auditToolUse(undefined, 'p')],
+    ['text', () => createRedactor().feed(5)],
+    ['policy', () => createProxy({ ...proxy, policy: 5 })],
+    ['limits', () => createProxy({ ...proxy, limits: [] })],
+    ['fetch', () => createProxy({ ...proxy, fetch: 'fetch' })],
+    ['onReport', () => createProxy({ ...proxy, onReport: {} })],
+    ['onError', () => createProxy({ ...proxy, onError: 'log' })],
+    ['decode', () => createProxy({ ...proxy, decode: 'zstd' })],
+    ['decode.zstd', () => createProxy({ ...proxy, decode: { zstd: true } })],
+    ['cors.headers', () => createProxy({ ...proxy, cors: { headers: 'x-team' } })],
+    ['cors.maxAge', () => createProxy({ ...proxy, cors: { maxAge: '1 day' } })],
+    ['cors.credentials', () => createProxy({ ...proxy, cors: { credentials: 'yes' } })],
+  ]
+  for (const [name, call] of cases) {
+    const refused = async () => await call()
+    const named = (error) =>
+      error.code === 'options.invalid' && error.message.startsWith(`\`${name}\`: expected `)
+    await assert.rejects(refused, named, `${name}: ${call}`)
+  }
+  // `null` stands for what is not given.
+  for (const name of ['policy', 'limits', 'cors', 'fetch', 'onReport', 'decode']) {
+    createProxy({ ...proxy, [name]: null })
+  }
+})
+
+test('a header that is undefined is not sent', async () => {
+  let sent
+  const fetch = (_, init) => {
+    sent = init.headers
+    return new Response('', { status: 400 })
+  }
+  const headers = { 'OpenAI-Organization': undefined, 'x-team': 'a' }
+  const own = openaiChat({
+    baseURL: 'https://api.example/v1',
+    model: 'm',
+    fetch,
+    headers,
+  })
+  await runTurn({ model: own, messages: [{ role: 'user', content: 'Hello' }] }).result
+  assert.equal(sent['x-team'], 'a')
+  assert.ok(!('OpenAI-Organization' in sent))
+})
+
 test('an unknown dialect names those that there are', () => {
   const said = (dialect) => {
     try {

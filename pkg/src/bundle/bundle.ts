@@ -133,7 +133,7 @@ class Running implements RunningBundle {
     if (typeof replicate !== 'function') {
       throw wrong('replicate', 'a function')
     }
-    checkFunctions({ redact: options.redact ?? undefined })
+    checkFunctions({ redact: options.redact })
     checkSignal(signal)
     const schema = replicateSchema(options.schema, options.jsonSchema)
     const text = coreOptions(options, schema.json)

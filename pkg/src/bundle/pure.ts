@@ -1,9 +1,10 @@
 /** The synchronous operations on replicates. */
 import { answer, encode } from '../core/instance.js'
 import { plans as part } from '../core/parts/plans.js'
-import { isObject } from '../checks.js'
+import { checkValues, isObject, type Checks } from '../checks.js'
 import { TurnlockError, wrong } from '../errors.js'
 import type { BundleOptions, DistanceOptions } from '../generated/bundle.js'
+import { CORE_BUNDLE_OPTIONS } from '../generated/checks.js'
 import { BUNDLE_OPTIONS, DISTANCE_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
 import { describe } from '../shared/serialize.js'
@@ -21,6 +22,9 @@ export interface Replicate {
   quality?: { valid: boolean; errors?: string[] | undefined } | undefined
 }
 
+/** What the core reads: what has no JSON, such as NaN, is refused by its name. No task is needed. */
+const READ: Checks = { ...CORE_BUNDLE_OPTIONS, task: 0 }
+
 /** Maximum characters of all replicates together. */
 const MOST = 64 * 1024 * 1024
 
@@ -34,6 +38,7 @@ const MOST = 64 * 1024 * 1024
 export function distance(a: unknown, b: unknown, options: DistanceOptions = {}): number {
   options = readOptions(options, DISTANCE_OPTIONS)
   const { schema, null_is_missing } = options
+  checkValues({ null_is_missing }, READ)
   const head = { schema: replicateSchema(schema).json, null_is_missing }
   const lines = encode([JSON.stringify(head), strictJson(a), strictJson(b)].join('\n'))
   return Number(answer(part.call((glue) => glue.distance(lines))))
@@ -59,8 +64,9 @@ export function summarizeReplicates(
     throw new TurnlockError('options.invalid', '`replicates`: two of them have the same id')
   }
   const { epsilon, must_agree, weights, limits, null_is_missing } = options
+  checkValues({ epsilon, must_agree, limits, null_is_missing }, READ)
   const fits = (weight: unknown) => Number.isFinite(weight) && Number(weight) >= 0
-  if (weights && !(weights.length === replicates.length && weights.every(fits))) {
+  if (weights != null && !(weights.length === replicates.length && weights.every(fits))) {
     throw wrong('weights', 'one for each replicate, numbers from 0 on')
   }
   const schema = replicateSchema(options.schema)

@@ -169,7 +169,7 @@ class RunningChain implements Chain {
 
 /** Checks what the core never sees. `null` stands for what is not given. */
 function checkHost(given: Record<string, unknown>): void {
-  const hooks = [...HOOKS, ...OF_RESULTS].map((name) => [name, given[name] ?? undefined])
+  const hooks = [...HOOKS, ...OF_RESULTS].map((name) => [name, given[name]])
   checkFunctions(Object.fromEntries(hooks) as Record<string, unknown>)
   for (const [name, [expected = '', ...members]] of Object.entries(HELD)) {
     const own = (given[name] ?? undefined) as Record<string, unknown> | undefined

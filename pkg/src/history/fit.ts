@@ -1,4 +1,5 @@
 /** Trims a history to a bound, by whole turns. */
+import { checkFunctions } from '../checks.js'
 import { wrong } from '../errors.js'
 import { answer, encode } from '../core/instance.js'
 import { history as part } from '../core/parts/history.js'
@@ -50,7 +51,8 @@ export function fit<Element>(
   options: FitOptions<Element>,
 ): Fitted<Element> {
   options = readOptions(options, FIT_OPTIONS)
-  const { dialect, keep } = options
+  const { dialect, keep, countTokens } = options
+  checkFunctions({ keep, countTokens })
   const [maxBytes, maxTokens] = [bound('maxBytes', options), bound('maxTokens', options)]
   const units = turns(history, dialect)
   const last = units.reduce<number>((most, unit) => Math.max(most, unit ?? 0), 0)

@@ -195,7 +195,9 @@ function instructed(before: unknown, { system, keepSystem }: HistoryUpdate): unk
  * @throws TurnlockError `options.invalid` for an empty id
  */
 export function threadId(conversationId: string, namespace = ''): string {
-  const [id, space] = [encode(String(conversationId)), encode(String(namespace))]
+  // The text of what is none, such as `undefined`, would be one thread of all conversations.
+  if (typeof conversationId !== 'string') throw wrong('conversationId', 'a string')
+  const [id, space] = [encode(conversationId), encode(String(namespace))]
   return answer(part.call((glue) => glue.thread_id(id, space)))
 }
 

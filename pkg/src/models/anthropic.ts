@@ -1,4 +1,5 @@
 /** Anthropic Messages. */
+import { checkValues } from '../checks.js'
 import type { AnthropicOptions } from '../generated/models.js'
 import { ANTHROPIC_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
@@ -13,10 +14,11 @@ export type { AnthropicOptions }
  */
 export function anthropic(options: AnthropicOptions): Model {
   options = readOptions(options, ANTHROPIC_OPTIONS)
-  const { apiKey, maxTokens = 4096, baseURL = 'https://api.anthropic.com/v1' } = options
+  const { apiKey, maxTokens, baseURL = 'https://api.anthropic.com/v1' } = options
+  checkValues({ maxTokens }, { maxTokens: { whole: [1] } })
   const own: Record<string, string> = {}
   if (apiKey) own['x-api-key'] = apiKey
   if (options.dangerouslyAllowBrowser) own['anthropic-dangerous-direct-browser-access'] = 'true'
-  const body = { max_tokens: maxTokens, ...options.body }
+  const body = { max_tokens: maxTokens ?? 4096, ...options.body }
   return httpModel('anthropic', { ...options, body }, baseURL, own)
 }

@@ -1,7 +1,9 @@
 /** The interface between a turn and a model. */
+import { checkFunctions, checkValues } from '../checks.js'
 import { wrong } from '../errors.js'
 import { member } from '../shared/quietly.js'
 import type { HttpModelOptions } from '../generated/models.js'
+import { present } from '../options.js'
 import type { Delta, Dialect } from '../types.js'
 
 /**
@@ -77,7 +79,13 @@ export function httpModel(
   own: Record<string, string>,
 ): Model {
   checkAddress(baseURL)
-  const { apiKey, model, maxRetries = 2, body, headers } = options
+  const { apiKey, model, maxRetries = 2, body, fetch } = options
+  // `fetch` sends `undefined` as that word.
+  const headers = present(options.headers ?? {})
+  checkValues({ headers }, { headers: { map: 'text' } })
+  // A `Headers` or a `Map` has no members: its headers, and the key in them, would be lost.
+  if (Symbol.iterator in Object(options.headers)) throw wrong('headers', 'an object')
+  checkFunctions({ fetch })
   if (apiKey !== undefined && (typeof apiKey !== 'string' || /[^\x21-\x7e]/.test(apiKey))) {
     throw wrong('apiKey', 'visible ASCII characters only')
   }
@@ -85,7 +93,7 @@ export function httpModel(
   return {
     ...{ dialect, maxRetries, model, body },
     secrets: () => secretsOf({ ...headers, ...own }),
-    open: (request, sending) => post(options, baseURL, own, request, sending),
+    open: (request, sending) => post({ ...options, headers }, baseURL, own, request, sending),
   }
 }
 

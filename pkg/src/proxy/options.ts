@@ -1,4 +1,5 @@
 /** The options of `createProxy`, checked once. */
+import { checkFunctions, isObject } from '../checks.js'
 import { wrong } from '../errors.js'
 import type { ProxyLimits, ProxyOptions, ProxyPolicy, Upstream } from '../generated/proxy.js'
 import { PROXY_OPTIONS } from '../generated/rows.js'
@@ -53,6 +54,11 @@ export function settingsOf<S extends ProxySession>(options: ProxyOptions<S>): Se
   if (clientGone !== 'stop' && clientGone !== 'continue') {
     throw wrong('clientGone', 'stop or continue')
   }
+  const { onReport, onError, fetch, decode } = options
+  checkFunctions({ onReport, onError, fetch })
+  for (const [coding, read] of Object.entries(members(decode, 'decode'))) {
+    if (typeof read !== 'function') throw wrong(`decode.${coding}`, 'a function')
+  }
   checkMode(mode)
   return {
     ...options,
@@ -68,9 +74,10 @@ export function limitsOf(
   others: Filled<ProxyLimits>,
 ): Filled<ProxyLimits> {
   const limits = { ...others }
+  const own = members(given, 'limits')
   for (const name of Object.keys(limits) as (keyof ProxyLimits)[]) {
     const most = name.endsWith('Ms') ? LONGEST_TIMER : Infinity
-    limits[name] = count(given?.[name], `limits.${name}`, 1, most) ?? limits[name]
+    limits[name] = count(own[name], `limits.${name}`, 1, most) ?? limits[name]
   }
   return limits
 }
@@ -83,10 +90,18 @@ export function checkMode(mode: unknown): void {
 }
 
 /** @throws TurnlockError `options.invalid` */
-export function policyOf(policy: ProxyPolicy = {}): ProxyPolicy {
+export function policyOf(given: ProxyPolicy | undefined): ProxyPolicy {
+  const policy = members(given, 'policy')
   count(policy.maxRepeats, 'policy.maxRepeats', 1)
   count(policy.maxTools, 'policy.maxTools', 0)
   return policy
+}
+
+/** The members of what is given: a number or a list in its place has none of those. */
+function members<T extends object>(given: T | null | undefined, path: string): Partial<T> {
+  const own = given ?? {}
+  if (!isObject(own)) throw wrong(path, 'an object')
+  return own as Partial<T>
 }
 
 /** A timer of more milliseconds fires at once. */

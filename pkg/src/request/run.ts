@@ -74,9 +74,8 @@ export function runWithToolRequests<Plan = unknown>(
 
 /** Checks what the core never sees. `null` stands for what is not given. */
 function checkHost(given: Partial<ToolRequestOptions>): void {
-  for (const name of ['parsePlan', 'onTrace', 'redact'] as const) {
-    checkFunctions({ [name]: given[name] ?? undefined })
-  }
+  const { parsePlan, onTrace, redact } = given
+  checkFunctions({ parsePlan, onTrace, redact })
   if (!isObject(given.prompts ?? {})) throw wrong('prompts', 'an object')
   checkSignal(given.signal)
 }

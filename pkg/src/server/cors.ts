@@ -17,11 +17,17 @@ export class Cors {
   readonly #hosts: Set<string> | undefined
 
   /** @throws TurnlockError `options.invalid` */
-  constructor(options: CorsOptions = {}, hosts?: readonly string[]) {
+  constructor(given: CorsOptions | null = {}, hosts?: readonly string[]) {
+    const options = given ?? {}
     if (typeof options !== 'object' || Array.isArray(options)) {
       throw wrong('cors', '{ origins }')
     }
     const { origins = [], credentials = false, maxAge = 600, headers = [] } = options
+    if (!Array.isArray(headers) || !headers.every((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name))) {
+      throw wrong('cors.headers', 'a list of names')
+    }
+    if (typeof credentials !== 'boolean') throw wrong('cors.credentials', 'true or false')
+    if (!(Number.isSafeInteger(maxAge) && maxAge >= 0)) throw wrong('cors.maxAge', 'whole seconds')
     const isHost = (host: unknown) => typeof host === 'string' && HOST.test(host)
     if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every(isHost))) {
       throw wrong('hosts', 'names such as app.example or localhost:8080')

@@ -128,7 +128,8 @@ export function defineTool<const S extends JsonSchema | StandardSchema, Result =
 ): Tool<Result> {
   options = readOptions(options, TOOL_OPTIONS)
   const { description, inputSchema, execute, action, reconcile, needsApproval = false } = options
-  checkFunctions({ execute, action, reconcile })
+  // A page's tool says so by leaving it out.
+  checkFunctions({ execute: execute === null || execute, action, reconcile })
   const page = execute === undefined
   if (page && needsApproval) {
     throw wrong('needsApproval', 'an `execute` with it')

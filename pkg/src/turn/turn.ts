@@ -95,6 +95,7 @@ export function runTurn(options: RunTurnOptions): Turn {
   const { projectId, conversationId, strategy, signal, fallbacks, system } = options
   checkModel(model)
   checkFallbacks(fallbacks)
+  turnKey(tenant, 'any')
   if (store !== undefined) checkStore(store)
   else if (keep) throw wrong('keep', 'a store with it')
   else if (Object.values(tools ?? {}).some((tool) => tool?.needsApproval || tool?.page)) {
@@ -233,7 +234,7 @@ export class RunningTurn implements Turn {
     if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
       throw wrong('signal', 'an AbortSignal')
     }
-    if (redact && typeof redact.events !== 'function') throw wrong('redact', 'a redactor')
+    if (redact != null && typeof redact.events !== 'function') throw wrong('redact', 'a redactor')
     this.#host = host
     this.requestId = host.requestId
     this.result = new Promise((resolve) => (this.#settle = resolve))
