@@ -1,4 +1,5 @@
 /** CORS: only listed origins and the handler's own origin may call, and only by a listed name. */
+import { isObject } from '../checks.js'
 import { wrong } from '../errors.js'
 import type { CorsOptions } from '../generated/server.js'
 import { HOST } from '../shared/host.js'
@@ -18,9 +19,7 @@ export class Cors {
 
   /** @throws TurnlockError `options.invalid` */
   constructor(options: CorsOptions = {}, hosts?: readonly string[]) {
-    if (typeof options !== 'object' || Array.isArray(options)) {
-      throw wrong('cors', '{ origins }')
-    }
+    if (!isObject(options as unknown)) throw wrong('cors', 'an object')
     const { origins = [], credentials = false, maxAge = 600, headers = [] } = options
     const isHost = (host: unknown) => typeof host === 'string' && HOST.test(host)
     if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every(isHost))) {
@@ -28,6 +27,11 @@ export class Cors {
     }
     this.#hosts = hosts && new Set(hosts.map((host) => host.toLowerCase()))
     if (!Array.isArray(origins)) throw wrong('cors.origins', 'a list')
+    // A text that is true would let cookies pass.
+    if (typeof credentials !== 'boolean') throw wrong('cors.credentials', 'true or false')
+    if (!Array.isArray(headers) || !headers.every(isName)) {
+      throw wrong('cors.headers', 'a list')
+    }
     for (const origin of origins as unknown[]) {
       if (origin === '*' && credentials) throw wrong('cors.origins', 'no "*" with credentials')
       if (origin !== '*' && !isOrigin(origin)) {
@@ -104,6 +108,10 @@ export class Cors {
     return origin.slice(origin.indexOf('//') + 2) === host || isLoopback(hostname)
   }
 }
+
+/** Whether a header can have this name. */
+export const isName = (name: unknown): boolean =>
+  typeof name === 'string' && /^[\w.*-]+$/.test(name)
 
 /** Names that lead to the machine itself. */
 const isLoopback = (name: string) =>
