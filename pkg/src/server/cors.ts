@@ -110,8 +110,7 @@ export class Cors {
 }
 
 /** Whether a header can have this name. */
-export const isName = (name: unknown): boolean =>
-  typeof name === 'string' && /^[\w.*-]+$/.test(name)
+export const isName = (name: unknown): boolean => typeof name === 'string' && /^[\w*-]+$/.test(name)
 
 /** Names that lead to the machine itself. */
 const isLoopback = (name: string) =>

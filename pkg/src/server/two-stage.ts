@@ -85,7 +85,7 @@ export function checkSwitches({ headers = {}, ...values }: TwoStageSwitches): vo
     const value: unknown = values[name] ?? ''
     const read = name === 'maxTools' ? readCount : readSwitch
     if (value !== '' && read(value) === undefined) {
-      throw wrong(`twoStage.${name}`, 'a value that can be read')
+      throw wrong(`twoStage.${name}`, 'a switch or a count')
     }
     // Any other name makes every request fail.
     if (!isName(headers?.[name] ?? name)) throw wrong(`twoStage.headers.${name}`, 'a name')
