@@ -512,3 +512,20 @@ test('the declarations take and refuse the same', () => {
   const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', here], { encoding: 'utf8' })
   assert.equal(status, 0, stdout)
 })
+
+test('pins that cannot be read are misuse, and so is an api without metrics', async () => {
+  const inputSchema = { type: 'object' }
+  const client = {
+    listTools: async () => ({ tools: [{ name: 'search', inputSchema }] }),
+    callTool: async () => ({ content: [] }),
+  }
+  // Taken, they would let every definition pass.
+  const wrong = [{ pins: null }, { pins: 5 }, { pins: 'sha' }, { prefix: 5 }, { onDrift: 'log' }]
+  for (const own of wrong) {
+    const message = new RegExp(`^\`${Object.keys(own)}\``)
+    const error = { code: 'options.invalid', message }
+    await assert.rejects(mcpTools(client, { allow: ['search'], ...own }), error)
+  }
+  const api = { trace: { getTracer: () => ({}) } }
+  assert.throws(() => openTelemetry({ api }), { code: 'options.invalid', message: /^`api`/ })
+})

@@ -276,3 +276,14 @@ test('bad bodies of a claim and of outcomes', async () => {
   assert.equal(await post('/resume', { ...own, outcomes: many }), 'request.invalid')
   close()
 })
+
+test('a claim with options of a wrong type is misuse, and no state of the turn', async () => {
+  const { host, paused } = await waiting(['locate'])
+  const own = { store: host.store, ...paused.resume, toolCallIds: ['c0'] }
+  const wrong = { toolBatchId: 'x', toolCallIds: [5], claimant: 5, tools: null }
+  for (const [name, value] of Object.entries(wrong)) {
+    const error = { code: 'options.invalid', message: new RegExp(`^\`${name}\``) }
+    await assert.rejects(claimCalls({ ...own, [name]: value }), error)
+  }
+  assert.deepEqual((await claimCalls(own)).granted, ['c0'])
+})

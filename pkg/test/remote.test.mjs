@@ -346,3 +346,52 @@ test('misuse is refused at the call', () => {
   assert.throws(() => turns.follow({ requestId: 'r', after: -1 }), refused)
   assert.throws(() => turns.resume({ requestId: '' }), refused)
 })
+
+test('headers may be Headers, and the history is that of the call', async () => {
+  const sent = []
+  const turns = remoteTurns({
+    url: 'https://edge.example/api/chat',
+    headers: new Headers({ authorization: 'Bearer t' }),
+    fetch: async (_, { headers, body }) => {
+      sent.push([headers.authorization, JSON.parse(body).messages])
+      throw new TypeError('fetch failed')
+    },
+    maxRetries: 1,
+  })
+  const messages = [{ role: 'user', content: 'first' }]
+  const turn = turns.run({ messages })
+  messages.push({ role: 'user', content: 'second' })
+  assert.equal((await turn.result).error.code, 'remote.unreachable')
+  const one = ['Bearer t', [{ role: 'user', content: 'first' }]]
+  assert.deepEqual(sent, [one, one])
+})
+
+test('what has no JSON is misuse, and so is a signal that is none', () => {
+  const turns = remoteTurns({ url: '/api/chat', fetch: () => assert.fail('nothing is sent') })
+  const misuse = (call, name) =>
+    assert.throws(call, { code: 'options.invalid', message: new RegExp(`^\`${name}\``) })
+  const [requestId, user] = ['r', { role: 'user', content: 'x' }]
+  misuse(() => turns.run({ messages: [{ ...user, at: 1n }] }), 'messages')
+  const outcomes = [{ toolCallId: 'c', result: 1n }]
+  misuse(() => turns.resume({ requestId, toolBatchId: 1, outcomes }), 'outcomes')
+  misuse(() => turns.run({ messages: [user], requestId: 5 }), 'requestId')
+  misuse(() => turns.run({ messages: [user], signal: {} }), 'signal')
+  misuse(() => turns.resume({ requestId, signal: 5 }), 'signal')
+  misuse(() => turns.follow({ requestId, signal: 'x' }), 'signal')
+})
+
+test('what a handler cannot be asked rejects with a code', async () => {
+  const lost = () => Promise.reject(new TypeError('fetch failed'))
+  const page = async () => new Response('<html>')
+  for (const fetch of [lost, page]) {
+    const turns = remoteTurns({ url: 'https://edge.example/api/chat', fetch, maxRetries: 0 })
+    for (const name of ['list', 'pause', 'cancel']) {
+      const asked = turns[name]({ requestId: 'r' })
+      await assert.rejects(asked, { name: 'TurnlockError', code: 'remote.unreachable' })
+    }
+  }
+  const turns = remoteTurns({ url: 'https://edge.example/api/chat', fetch: lost })
+  for (const name of ['pause', 'cancel']) {
+    await assert.rejects(turns[name](), { code: 'options.invalid' })
+  }
+})

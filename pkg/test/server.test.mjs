@@ -445,3 +445,37 @@ test('a session without a tenant is told to the operator; no session is nobodyâ€
     if (isTold) assert.match(told[0], /`authorize`: expected \{ tenant/)
   }
 })
+
+test('options of a wrong type are misuse at the call, with their path', () => {
+  const known = {
+    ...{ model: hello, store: memoryStore(), authorize: () => ({ tenant: 'a' }) },
+  }
+  const wrong = [
+    ['limits', null],
+    ['limits', 5],
+    ['cors', 5],
+    ['cors.headers', { cors: { headers: 5 } }],
+    ['cors.headers', { cors: { headers: ['a b'] } }],
+    // It would be sent as true.
+    ['cors.credentials', { cors: { credentials: 'false' } }],
+    ['basePath', ['/api']],
+    ['prepare', {}],
+    ['system', 5],
+    // An answer would be saved nowhere, and nobody would hear of it.
+    ...['onEnd', 'onEvent', 'onError', 'onTrace'].map((name) => [name, 'log']),
+    ['twoStage.maxTools', { twoStage: { maxTools: -1 } }],
+    ['twoStage.enabled', { twoStage: { enabled: 'maybe' } }],
+    ['twoStage.headers.maxTools', { twoStage: { headers: { maxTools: 'x tools' } } }],
+  ]
+  for (const [path, value] of wrong) {
+    const given = path.includes('.') ? value : { [path]: value }
+    const expected = { code: 'options.invalid', message: new RegExp(`^\`${path}\`:`) }
+    assert.throws(() => createHandler({ ...known, ...given }), expected, path)
+  }
+  assert.throws(() => createHandler({ ...known, answerSchema: 5 }), { code: 'tool.invalid_schema' })
+  createHandler({ ...known, twoStage: { enabled: 'off', maxTools: '3' }, cors: { headers: ['*'] } })
+  for (const options of [{ protocol: 'ftp' }, { forwarded: 'false' }]) {
+    assert.throws(() => toNodeListener(() => {}, options), { code: 'options.invalid' })
+  }
+  assert.throws(() => toNodeListener(undefined), { code: 'options.invalid' })
+})

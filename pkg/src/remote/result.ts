@@ -47,7 +47,6 @@ export function resultOf(
 ): TurnResult {
   const standing = withoutVoid(events)
   const texts = standing.filter((event) => event.type === 'text')
-  const refusals = standing.filter((event) => event.type === 'refused')
   const results = settled(standing)
   const made: TurnResult = {
     ...bare,
@@ -55,7 +54,7 @@ export function resultOf(
     fullContent: texts.map(({ chunk }) => chunk).join(''),
     messages: messagesOf(standing, results),
     toolResults: results.map(({ result }) => result),
-    blockedSignatures: refusals.at(-1)?.blockedSignatures ?? [],
+    ...repeated(standing),
   }
   if (last.conversationId !== undefined) made.conversationId ??= last.conversationId
   const told = Object.entries(last).filter(([name]) => TOLD.includes(name))
@@ -65,6 +64,40 @@ export function resultOf(
     made.error = { code, message, ...(details && { details }) }
   }
   return made
+}
+
+/**
+ * The calls that were refused or replayed, and how often each one repeated an earlier one of the turn.
+ * `complete` says it itself; of a turn that paused, failed or was cancelled, only its calls do.
+ */
+function repeated(events: readonly TurnEvent[]): Pick<TurnResult, 'blockedSignatures' | 'repeats'> {
+  const blocked = new Set<string>()
+  const repeats: Record<string, number> = {}
+  /** The first call of each signature. What another turn ran has a result that is replayed, too. */
+  const first = new Map<string, string>()
+  const see = (signature: string, id: string) => {
+    if (!first.has(signature)) first.set(signature, id)
+    return first.get(signature) === id
+  }
+  const block = (signature: string, id: string) => {
+    blocked.add(signature)
+    if (!see(signature, id)) repeats[signature] = (repeats[signature] ?? 0) + 1
+  }
+  /** Calls of a page: their repeats have the outcome of the first one, and are none. */
+  const ofPage = new Set<string>()
+  for (const event of events) {
+    if (event.type === 'tool_calls')
+      for (const { id, signature } of event.toolCalls) see(signature, id)
+    if (event.type === 'refused')
+      for (const { id, signature } of event.toolCalls) block(signature, id)
+    if (event.type === 'paused') for (const { id } of event.calls ?? []) ofPage.add(id)
+    if (event.type !== 'tool_results') continue
+    for (const { signature, toolCallId: id, replayed, revised } of event.toolResults) {
+      if (!replayed || revised || ofPage.has(id) || see(signature, id)) continue
+      block(signature, id)
+    }
+  }
+  return { blockedSignatures: [...blocked], repeats }
 }
 
 /** Without the text of inferences that a resume made again. */

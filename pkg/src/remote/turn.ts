@@ -1,11 +1,12 @@
 /** A turn that a handler runs. */
+import { checkSignal } from '../checks.js'
 import { TurnlockError } from '../errors.js'
 import { eventResponse, readable, textOf } from '../shared/events.js'
 import { quietly } from '../shared/quietly.js'
 import { abortReason, describe } from '../shared/serialize.js'
 import type { Turn, TurnEnd } from '../turn/turn.js'
 import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
-import { Refused, type Wire } from './wire.js'
+import { asFailure, Refused, type Wire } from './wire.js'
 
 /**
  * The end of a turn of a handler. `partial`: the events before the first one that was read could not be
@@ -22,7 +23,7 @@ export interface Opening {
   requestId: string
   conversationId?: string | undefined
   /** The request that starts or resumes it; without one, it is followed. */
-  opening?: { path: string; body: object }
+  opening?: { path: string; body: string }
   /** The last event that the reader has; unknown where another page had it. */
   after: number | undefined
   signal: AbortSignal | undefined
@@ -43,6 +44,7 @@ const TERMINAL = ['complete', 'paused', 'cancelled', 'error']
 /** Closures: their names are shortened, those of private members are not. */
 export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   const { requestId, conversationId, signal, onSeq } = about
+  checkSignal(signal)
   /** All events, for any number of readers, each from the first one. */
   const events: TurnEvent[] = []
   /** Calls whoever waits for the next event, or for a slow stream. */
@@ -189,10 +191,7 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   }
 
   function fail(error: unknown): void {
-    const own = error instanceof TurnlockError
-    const { code, message, details } = own
-      ? error
-      : new TurnlockError('remote.unreachable', describe(error))
+    const { code, message, details } = asFailure(error)
     endWith({ type: 'error', code, message, ...(details?.['status'] ? { details } : {}) })
   }
 

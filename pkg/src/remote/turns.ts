@@ -14,6 +14,7 @@ import {
   REMOTE_RUN_OPTIONS,
   REMOTE_TURNS_OPTIONS,
 } from '../generated/rows.js'
+import { reading } from '../options.js'
 import { randomId } from '../shared/random.js'
 import type { ListedTurn } from '../turn/beside.js'
 import type { TurnEvent } from '../types.js'
@@ -93,14 +94,15 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
       if (asked.policy) takeOptions(asked.policy, REMOTE_POLICY, 'policy.')
       const body = { ...asked, requestId: asked.requestId ?? randomId() }
       const { requestId, conversationId } = body
-      const opening = { path: '', body }
+      checkId(requestId)
+      const opening = { path: '', body: textOf('messages', body) }
       return remoteTurn(wire, { requestId, conversationId, opening, after: 0, signal, onSeq })
     },
     resume(own) {
       const { signal, after, ...body } = takeOptions(own, REMOTE_RESUME_OPTIONS)
       const { requestId } = body
       checkId(requestId)
-      const opening = { path: '/resume', body }
+      const opening = { path: '/resume', body: textOf('outcomes', body) }
       const seq = checkAfter(after) ?? seen.get(requestId)
       return remoteTurn(wire, { requestId, opening, after: seq, signal, onSeq })
     },
@@ -122,14 +124,12 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
       return turns
     },
     async pause(turn) {
-      const requestId = turn?.requestId
-      checkId(requestId)
-      return wire.ask('/pause', { requestId })
+      checkId(turn?.requestId)
+      return wire.ask('/pause', { requestId: turn.requestId })
     },
     async cancel(turn) {
-      const requestId = turn?.requestId
-      checkId(requestId)
-      return wire.ask('/cancel', { requestId, reason: turn.reason })
+      checkId(turn?.requestId)
+      return wire.ask('/cancel', { requestId: turn.requestId, reason: turn.reason })
     },
   }
   return turns
@@ -141,5 +141,8 @@ function checkId(requestId: unknown): void {
 
 function checkAfter(after: number | undefined): number | undefined {
   if (after === undefined || (Number.isSafeInteger(after) && after >= 0)) return after
-  throw wrong('after', 'the seq of an event, or 0')
+  throw wrong('after', 'the seq of an event')
 }
+
+/** At the call: the host may go on with what it gave, and a request may be sent again. */
+const textOf = (name: string, body: object) => reading(name, () => JSON.stringify(body))

@@ -2,6 +2,7 @@
 import { TurnlockError, wrong } from '../errors.js'
 import type { RemoteTurnsOptions } from '../generated/remote.js'
 import { checkAddress } from '../models/model.js'
+import { describe } from '../shared/serialize.js'
 import type { TurnEvent } from '../types.js'
 import type { RemoteState } from './turns.js'
 
@@ -32,7 +33,7 @@ const MOST_CHARACTERS = 64 * 1024 * 1024
 export interface Wire {
   maxRetries: number
   /** Starts a turn, or resumes it: its events. */
-  open(path: string, body: object, signal: AbortSignal): Promise<AsyncIterable<TurnEvent>>
+  open(path: string, body: string, signal: AbortSignal): Promise<AsyncIterable<TurnEvent>>
   /** The events of a turn behind `after`; `undefined` if none will follow. */
   follow(
     requestId: string,
@@ -54,12 +55,13 @@ export function wireTo(options: RemoteTurnsOptions): Wire {
   /** Posts `body`; without one, gets. */
   async function send(
     path: string,
-    body: object | undefined,
+    body: string | undefined,
     signal: AbortSignal,
     more?: Record<string, string>,
   ): Promise<Response> {
     const { fetch: given, headers } = options
-    const own = typeof headers === 'function' ? await headers() : headers
+    // Through `Headers`, which a host may give as they are: they have no members to spread.
+    const own = new Headers(typeof headers === 'function' ? await headers() : headers)
     // Called without a receiver, because browsers throw if `fetch` has another `this`.
     const ask = given ?? ((to: string, init: RequestInit) => fetch(to, init))
     const response = await ask(base + path, {
@@ -68,9 +70,9 @@ export function wireTo(options: RemoteTurnsOptions): Wire {
         accept: 'text/event-stream, application/json',
         ...(body && { 'content-type': 'application/json' }),
         ...more,
-        ...own,
+        ...Object.fromEntries(own),
       },
-      ...(body ? { method: 'POST', body: JSON.stringify(body) } : { method: 'GET' }),
+      ...(body ? { method: 'POST', body } : { method: 'GET' }),
     })
     if (!response.ok) throw await refusal(response)
     return response
@@ -117,11 +119,19 @@ export function wireTo(options: RemoteTurnsOptions): Wire {
       return response.status === 204 ? undefined : events(response, signal)
     },
     async ask(path, body) {
-      const response = await send(path, body, AbortSignal.timeout(idleMs))
-      return (await response.json()) as RemoteState
+      try {
+        const response = await send(path, JSON.stringify(body), AbortSignal.timeout(idleMs))
+        return (await response.json()) as RemoteState
+      } catch (error) {
+        throw asFailure(error)
+      }
     },
   }
 }
+
+/** What a request failed with, as an error with a code. */
+export const asFailure = (error: unknown): TurnlockError =>
+  error instanceof TurnlockError ? error : new TurnlockError('remote.unreachable', describe(error))
 
 /** The data of a block of lines; empty for comments. */
 const dataOf = (block: string): string =>

@@ -1,4 +1,5 @@
 /** CORS: only listed origins and the handler's own origin may call, and only by a listed name. */
+import { isObject } from '../checks.js'
 import { wrong } from '../errors.js'
 import type { CorsOptions } from '../generated/server.js'
 import { HOST } from '../shared/host.js'
@@ -19,14 +20,8 @@ export class Cors {
   /** @throws TurnlockError `options.invalid` */
   constructor(given: CorsOptions | null = {}, hosts?: readonly string[]) {
     const options = given ?? {}
-    if (typeof options !== 'object' || Array.isArray(options)) {
-      throw wrong('cors', '{ origins }')
-    }
+    if (!isObject(options as unknown)) throw wrong('cors', 'an object')
     const { origins = [], credentials = false, maxAge = 600, headers = [] } = options
-    if (!Array.isArray(headers) || !headers.every((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name))) {
-      throw wrong('cors.headers', 'a list of names')
-    }
-    if (typeof credentials !== 'boolean') throw wrong('cors.credentials', 'true or false')
     if (!(Number.isSafeInteger(maxAge) && maxAge >= 0)) throw wrong('cors.maxAge', 'whole seconds')
     const isHost = (host: unknown) => typeof host === 'string' && HOST.test(host)
     if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every(isHost))) {
@@ -34,6 +29,11 @@ export class Cors {
     }
     this.#hosts = hosts && new Set(hosts.map((host) => host.toLowerCase()))
     if (!Array.isArray(origins)) throw wrong('cors.origins', 'a list')
+    // A text that is true would let cookies pass.
+    if (typeof credentials !== 'boolean') throw wrong('cors.credentials', 'true or false')
+    if (!Array.isArray(headers) || !headers.every(isName)) {
+      throw wrong('cors.headers', 'a list')
+    }
     for (const origin of origins as unknown[]) {
       if (origin === '*' && credentials) throw wrong('cors.origins', 'no "*" with credentials')
       if (origin !== '*' && !isOrigin(origin)) {
@@ -110,6 +110,9 @@ export class Cors {
     return origin.slice(origin.indexOf('//') + 2) === host || isLoopback(hostname)
   }
 }
+
+/** Whether a header can have this name. */
+export const isName = (name: unknown): boolean => typeof name === 'string' && /^[\w*-]+$/.test(name)
 
 /** Names that lead to the machine itself. */
 const isLoopback = (name: string) =>

@@ -40,7 +40,8 @@ export type Handler = (request: Request, context?: RequestContext | object) => P
  * `chains` name routes, and no turn. The response is `text/event-stream`,
  * or `{ error: { code, message } }` with a status of 400 or above.
  *
- * @throws TurnlockError `options.invalid`, `store.unsupported`, `tool.invalid_name`
+ * @throws TurnlockError `options.invalid`, `store.unsupported`, `tool.invalid_name`,
+ * `tool.invalid_schema`
  * @example
  * const handler = createHandler({
  *   model: openaiChat({ baseURL, model: 'gpt-5-mini', apiKey }),

@@ -1,4 +1,5 @@
 /** The limits of a server. */
+import { isObject } from '../checks.js'
 import { wrong } from '../errors.js'
 import type { ServerLimits } from '../generated/server.js'
 import type { Filled } from '../options.js'
@@ -13,6 +14,7 @@ const DEFAULTS: Filled<ServerLimits> = {
 
 /** @throws TurnlockError `options.invalid` */
 export function limitsOf(given: ServerLimits = {}): Filled<ServerLimits> {
+  if (!isObject(given as unknown)) throw wrong('limits', 'an object')
   const limits = { ...DEFAULTS }
   for (const name of Object.keys(DEFAULTS) as (keyof ServerLimits)[]) {
     const value = given[name]

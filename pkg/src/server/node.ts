@@ -1,6 +1,7 @@
 /** Adapts a handler to `node:http`, without a dependency on its types or code. */
 import { NODE_LISTENER_OPTIONS } from '../generated/rows.js'
 import type { NodeListenerOptions } from '../generated/server.js'
+import { wrong } from '../errors.js'
 import { readOptions } from '../options.js'
 import { HOST } from '../shared/host.js'
 
@@ -39,7 +40,12 @@ export function toNodeListener(
   handler: (request: Request) => Response | Promise<Response>,
   options: NodeListenerOptions = {},
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
+  if (typeof handler !== 'function') throw wrong('handler', 'a function')
   options = readOptions(options, NODE_LISTENER_OPTIONS)
+  const { protocol = 'http', forwarded = false } = options
+  if (protocol !== 'http' && protocol !== 'https') throw wrong('protocol', 'http or https')
+  // A text that is true would let every client name its own host.
+  if (typeof forwarded !== 'boolean') throw wrong('forwarded', 'true or false')
   return async (incoming, outgoing) => {
     const left = new AbortController()
     // Referenced until the connection closes. In Node, a request's signal follows another signal by

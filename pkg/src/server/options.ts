@@ -1,9 +1,10 @@
 /** The options of `createHandler`, checked once. */
+import { checkFunctions } from '../checks.js'
 import { wrong } from '../errors.js'
 import { HANDLER_OPTIONS } from '../generated/rows.js'
 import type { HandlerOptions, ServerLimits } from '../generated/server.js'
 import { readOptions, type Filled, type Method } from '../options.js'
-import type { Tool } from '../tools/tools.js'
+import { answerOf, type Tool } from '../tools/tools.js'
 import { checkStore } from '../stores/store.js'
 import { keepOptions } from '../turn/kept.js'
 import { checkModel, checkTurn, wireTools } from '../turn/turn.js'
@@ -13,7 +14,7 @@ import { limitsOf } from './limits.js'
 import { checkPassEvents, memoryPassEvents, type PassEvents } from './pass-events.js'
 import type { RunKind, Served } from './routes.js'
 import { checkRuns } from './runs.js'
-import type { Environment, TwoStageOption } from './two-stage.js'
+import { checkSwitches, type Environment, type TwoStageOption } from './two-stage.js'
 
 export type { HandlerOptions }
 
@@ -83,7 +84,8 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   if (typeof options.authorize !== 'function') {
     throw wrong('authorize', 'a function that gives the tenant of a request')
   }
-  if (!/^(\/[\w.~-]+)*\/?$/.test(basePath)) throw wrong('basePath', 'a path, such as /api/chat')
+  if (typeof basePath !== 'string' || !/^(\/[\w.~-]+)*\/?$/.test(basePath))
+    throw wrong('basePath', 'a path, such as /api/chat')
   if (clientGone !== 'continue' && clientGone !== 'stop') {
     throw wrong('clientGone', 'continue or stop')
   }
@@ -102,6 +104,11 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   ) {
     throw wrong('redact', 'a redactor, or a function that gives one')
   }
+  const { prepare, system, onTrace, onEvent, onEnd, onError } = options
+  checkFunctions({ prepare, onTrace, onEvent, onEnd, onError })
+  if (typeof (system ?? '') !== 'string') checkFunctions({ system })
+  answerOf(options.answerSchema)
+  if (typeof twoStage === 'object') checkSwitches(twoStage)
   checkTurns(options, tools)
   for (const kind of RUN_KINDS) checkRuns(kind, options[kind])
   checkPassEvents(passEvents)

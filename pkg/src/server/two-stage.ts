@@ -1,7 +1,8 @@
 /** The switches between the two-stage route and the unified one. */
-import { TurnlockError } from '../errors.js'
+import { TurnlockError, wrong } from '../errors.js'
 import type { TwoStageSwitches, TwoStageValues } from '../generated/server.js'
 import type { Filled } from '../options.js'
+import { isName } from './cors.js'
 
 export type { TwoStageSwitches, TwoStageValues }
 
@@ -70,6 +71,24 @@ export async function twoStageFor(
     enabled: first('enabled', readSwitch, DEFAULTS.enabled),
     default: first('default', readSwitch, DEFAULTS.default),
     maxTools: first('maxTools', readCount, most),
+  }
+}
+
+/**
+ * Throws for values of the code that cannot be read. Those of a request or the environment are
+ * reported when they are met.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
+export function checkSwitches({ headers = {}, ...values }: TwoStageSwitches): void {
+  for (const name of Object.keys(VARIABLES) as (keyof TwoStage)[]) {
+    const value: unknown = values[name] ?? ''
+    const read = name === 'maxTools' ? readCount : readSwitch
+    if (value !== '' && read(value) === undefined) {
+      throw wrong(`twoStage.${name}`, 'a switch or a count')
+    }
+    // Any other name makes every request fail.
+    if (!isName(headers?.[name] ?? name)) throw wrong(`twoStage.headers.${name}`, 'a name')
   }
 }
 

@@ -100,7 +100,22 @@ export class Beside {
     })
   }
 
-  claim(requestId: string, { toolBatchId, ids, tools, claimant }: Claiming): Promise<Claimed> {
+  async claim(
+    requestId: string,
+    { toolBatchId, ids, tools, claimant }: Claiming,
+  ): Promise<Claimed> {
+    // Misuse would otherwise be told as a state of the turn, which a page waits for or gives up on.
+    const check = (fits: boolean, name: string, what: string) => {
+      if (!fits) throw this.#at.refuse('options.invalid', `\`${name}\`: expected ${what}`)
+    }
+    check(Number.isSafeInteger(toolBatchId), 'toolBatchId', 'that of the `paused` event')
+    check(
+      ids.every((id) => typeof id === 'string'),
+      'toolCallIds',
+      'a list of ids',
+    )
+    check(typeof claimant === 'string', 'claimant', 'a string')
+    check(typeof tools === 'object' && tools !== null, 'tools', 'tools by name')
     const text = JSON.stringify({ v: 1, claimant })
     return this.#writing(async (kept) => {
       const calls = await this.#waiting(kept, toolBatchId)

@@ -1,4 +1,5 @@
 /** The tools of an MCP server as tools of a turn. */
+import { checkFunctions, isObject } from '../../checks.js'
 import { readOptions } from '../../options.js'
 import { TurnlockError, wrong } from '../../errors.js'
 import type { McpAllowed, McpToolsOptions } from '../../generated/adapters.js'
@@ -59,6 +60,10 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions): Pro
   if (typeof client?.callTool !== 'function' || typeof client.listTools !== 'function') {
     throw wrong('client', 'a client of the official SDK')
   }
+  // A pin that is not read would let every definition pass.
+  if (!isObject(pins)) throw wrong('pins', 'fingerprints by name')
+  if (typeof prefix !== 'string') throw wrong('prefix', 'a text')
+  checkFunctions({ onDrift })
   const allow = allowed(options.allow)
   const tell = (drift: McpDrift) => quietly(() => onDrift?.(drift))
   const found = await definitions(client, timeoutMs)

@@ -56,7 +56,8 @@ const MOST_TURNS = 10_000
 export function openTelemetry(options: OtelOptions): Telemetry {
   options = readOptions(options, OTEL_OPTIONS)
   const { api, parent = 'request' } = options
-  if (typeof api?.trace?.getTracer !== 'function') {
+  const { trace, metrics } = api ?? {}
+  if (typeof trace?.getTracer !== 'function' || typeof metrics?.getMeter !== 'function') {
     throw wrong('api', 'the module @opentelemetry/api')
   }
   if (parent !== 'request' && parent !== 'active') throw wrong('parent', 'request or active')
