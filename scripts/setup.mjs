@@ -2,7 +2,7 @@
 // may. Each function installs one thing, once a process, so that they run side by side and nobody
 // waits for what is not needed. Node built-ins only: it runs first.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { command, main, once, task } from './tasks.mjs'
@@ -115,6 +115,9 @@ const packages = (tests) => {
   const all = join(root, 'node_modules', '.setup-tests')
   const fresh = (file) => existsSync(file) && statSync(file).mtimeMs >= statSync(lock).mtimeMs
   if (fresh(stamp) || fresh(all)) return undefined
+  // A link leads to the packages of another folder, which are not this one's to replace.
+  const isLink = lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()
+  if (isLink) return undefined
   const parts = tests ? [] : ['--workspace', 'pkg', '--include-workspace-root']
   return task('npm packages', async () => {
     const npm = ['ci', '--no-audit', '--no-fund', ...parts]
