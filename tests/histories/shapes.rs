@@ -119,3 +119,20 @@ fn a_fault_in_a_result_has_the_index_of_the_result() {
     let named: Vec<_> = named.iter().map(|one| (one.code.name(), one.index)).collect();
     assert_eq!(named, [("FIELD_UNKNOWN", 2), ("NAME_FIELD_FORMAT", 2), ("CONTENT_SHAPE", 3)]);
 }
+
+/// An attachment of the user is at least named; of an answer it is left out.
+#[test]
+fn a_block_that_only_another_provider_knows_is_named_or_left_out() {
+    let block = json!({ "type": "container_upload", "file_id": "f" });
+    let history = json!([
+        { "role": "user", "content": [{ "type": "text", "text": "u" }, block] },
+        { "role": "assistant", "content": [{ "type": "text", "text": "a" }, block] },
+        { "role": "user", "content": "v" },
+    ])
+    .to_string();
+    let normalized = made(&history, &HistoryOptions::new(Dialect::OpenAiChat));
+    let repairs = normalized.repairs.iter().map(|one| (one.index, one.action.name()));
+    assert_eq!(repairs.collect::<Vec<_>>(), [(0, "converted"), (1, "dropped")]);
+    let text = Json::Array(normalized.messages).to_text();
+    assert_eq!(text.matches("[attachment: container_upload]").count(), 1, "{text}");
+}

@@ -23,8 +23,12 @@ struct Host {
 
 impl Host {
     fn new(extra: &str) -> Self {
+        Self::of("two_stage", extra)
+    }
+
+    fn of(mode: &str, extra: &str) -> Self {
         let text = format!(
-            r#"{{"dialect":"openai-chat","requestId":"r","secret":"{SECRET}",{TOOLS},
+            r#"{{"dialect":"openai-chat","mode":"{mode}","requestId":"r","secret":"{SECRET}",{TOOLS},
             "messages":[{{"role":"user","content":"go"}}],"keep":{{"owner":"{SECRET}"{extra}}}}}"#
         );
         let turn = TurnOptions::parse(text.as_bytes()).and_then(Turn::new).unwrap();
@@ -286,6 +290,141 @@ fn who_is_too_late_repeats_the_last_event() {
     assert_eq!((batch, at), (1, seq));
 }
 
+/// The text that was shown, the numbers of the events, and what the turn says to have shown.
+fn told(effects: &[Effect]) -> (String, Vec<u64>, String) {
+    let said = effects.iter().filter_map(|effect| match effect {
+        Effect::Emit(event) => event.chunk(),
+        _ => None,
+    });
+    let result = effects.iter().find_map(|effect| match effect {
+        Effect::Done { result } => Some(result.full_content.clone()),
+        _ => None,
+    });
+    (said.collect(), seqs(effects), result.expect("the end"))
+}
+
+#[test]
+fn who_loses_the_turn_has_shown_what_it_says() {
+    let text = |inference: u32, text: &str| {
+        let deltas = vec![Delta::Text(text.to_owned())];
+        Input::Deltas { inference, attempt: 1, deltas }
+    };
+    // One text is shown, one waits for a commit, one has not been looked at.
+    let lost = |host: &mut Host, inference: u32, from: u64| {
+        let mut effects = host.tell(from, Input::Start);
+        effects.extend(host.tell(from, text(inference, "shown ")));
+        effects.extend(host.tell(from + 1_000, Input::Timer));
+        host.turn.handle(from + 1_001, text(inference, "waits "));
+        assert!(matches!(host.turn.poll(), Next::Wait { .. }));
+        host.turn.handle(from + 2_000, Input::Timer);
+        let Next::Effect(Effect::Commit { attempt, commit }) = host.turn.poll() else {
+            panic!("a commit")
+        };
+        host.turn.handle(from + 2_000, text(inference, "is new"));
+        let (revision, answer) = (commit.revision, Answer::Refused { state: None });
+        effects.extend(host.tell(from + 2_000, Input::Stored { revision, attempt, answer }));
+        assert!(
+            effects.iter().any(|effect| matches!(effect, Effect::Abort { .. })),
+            "the request in flight is ended"
+        );
+        effects
+    };
+    let mut first = Host::new("");
+    let effects = lost(&mut first, 1, 0);
+    let (said, seqs, content) = told(&effects);
+    assert_eq!((said.as_str(), content.as_str()), ("shown ", "shown "));
+    assert!(seqs.is_sorted_by(|a, b| a < b), "it was the only one: {seqs:?}");
+
+    // Another owner that loses it too ends beside the events of whoever goes on.
+    let mut next = Host::calling("", "send").resumed("");
+    let effects = lost(&mut next, 2, 10);
+    let (said, seqs, _) = told(&effects);
+    assert_eq!(said, "shown ");
+    let (last, before) = seqs.split_last().unwrap();
+    assert_eq!(before.last(), Some(last), "{seqs:?}");
+}
+
+#[test]
+fn a_turn_that_did_not_begin_is_not_stored() {
+    let mut host = Host::new("");
+    for input in [Input::Timer, Input::Verify, Input::Pause] {
+        assert!(host.tell(0, input).is_empty());
+        assert_eq!(host.kept.revision, 0);
+    }
+}
+
+#[test]
+fn what_the_model_said_beside_its_calls_is_sent_again() {
+    let mut host = Host::of("unified", "");
+    host.tell(0, Input::Start);
+    let said = Delta::Text("let me look".to_owned());
+    host.says(1, std::iter::once(said).chain(call("send")).collect());
+    host.settle(ok("[1]"));
+    let effects = host.resumed("").tell(0, Input::Start);
+    let asked = effects.iter().find_map(|effect| match effect {
+        Effect::Fetch { request, .. } => Some(request.body.to_text()),
+        _ => None,
+    });
+    let asked = asked.expect("a request");
+    assert!(asked.contains("let me look") && asked.contains("[1]"), "{asked}");
+}
+
+/// The names of records are what hosts read, and each is written once.
+#[test]
+fn a_tool_is_started_once_its_claim_is_stored() {
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    let claims = |host: &Host| {
+        let claims = host.kept.records.iter().filter(|(name, _)| name.starts_with("claim"));
+        claims.cloned().collect::<Vec<_>>()
+    };
+    assert!(claims(&host).is_empty());
+    let key = |effects: Vec<Effect>| {
+        effects.into_iter().find_map(|effect| match effect {
+            Effect::RunTool { idempotency_key, .. } => Some(idempotency_key.to_string()),
+            _ => None,
+        })
+    };
+    let first = key(host.says(1, call("read")));
+    assert_eq!(first, None, "it is looked for in other turns");
+    let first = key(host.tell(1, Input::Recalled { call: 1, found: None })).expect("a key");
+    let record =
+        |epoch: u64| (format!("claim/1/{epoch}/c"), format!(r#"{{"v":1,"key":"{first}"}}"#));
+    assert_eq!(claims(&host), [record(1)]);
+
+    // It only reads, so the next owner runs it again, with the same key.
+    let mut next = host.resumed("");
+    assert_eq!(key(next.tell(0, Input::Start)).as_ref(), Some(&first));
+    assert_eq!(claims(&next), [record(1), record(2)]);
+}
+
+/// What no record has yet is asked for again: here the store is slower than the model.
+#[test]
+fn a_response_whose_calls_are_not_judged_is_asked_for_again() {
+    let mut host = Host::of("unified", "");
+    host.tell(0, Input::Start);
+    host.says(1, call("send"));
+    host.turn.handle(2, Input::ToolProgress { call: 1, data: Json::Null });
+    let Next::Effect(Effect::Commit { attempt, commit }) = host.turn.poll() else {
+        panic!("a commit")
+    };
+    host.turn.handle(3, Input::ToolSettled { call: 1, settled: ok("[1]") });
+    let asks = |effect: &Effect| matches!(effect, Effect::Fetch { inference: 2, .. });
+    assert!(matches!(host.turn.poll(), Next::Effect(effect) if asks(&effect)));
+    host.turn.handle(4, Input::Deltas { inference: 2, attempt: 1, deltas: call("ask") });
+    host.turn.handle(4, Input::ResponseEnded { inference: 2, attempt: 1 });
+    let (revision, answer) = (commit.revision, Answer::Kept);
+    host.tell(5, Input::Stored { revision, attempt, answer });
+
+    let effects = host.resumed("").tell(0, Input::Start);
+    assert!(effects.iter().any(asks), "{effects:?}");
+    let again = effects.iter().any(|effect| match effect {
+        Effect::Emit(event) => matches!(event.kind, EventKind::ToolResults { .. }),
+        _ => false,
+    });
+    assert!(!again, "the results of the first batch were told: {effects:?}");
+}
+
 #[test]
 fn a_turn_that_was_stopped_says_why_and_is_not_resumed() {
     let mut next = Host::calling("", "send").resumed(r#""cancel":"why""#);
@@ -324,6 +463,24 @@ fn the_record_of_a_batch_has_what_its_calls_need() {
     host.tell(1, Input::Recalled { call: 1, found });
     let calling = read(&host, Dialect::OpenAiChat);
     assert_eq!(calling.batch().calls()[0].fate(), Fate::Recall);
+
+    // What was refused is behind what ran.
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    let mut deltas = call("ask");
+    let ghost = [
+        Delta::ToolCallStart { index: 1, id: "d".to_owned(), name: "ghost".to_owned() },
+        Delta::ToolCallArguments { index: 1, text: "{}".to_owned() },
+        Delta::ToolCallEnd { index: 1 },
+    ];
+    deltas.splice(3..3, ghost);
+    host.says(1, deltas);
+    let verdict = Verdict::Valid { action: None, args: None, approval: false };
+    host.tell(1, Input::Checked { call: 1, verdict });
+    let calling = read(&host, Dialect::OpenAiChat);
+    let calls = calling.batch().calls();
+    let fates: Vec<_> = calls.iter().map(|call| (call.view().id.as_str(), call.fate())).collect();
+    assert!(matches!(fates[..], [("c", Fate::Run(_)), ("d", Fate::Refused(_))]), "{fates:?}");
 
     let mut host = Host::new("");
     host.tell(0, Input::Start);
