@@ -48,7 +48,7 @@ export function diagnoseTools(
     if (typeof inputSchema !== 'object') throw wrong(`tools[${at}].inputSchema`, 'a JSON Schema')
     return { name: names ? key : name, description, inputSchema }
   })
-  const { dialect, strict = false } = (options ?? {}) as Partial<typeof options>
+  const { dialect, strict = false } = options
   const bytes = encode(stringify({ dialect, strict, tools: list }))
   const text = answer(part.call((glue) => glue.diagnose_tools(bytes)))
   const found = JSON.parse(text) as ToolFinding[]

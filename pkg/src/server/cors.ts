@@ -111,8 +111,9 @@ export class Cors {
   }
 }
 
-/** Whether a header can have this name. */
-export const isName = (name: unknown): boolean => typeof name === 'string' && /^[\w*-]+$/.test(name)
+/** Whether a header can have this name (a token of RFC 9110, 5.6.2). */
+export const isName = (name: unknown): boolean =>
+  typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)
 
 /** Names that lead to the machine itself. */
 const isLoopback = (name: string) =>
