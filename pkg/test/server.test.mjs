@@ -473,7 +473,11 @@ test('options of a wrong type are misuse at the call, with their path', () => {
     assert.throws(() => createHandler({ ...known, ...given }), expected, path)
   }
   assert.throws(() => createHandler({ ...known, answerSchema: 5 }), { code: 'tool.invalid_schema' })
-  createHandler({ ...known, twoStage: { enabled: 'off', maxTools: '3' }, cors: { headers: ['*', 'x.team'] } })
+  createHandler({
+    ...known,
+    twoStage: { enabled: 'off', maxTools: '3' },
+    cors: { headers: ['*', 'x.team'] },
+  })
   for (const options of [{ protocol: 'ftp' }, { forwarded: 'false' }]) {
     assert.throws(() => toNodeListener(() => {}, options), { code: 'options.invalid' })
   }
