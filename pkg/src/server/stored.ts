@@ -14,10 +14,6 @@ export async function cancel<S extends Session>(at: Exchange<S>, session: S): Pr
   const reason = body.text('reason', 256)
   const store = await at.store(session)
   const { tenant } = session
-  // Whoever runs it knows more of its end: which tools were cancelled, and what it has used.
-  const own = at.shared.turns.get(turnKey(tenant, requestId))
-  own?.cancel(reason)
-  await own?.result
   const { ended, ...status } = await endTurn({
     ...{ requestId, store, tenant },
     ...given('reason', reason),
