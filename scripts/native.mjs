@@ -1,11 +1,21 @@
 // The core's native tests, compiled here and run in a copy of the project that is alone in a
 // folder: a test that read something beside the project would fail.
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { copyAlone } from './alone.mjs'
 import { bindgen, cargo } from './build.mjs'
 import { cargoEnv, root } from './setup.mjs'
 import { once } from './tasks.mjs'
+
+/**
+ * The allocator that Debian's Redis comes with: the core's tests, which mostly allocate, take a fifth
+ * less time than with that of the C library. Without it they only take longer.
+ */
+const JEMALLOC = [
+  '/usr/lib/x86_64-linux-gnu/libjemalloc.so.2',
+  '/usr/lib/aarch64-linux-gnu/libjemalloc.so.2',
+].find((path) => existsSync(path))
 
 const ARGS = ['test', '--locked', '--no-run']
 
@@ -33,10 +43,12 @@ function main() {
     .filter(({ reason, executable, profile }) => reason && executable && profile.test)
   // `npm test` makes one copy for all steps.
   const cwd = process.env.TURNLOCK_ALONE ?? copyAlone()
+  const env = { ...process.env, ...(JEMALLOC && { LD_PRELOAD: JEMALLOC }) }
+  const how = { cwd, env, stdio: ['ignore', 'inherit', 'inherit'] }
   let failed = binaries.length === 0
   for (const { executable, target } of binaries) {
     console.log(`\n     Running ${target.name}`)
-    const { status } = spawnSync(executable, [], { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
+    const { status } = spawnSync(executable, [], how)
     failed ||= status !== 0
   }
   return failed ? 1 : 0

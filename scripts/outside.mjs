@@ -23,6 +23,8 @@ export const ALLOWED = [
   ...['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
   ...['/usr/bin/chromium-headless-shell', '/usr/bin/chromedriver'],
   ...['/usr/lib/chromium-browser/chromedriver', '/usr/lib/postgresql'],
+  '/usr/lib/x86_64-linux-gnu/libjemalloc.so.2',
+  '/usr/lib/aarch64-linux-gnu/libjemalloc.so.2',
   // What the scripted provider and the handler refuse.
   ...['../../../etc/passwd', '/etc/passwd', '../elsewhere/x.txt', '../a'],
   // The guides, beside the reference.

@@ -19,6 +19,14 @@ pub(crate) fn said(text: &str) -> Option<&str> {
     }
 }
 
+/// What is in a code fence, if the text is one and nothing else.
+pub(crate) fn unfenced(text: &str) -> Option<&str> {
+    let block = text.trim().strip_prefix("```")?.strip_suffix("```")?;
+    let line = block.bytes().position(|byte| byte == b'\n')?;
+    let (language, inside) = block.split_at_checked(line)?;
+    language.trim().bytes().all(|byte| byte.is_ascii_alphanumeric()).then(|| inside.trim())
+}
+
 /// The place of the first `needle` in `text`, in bytes. Takes time in proportion to both lengths
 /// (Knuth, Morris and Pratt).
 pub(crate) fn find(text: &str, needle: &str) -> Option<usize> {

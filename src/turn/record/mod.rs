@@ -26,6 +26,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::secret::Secret;
 use crate::stream::{Delta, Reasoning, Response};
+use crate::text::unfenced;
 use crate::tool::Ledger;
 
 /// Bytes of what is wrong with an answer that the model is told.
@@ -263,14 +264,16 @@ impl Record {
 
     /// Reads the answer of a turn with a schema, which is not shown yet.
     pub(super) fn drafted(&self) -> Result<Json<'static>, String> {
-        let text = self.progress.phase.draft().trim();
+        let draft = self.progress.phase.draft().trim();
+        let text = unfenced(draft).unwrap_or(draft);
         let read = Json::parse(text.as_bytes(), limits::ARGUMENTS_BYTES);
         read.map(Json::into_owned).map_err(|error| format!("it is no JSON: {error}"))
     }
 
-    /// Shows the answer, which is valid.
+    /// Shows the answer, which is valid, without the code fence that it may stand in.
     pub(super) fn accept(&mut self, object: Json<'static>) {
-        let text = self.progress.phase.take_draft();
+        let draft = self.progress.phase.take_draft();
+        let text = unfenced(draft.trim()).map(str::to_owned).unwrap_or(draft);
         self.object = Some(object);
         self.answer(text);
     }
