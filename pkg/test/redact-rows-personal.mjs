@@ -83,7 +83,13 @@ export const FOUND = {
     ['0:0:0:0:0:0:0:1, 0:0:0:0:0:ffff:192.0.2.33', '‡, ‡'],
     ['ada@[192.0.2.1, 192.0.2.2]', 'ada@[‡, ‡]'],
     ['?ip%3D10.0.0.1&x', '?ip%3D‡&x'],
+    ['conversion: 10.0.0.1 host/10.0.0.1 10.0.0.0', 'conversion: ‡ host/‡ ‡'],
   ],
+  'versions of four numbers': [
+    'Version 1.2.3.4, App-Version: 4.5.6.7, "version":"2.0.0.1", version = 10.0.0.1',
+    JSON.stringify(JSON.stringify({ version: '10.0.0.1' })),
+    'Mozilla/5.0 (X11) Chrome/120.0.0.0 Safari/537.36 Edg/120.0.0.0',
+  ].map((text) => [text, text]),
   'behind colours and in Markdown': [
     [`\x1b[1;31m${VISA}\x1b[0m`, '\x1b[1;31m‡\x1b[0m'],
     ['"\\u001b[32m415-555-2671\\u001b[0m"', '"\\u001b[32m‡\\u001b[0m"'],
