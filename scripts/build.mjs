@@ -447,14 +447,14 @@ const PACKAGE = [
   ...['package.json', 'pkg/package.json', 'scripts/build.mjs'],
 ]
 
+const TRAP = '.cache/trap/core'
+
 /** The package around cores that can be told to trap. */
-async function buildTrap() {
-  const to = '.cache/trap/core'
-  await buildCores('the cores that trap', to, ['trap-test'])
+function writeTrap() {
   const dist = join(root, '.cache/trap/dist')
   rmSync(dist, { recursive: true, force: true })
   cpSync(join(root, 'pkg/dist'), dist, { recursive: true })
-  writeCores(to, dist)
+  writeCores(TRAP, dist)
 }
 
 /** Builds the package where something has changed. */
@@ -478,7 +478,11 @@ export const build = once(async () => {
 /** Builds what tests need beside the package: a core that traps, and the Rust driver for pages. */
 export async function buildForTests() {
   await build()
-  await unlessFresh('trap', [...CORE, 'pkg/dist'], ['.cache/trap/dist/index.js'], buildTrap)
+  const made = PARTS.flatMap((part) => ['wasm', 'js'].map((end) => `${TRAP}/${part}.${end}`))
+  await unlessFresh('trap-cores', CORE, made, () =>
+    buildCores('the cores that trap', TRAP, ['trap-test']),
+  )
+  await unlessFresh('trap', [...made, 'pkg/dist'], ['.cache/trap/dist/index.js'], writeTrap)
   const page = ['turnlock_page.js', 'turnlock_page_bg.wasm'].map((file) => `.cache/page/${file}`)
   await unlessFresh('page', DRIVER, page, buildPage)
 }

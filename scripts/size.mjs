@@ -53,7 +53,7 @@ const PAGES = {
       ...['runWithToolRequests', 'openaiChat', 'anthropic', 'customModel', 'defineTool'],
       ...['memoryStore', 'bundleTool', 'replicateByModel', 'replicateByTurn'],
     ],
-    first: 34.1,
+    first: 34.2,
   },
   // 430 before `createRedactor`, which is 19.5 KB.
   everything: { all: true, parts: ['turn'], run: 451.5 },

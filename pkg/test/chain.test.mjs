@@ -108,6 +108,33 @@ test('misuse throws at the call', () => {
   assert.ok(runChain(host({ ...none, breaker: null })))
 })
 
+test('a search may be a turn, or its result: what it found, and its failure', async () => {
+  const messages = [{ role: 'user', content: 'go' }]
+  const one = (text, own) => runTurn({ model: scriptedModel(text), messages, ...own })
+  const found = async (search) => {
+    let results
+    const synthesize = (context) => {
+      results = context.results.map(({ result }) => result)
+      return 'All of it.'
+    }
+    const { status, path, fellBack } = await runChain(host({ search, synthesize })).result
+    assert.equal(status, 'complete')
+    return { results, path, code: fellBack?.code }
+  }
+  for (const ask of [one, async (...all) => one(...all).result]) {
+    const text = await found(() => ask(['It is 7.']))
+    assert.ok(text.results.length > 0)
+    assert.deepEqual(new Set(text.results), new Set(['It is 7.']))
+    const object = await found(() => ask(['{"rate":7}'], { answerSchema: { type: 'object' } }))
+    assert.deepEqual(object.results[0], { rate: 7 })
+    const failed = await found(() => ask([]))
+    assert.deepEqual([failed.results, failed.path], [undefined, 'simple'])
+  }
+  // What only looks like one is what was found.
+  const page = { textStream: 'a river', result: null, text: 'x', status: 'failed' }
+  assert.deepEqual((await found(() => page)).results[0], page)
+})
+
 test('a callback may return a turn, or its result: its text, and its failure', async () => {
   const one = (text) =>
     runTurn({ model: scriptedModel([text]), messages: [{ role: 'user', content: 'go' }] })

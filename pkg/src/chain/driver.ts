@@ -11,7 +11,7 @@ import { Loop } from '../driver/loop.js'
 import { member } from '../shared/quietly.js'
 import { describe, refuseEmptied } from '../shared/serialize.js'
 import { stringify } from '../shared/text.js'
-import { piecesOf, textOf } from './text.js'
+import { foundBy, piecesOf, textOf } from './text.js'
 import type { ChainCache, ChainEvent, ChainResult, SpokenTurn } from './types.js'
 
 /** A callback, by its name in the core. It returns a value, or text piece by piece. */
@@ -122,7 +122,8 @@ export class ChainDriver {
         // may be any JSON.
         const isSaid = kind === 'plan' && typeof member(made, 'text') === 'string'
         const isText = isSaid || kind === 'answer' || body['final'] === true
-        say('returned', { value: jsonOf(isText ? textOf(made, kind) : made), cost })
+        const found = isText ? textOf(made, kind) : await foundBy(made, kind)
+        say('returned', { value: jsonOf(found), cost })
       }
     } catch (error) {
       const code = member(error, 'code')

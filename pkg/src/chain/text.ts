@@ -1,5 +1,6 @@
-/** What a callback may return for a text: the text, its pieces, a turn, or the result of one. */
+/** What a callback may return: a text, its pieces, a turn, or the result of one. */
 import { TurnlockError } from '../errors.js'
+import { member } from '../shared/quietly.js'
 import type { SpokenTurn, TurnText } from './types.js'
 
 type Made = (Partial<SpokenTurn> & Partial<AsyncIterable<unknown>> & Partial<TurnText>) | null
@@ -23,4 +24,16 @@ export function textOf(made: unknown, kind: string): string {
   if (status === 'complete') return text
   const why = error?.message ?? `the turn ended as ${status}`
   throw new TurnlockError(error?.code ?? `turn.${status}`, why)
+}
+
+/**
+ * What a search found: of a turn, or of the result of one, the object or the text. Throws as
+ * {@link textOf} does.
+ */
+export async function foundBy(made: unknown, kind: string): Promise<unknown> {
+  const value = (member(made, 'textStream') && (await member(made, 'result'))) ?? made
+  // No other value has it.
+  if (typeof member(value, 'fullContent') !== 'string') return value
+  const text = textOf(value, kind)
+  return member(value, 'object') ?? text
 }
