@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
+import { runInNewContext } from 'node:vm'
 import * as turnlock from 'turnlock'
 import { createChat } from 'turnlock/chat'
 import { mcpTools } from 'turnlock/mcp'
@@ -60,6 +61,7 @@ const OBJECTS = {
   'a ledger': [() => openLedger(), 'judge', 'settled'],
   'a history': [() => openHistory({ dialect: 'openai-chat' }), 'append'],
   'a redactor': [() => createRedactor(), 'redact', 'feed', 'events', 'trace'],
+  'a decoder': [() => turnlock.decodeStream('openai-chat'), 'feed'],
   'a breaker': [() => turnlock.chainBreaker(), 'record'],
   'statistics of patterns': [() => turnlock.patternStats(), 'record'],
   'events of passes': [() => memoryPassEvents(), 'append', 'list'],
@@ -127,6 +129,7 @@ const REFUSED = [
   ),
   ...[-1, 0.5, '1'].map((own) => ['toolBatchId', () => resume({ toolBatchId: own })]),
   ['pattern', () => turnlock.patternStats().record({ pattern: 'none' })],
+  ['bytes', () => turnlock.decodeStream('openai-chat').feed('data: {}')],
 ]
 
 test('values of another type are refused at the call, with their path', async () => {
@@ -157,6 +160,16 @@ test('null stands for the default, and a class for an event manager', async () =
   }
   await bundle({ eventManager: Manager, record: null }).result
   assert.deepEqual(seen, ['t'])
+})
+
+test('bytes of another realm, and other arrays of bytes, are decoded', () => {
+  const text = 'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n'
+  const bytes = new TextEncoder().encode(text)
+  const other = runInNewContext('new Uint8Array(list)', { list: [...bytes] })
+  for (const one of [bytes, other, Buffer.from(text), new Uint8ClampedArray(bytes)]) {
+    const [delta] = turnlock.decodeStream('openai-chat').feed(one)
+    assert.deepEqual(delta, { type: 'text', text: 'hi' })
+  }
 })
 
 for (const entry of entries) {
