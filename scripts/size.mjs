@@ -26,7 +26,7 @@ const PAGES = {
   'normalize, diagnose': { run: 103.5 },
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
   'signature, canonicalize': { run: 25 },
-  decodeStream: { run: 52.5 },
+  decodeStream: { run: 52.6 },
   remoteTurns: { from: 'turnlock/remote', first: 4.3 },
   // Without React, which the page has.
   useTurn: { from: 'turnlock/react', run: 3 },

@@ -34,6 +34,6 @@ export function useTurn(given: ChatOptions | Chat): UseTurn {
   useEffect(() => {
     if (options) configure(options)
   })
-  useEffect(() => (options ? hold() : undefined), [chat, !options])
+  useEffect(() => options && hold(), [chat, !options])
   return { ...useSyncExternalStore(subscribe, getSnapshot, getSnapshot), ...actions, chat }
 }

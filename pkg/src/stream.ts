@@ -1,12 +1,16 @@
 /** Decoders of provider streams. */
-import { answer } from './core/instance.js'
+import { answer, bytesOf } from './core/instance.js'
 import { stream as part } from './core/parts/stream.js'
 import { onceFreed } from './shared/finalize.js'
 import type { Delta, Dialect } from './types.js'
 
 /** Decodes one response. */
 export interface DeltaDecoder {
-  /** Decodes the next bytes, which may be split anywhere. */
+  /**
+   * Decodes the next bytes, which may be split anywhere.
+   *
+   * @throws TurnlockError `options.invalid` for what is no bytes, such as a text
+   */
   feed(bytes: Uint8Array): Delta[]
   /** Ends the stream, returns its last deltas and frees the decoder. */
   end(): Delta[]
@@ -25,8 +29,10 @@ export function decodeStream(dialect: Dialect): DeltaDecoder {
   const handle = Number(answer(part.callOn(on, (glue) => glue.stream_new(dialect))))
   let ended = false
   // Nothing here names the decoder, which would then never be collected.
-  const feed = (bytes: Uint8Array) =>
-    ended ? [] : deltas(part.callOn(on, (glue) => glue.stream_feed(handle, bytes)))
+  const feed = (given: Uint8Array) => {
+    const bytes = bytesOf(given)
+    return ended ? [] : deltas(part.callOn(on, (glue) => glue.stream_feed(handle, bytes)))
+  }
   const end = () => {
     if (ended) return []
     ended = true

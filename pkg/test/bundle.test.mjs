@@ -570,7 +570,7 @@ test('what is no list, no bundle, no lint and no way to read is refused', () => 
   }
   refused('bundle', () => citedDisagreements('/a', { summary: {} }))
   for (const lints of [5, 'text', [], () => []]) refused('lints', () => runLints({ lints }))
-  const model = customModel({ dialect: 'openai-chat', fetch: () => {} })
+  const model = customModel(async function* () {})
   for (const read of ['odd', 5, null]) {
     refused('read', () => replicateByModel({ model, prompt: 'p', read }))
     refused('read', () => replicateByTurn({ model, messages: [], read }))

@@ -3,9 +3,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
-import { isTurnlockError, openHistory, openLedger, TurnlockError } from 'turnlock'
+import { runInNewContext } from 'node:vm'
+import * as turnlock from 'turnlock'
+import { createChat } from 'turnlock/chat'
+import { mcpTools } from 'turnlock/mcp'
 import { createRedactor } from 'turnlock/redact'
 import { remoteTurns } from 'turnlock/remote'
+import { createHandler, memoryPassEvents } from 'turnlock/server'
+
+const { isTurnlockError, openHistory, openLedger, TurnlockError } = turnlock
 
 const { exports } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 /** Not code; the same functions again; hooks, which React refuses outside of a component. */
@@ -54,7 +60,11 @@ async function thrown(call, args) {
 const OBJECTS = {
   'a ledger': [() => openLedger(), 'judge', 'settled'],
   'a history': [() => openHistory({ dialect: 'openai-chat' }), 'append'],
-  'a redactor': [() => createRedactor(), 'redact', 'feed'],
+  'a redactor': [() => createRedactor(), 'redact', 'feed', 'events', 'trace'],
+  'a decoder': [() => turnlock.decodeStream('openai-chat'), 'feed'],
+  'a breaker': [() => turnlock.chainBreaker(), 'record'],
+  'statistics of patterns': [() => turnlock.patternStats(), 'record'],
+  'events of passes': [() => memoryPassEvents(), 'append', 'list'],
   'remote turns': [
     () => remoteTurns({ url: 'http://localhost/agent', fetch: async () => new Response('{}') }),
     ...['run', 'resume', 'follow', 'answer', 'pause', 'cancel'],
@@ -78,6 +88,89 @@ for (const [what, [make, ...methods]] of Object.entries(OBJECTS)) {
     assert.deepEqual(unhandled, [])
   })
 }
+
+const model = turnlock.customModel(async function* () {})
+const store = turnlock.memoryStore()
+const http = { baseURL: 'https://models.example/v1', model: 'm' }
+const remote = remoteTurns({ url: '/agent', fetch: () => assert.fail('nothing is sent') })
+const mcp = (listed) => ({ listTools: async () => listed, callTool() {} })
+const keep = (keep) =>
+  turnlock.runTurn({ model, store, keep, messages: [{ role: 'user', content: 'x' }] })
+const bundle = (own) => turnlock.runBundle({ task: 't', replicate: () => ({ data: 1 }), ...own })
+const pass = (own) => turnlock.runWithToolRequests({ model, input: {}, ...own })
+const resume = (own) => remote.resume({ requestId: 'r', ...own })
+const history = (seen) => turnlock.normalize([], { dialect: 'openai-chat', seen })
+
+/** Values that a check of types would take, and the path that their refusal names. */
+const REFUSED = [
+  ['generate', () => turnlock.customModel()],
+  ...['openaiChat', 'openaiResponses', 'anthropic', 'gemini', 'cohere', 'ollama'].flatMap(
+    (name) => [
+      ['apiKey', () => turnlock[name]({ ...http, apiKey: Symbol('key') })],
+      ['headers', () => turnlock[name]({ ...http, headers: 5 })],
+      ['headers', () => turnlock[name]({ ...http, headers: () => ({}) })],
+    ],
+  ),
+  ['apiKey', () => turnlock.bedrock({ ...http, apiKey: Symbol('key') })],
+  ['dangerouslyAllowBrowser', () => turnlock.anthropic({ ...http, dangerouslyAllowBrowser: 'no' })],
+  ['eventManager', () => bundle({ eventManager: 'x' })],
+  ['eventManager', () => bundle({ eventManager: 0 })],
+  ['record', () => bundle({ record: 'x' })],
+  ['planSchema', () => pass({ planSchema: '' })],
+  ...[5, 0, 'x', false, []].map((own) => ['keep', () => keep(own)]),
+  ...[NaN, Infinity, -Infinity].map((own) => ['seen', () => history(own)]),
+  ['conversationId', () => createChat({ turns: remote, conversationId: 5 })],
+  ...[null, undefined, 5, {}, { tools: null }, { tools: [null] }, { tools: [{}] }].map((listed) => [
+    'client.listTools',
+    () => mcpTools(mcp(listed), { allow: ['a'] }),
+  ]),
+  ...['approvals', 'results', 'outcomes'].flatMap((name) =>
+    [5, 'x', {}].map((own) => [name, () => resume({ [name]: own })]),
+  ),
+  ...[-1, 0.5, '1'].map((own) => ['toolBatchId', () => resume({ toolBatchId: own })]),
+  ['pattern', () => turnlock.patternStats().record({ pattern: 'none' })],
+  ['bytes', () => turnlock.decodeStream('openai-chat').feed('data: {}')],
+]
+
+test('values of another type are refused at the call, with their path', async () => {
+  for (const [path, call] of REFUSED) {
+    const about = call.toString()
+    const error = await (async () => call())().then(
+      () => assert.fail(`taken: ${about}`),
+      (error) => error,
+    )
+    assert.equal(error.code, 'options.invalid', `${about}: ${error.stack}`)
+    assert.ok(error.message.startsWith(`\`${path}\`: expected `), error.message)
+  }
+  assert.deepEqual(unhandled, [])
+})
+
+test('null stands for the default, and a class for an event manager', async () => {
+  const authorize = () => null
+  createHandler({ model, store, authorize, limits: null })
+  createHandler({ model, store, authorize, limits: { messages: null } })
+  createChat({ turns: remote, conversationId: null })
+  assert.equal((await keep(null).result).status, 'complete')
+  await pass({ planSchema: null }).catch(({ code }) => assert.equal(code, 'plan.missing'))
+  const seen = []
+  class Manager {
+    static on_start({ task }) {
+      seen.push(task)
+    }
+  }
+  await bundle({ eventManager: Manager, record: null }).result
+  assert.deepEqual(seen, ['t'])
+})
+
+test('bytes of another realm, and other arrays of bytes, are decoded', () => {
+  const text = 'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n'
+  const bytes = new TextEncoder().encode(text)
+  const other = runInNewContext('new Uint8Array(list)', { list: [...bytes] })
+  for (const one of [bytes, other, Buffer.from(text), new Uint8ClampedArray(bytes)]) {
+    const [delta] = turnlock.decodeStream('openai-chat').feed(one)
+    assert.deepEqual(delta, { type: 'text', text: 'hi' })
+  }
+})
 
 for (const entry of entries) {
   test(`misuse of turnlock${entry.slice(1)}`, async () => {

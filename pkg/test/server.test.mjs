@@ -451,7 +451,6 @@ test('options of a wrong type are misuse at the call, with their path', () => {
     ...{ model: hello, store: memoryStore(), authorize: () => ({ tenant: 'a' }) },
   }
   const wrong = [
-    ['limits', null],
     ['limits', 5],
     ['cors', 5],
     ['cors.headers', { cors: { headers: 5 } }],

@@ -72,8 +72,7 @@ function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): s
   try {
     text = strictJson({ ...own, schema, checked })
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new TurnlockError('options.invalid', `\`options\`: ${why}`)
+    throw new TurnlockError('options.invalid', `\`options\`: ${(error as TurnlockError).message}`)
   }
   checkBundle({ ...own, schema } as CoreBundleOptions)
   return text
@@ -84,12 +83,10 @@ export function checkBundle(own: CoreBundleOptions): void {
   checkValues(own, CORE_BUNDLE_OPTIONS)
   const { task, weights, prices, perReplicate, budget, strategies = [] } = own
   if (task === '') throw wrong('task', 'a string that is not empty')
-  for (const [path, seconds] of [
-    ['perReplicate.seconds', perReplicate?.seconds],
-    ['budget.seconds', budget?.seconds],
-  ] as const) {
+  for (const [name, limits] of Object.entries({ perReplicate, budget })) {
+    const seconds = limits?.seconds
     if (typeof seconds === 'number' && !(seconds > 0 && seconds < 1e9)) {
-      throw wrong(path, 'seconds above 0')
+      throw wrong(`${name}.seconds`, 'seconds above 0')
     }
   }
   for (const name of ['must_agree', 'fields'] as const) {
@@ -129,12 +126,17 @@ class Running implements RunningBundle {
 
   constructor(options: RunBundleOptions) {
     options = readOptions(options, RUN_BUNDLE_OPTIONS)
-    const { replicate, signal, record = false } = options
+    const { replicate, signal, record = false, eventManager } = options
     if (typeof replicate !== 'function') {
       throw wrong('replicate', 'a function')
     }
     checkFunctions({ redact: options.redact })
     checkSignal(signal)
+    checkValues({ record }, { record: 'flag' })
+    // A class may have the listeners, too.
+    if (eventManager != null && Object(eventManager) !== eventManager) {
+      throw wrong('eventManager', 'an object')
+    }
     const schema = replicateSchema(options.schema, options.jsonSchema)
     const text = coreOptions(options, schema.json)
     this.#options = options

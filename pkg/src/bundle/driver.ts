@@ -11,7 +11,6 @@ import { Loop } from '../driver/loop.js'
 import { TurnlockError } from '../errors.js'
 import { member } from '../shared/quietly.js'
 import { deep, type Redact } from '../shared/redact.js'
-import { describe } from '../shared/serialize.js'
 import { errorLine, strictJson } from './json.js'
 import type { ReplicateSchema } from './schema.js'
 import type { BundleEvent, ReportedUsage } from './types.js'
@@ -174,7 +173,7 @@ export class BundleDriver {
       if (hide) [errors, json] = [errors.map(hide), JSON.stringify(deep(JSON.parse(json), hide))]
       say('settled', { ...told, errors }, json)
     } catch (error) {
-      const line = errorLine(error, describe)
+      const line = errorLine(error)
       const failed = this.#host.hide?.(line) ?? line
       if (!told['usage']) told = { ...used(member(error, 'details')), ...known(told) }
       say('settled', { ...told, failed })

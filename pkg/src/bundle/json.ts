@@ -1,6 +1,6 @@
 /** Host values as strict JSON. Values that `JSON.stringify` silently changes are rejected. */
 import { isTurnlockError, TurnlockError } from '../errors.js'
-import { refuseEmptied } from '../shared/serialize.js'
+import { describe, refuseEmptied } from '../shared/serialize.js'
 
 /** Maximum characters of one replicate's JSON. The core's limit is the same number of bytes. */
 const REPLICATE_CHARS = 4 * 1024 * 1024
@@ -19,7 +19,7 @@ export function strictJson(value: unknown, most = REPLICATE_CHARS): string {
     if (!isPlain(value)) text = JSON.stringify(value, refuse)
   } catch (error) {
     if (error instanceof TurnlockError) throw error
-    throw wrong(error instanceof Error ? error.message : String(error))
+    throw wrong(describe(error))
   }
   if (text === undefined) throw wrong(`${typeof value} is no JSON value`)
   if (text.length > most) {
@@ -70,7 +70,7 @@ export function unfenced(text: string): string {
 }
 
 /** An error as one line of a replicate's `quality.errors`. */
-export function errorLine(error: unknown, describe: (error: unknown) => string): string {
+export function errorLine(error: unknown): string {
   const code = isTurnlockError(error) ? `${error.code}: ` : ''
   return code + describe(error)
 }

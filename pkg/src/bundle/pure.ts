@@ -7,7 +7,6 @@ import type { BundleOptions, DistanceOptions } from '../generated/bundle.js'
 import { CORE_BUNDLE_OPTIONS } from '../generated/checks.js'
 import { BUNDLE_OPTIONS, DISTANCE_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { describe } from '../shared/serialize.js'
 import { errorLine, strictJson } from './json.js'
 import { replicateSchema, type Verdict } from './schema.js'
 import type { BundleSummary, Citations, EvidenceBundle, Quality } from './types.js'
@@ -106,7 +105,7 @@ function quality(
     return { valid: verdict.errors.length === 0, errors: verdict.errors, json }
   } catch (error) {
     if (error instanceof TurnlockError && error.code === 'options.invalid') throw error
-    return { ...none, errors: [...errors, errorLine(error, describe)] }
+    return { ...none, errors: [...errors, errorLine(error)] }
   }
 }
 

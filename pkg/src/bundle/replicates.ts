@@ -4,7 +4,7 @@ import type { ModelReplicateOptions, TurnReplicateOptions } from '../generated/b
 import { MODEL_REPLICATE_OPTIONS, TURN_REPLICATE_OPTIONS } from '../generated/rows.js'
 import { modelOptions, type Model } from '../models/model.js'
 import { readOptions } from '../options.js'
-import { runTurn } from '../turn/turn.js'
+import { checkModel, runTurn } from '../turn/turn.js'
 import type { Dialect } from '../types.js'
 import {
   checkStrict,
@@ -57,9 +57,7 @@ export function replicateByModel(options: ModelReplicateOptions): RunReplicate {
 export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
   options = readOptions(options, TURN_REPLICATE_OPTIONS)
   const { model, messages, tools, mode, policy, read = 'auto' } = options
-  if (typeof model?.open !== 'function') {
-    throw wrong('model', 'a model, such as openaiChat(…)')
-  }
+  checkModel(model)
   if (!['auto', 'json', 'text'].includes(read)) throw wrong('read', 'auto, json or text')
   return async (context): Promise<ReplicateResult> => {
     const { seed, signal, strategy } = context

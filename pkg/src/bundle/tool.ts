@@ -1,4 +1,5 @@
 /** A bundle as a tool: the orchestrating model calls it and receives all evidence at once. */
+import { checkFunctions } from '../checks.js'
 import { wrong } from '../errors.js'
 import type { BundleToolOptions } from '../generated/bundle.js'
 import { BUNDLE_TOOL_OPTIONS } from '../generated/rows.js'
@@ -50,9 +51,7 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
   if (typeof replicate !== 'function') {
     throw wrong('replicate', 'a function')
   }
-  if (record !== undefined && typeof record !== 'function') {
-    throw wrong('record', 'a function')
-  }
+  checkFunctions({ record })
   const limits = { ...LIMITS, ...present(settings.limits ?? {}) }
   const budget = { seconds: SECONDS, ...present(settings.budget ?? {}) }
   const bundle = { compact: true, task: name, ...settings, limits, budget, source: name }
@@ -69,7 +68,7 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
     async execute(args: unknown, context): Promise<EvidenceBundle> {
       const { signal, report, reportUsage } = context
       const running = runBundle({
-        ...{ ...bundle, signal, record: record !== undefined },
+        ...{ ...bundle, signal, record: record != null },
         replicate: (context) => replicate(args, context),
       })
       for await (const event of running) report?.(progress(event))

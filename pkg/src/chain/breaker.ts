@@ -1,4 +1,5 @@
 /** A circuit breaker: after too many failed chains, queries take the simple path for a while. */
+import { isObject } from '../checks.js'
 import { wrong } from '../errors.js'
 import type { ChainBreakerOptions } from '../generated/chain.js'
 import { CHAIN_BREAKER_OPTIONS } from '../generated/rows.js'
@@ -34,7 +35,9 @@ export function chainBreaker(options: ChainBreakerOptions = {}): ChainBreaker {
     get open() {
       return performance.now() < openUntil
     },
-    record({ status, fellBack }) {
+    record(result) {
+      if (!isObject(result as unknown)) throw wrong('result', 'the result of a chain')
+      const { status, fellBack } = result
       const isFailure = fellBack ? !EXPECTED.includes(fellBack.code) : status === 'failed'
       if (!isFailure) return
       const now = performance.now()

@@ -53,6 +53,7 @@ const NEEDED = ['answer', 'plan', 'search', 'synthesize'] as const
 const HOOKS = ['assess', 'classify', 'condition', 'enhance', 'refine', 'replan'] as const
 /** Hooks that are told a result, and its step. */
 const OF_RESULTS = ['quality', 'summarizeResult'] as const
+const OPTIONAL = [...HOOKS, ...OF_RESULTS]
 /** Other options that hold functions: what they are, and the functions. */
 const HELD = {
   cache: ['an object with `get` and `set`, such as a Map', 'get', 'set'],
@@ -91,8 +92,7 @@ class RunningChain implements Chain {
       const own = options[name]?.bind(options)
       callbacks[name] = own && ((step) => own(step['result'], step as unknown as StepResult))
     }
-    const optional = [...HOOKS, ...OF_RESULTS]
-    const hooks = Object.fromEntries(optional.map((name) => [name, given[name] !== undefined]))
+    const hooks = Object.fromEntries(OPTIONAL.map((name) => [name, given[name] !== undefined]))
     const own = {
       ...{ query, limits, costs, patterns, classifier, model, ...rollout(options) },
       broken: options.breaker?.open,
@@ -169,7 +169,7 @@ class RunningChain implements Chain {
 
 /** Checks what the core never sees. `null` stands for what is not given. */
 function checkHost(given: Record<string, unknown>): void {
-  const hooks = [...HOOKS, ...OF_RESULTS].map((name) => [name, given[name]])
+  const hooks = OPTIONAL.map((name) => [name, given[name]])
   checkFunctions(Object.fromEntries(hooks) as Record<string, unknown>)
   for (const [name, [expected = '', ...members]] of Object.entries(HELD)) {
     const own = (given[name] ?? undefined) as Record<string, unknown> | undefined

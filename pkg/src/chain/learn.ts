@@ -1,6 +1,8 @@
 /** Effectiveness of each pattern of chains, from user feedback. */
+import { isObject } from '../checks.js'
 import { answer, encode } from '../core/instance.js'
 import { plans as part } from '../core/parts/plans.js'
+import { wrong } from '../errors.js'
 import type { PatternState, PatternStatsOptions } from '../generated/chain.js'
 import { PATTERN_STATS_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
@@ -33,7 +35,11 @@ export function patternStats(options: PatternStatsOptions = {}): PatternStats {
   let { state } = ask({ state: options.state })
   const all: ChainPattern[] = ['sequential', 'parallel', 'conditional']
   return {
-    record({ pattern, success, cost, ms }) {
+    record(chain) {
+      if (!isObject(chain as unknown)) throw wrong('chain', '{ pattern, success, cost, ms }')
+      const { pattern, success, cost, ms } = chain
+      // The core would pass over another one.
+      if (!all.includes(pattern)) throw wrong('pattern', `one of ${all.join(', ')}`)
       state = ask({ state, record: { pattern, success, cost, ms: Math.round(ms) } }).state
     },
     choose: (patterns = all) => ask({ state, choose: { patterns, enough } }).choice,

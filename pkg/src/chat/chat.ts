@@ -305,8 +305,8 @@ function checked(given: ChatOptions) {
   const options = { messages: [], throttleMs: THROTTLE, ...takeOptions(given, CHAT_OPTIONS) }
   const { turns, messages, throttleMs } = options
   if (typeof turns?.run !== 'function') throw wrong('turns', 'what runs them')
+  if (typeof (options.conversationId ?? '') !== 'string') throw wrong('conversationId', 'a string')
   if (!Array.isArray(messages)) throw wrong('messages', 'a list')
-  if (!(typeof throttleMs === 'number' && throttleMs >= 0))
-    throw wrong('throttleMs', 'milliseconds from 0')
+  if (!(typeof throttleMs === 'number' && throttleMs >= 0)) throw wrong('throttleMs', 'ms from 0')
   return options
 }

@@ -264,6 +264,12 @@ export function answer(text: string): string {
   throw new TurnlockError(code, message, details)
 }
 
+/** The bytes of a host. A text would be read as zeros; bytes of another realm are bytes, too. */
+export function bytesOf(given: Uint8Array): Uint8Array {
+  if (given?.BYTES_PER_ELEMENT === 1) return given
+  throw new TurnlockError('options.invalid', '`bytes`: expected a Uint8Array')
+}
+
 // Not at import: jsdom has none.
 let encoder: TextEncoder | undefined
 

@@ -30,15 +30,15 @@ import type { PhaseName, TraceEvent, TurnEvent, TurnResult } from '../types.js'
 /** The parts of a turn or of a pass, and the receivers of its events. */
 export interface Host<Result, Trace> {
   /** `undefined` if no model request will be sent. */
-  model: Model | undefined
+  model?: Model | undefined
   /** The models that are asked when it has failed. */
   fallbacks?: Model[] | undefined
   tools: Record<string, Tool>
   /** What answers must be like. */
   answer?: AnswerSchema | undefined
-  store?: Store
+  store?: Store | undefined
   /** The turn's name in the store. */
-  turn?: string
+  turn?: string | undefined
   requestId: string
   projectId: string | null
   conversationId?: string | undefined
@@ -47,7 +47,7 @@ export interface Host<Result, Trace> {
   onEvent(event: TurnEvent): void
   /** Resolves when the readers have caught up; `undefined` if they are not behind. */
   room(): Promise<void> | undefined
-  onTrace: ((event: Trace) => void) | undefined
+  onTrace?: ((event: Trace) => void) | undefined
   /** `answer`: the validated one, as its validator returned it. */
   onDone(result: Result, answer: unknown): void
   /** The core could not be loaded, refused the options, or trapped; no event follows. */

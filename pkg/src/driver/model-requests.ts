@@ -16,7 +16,7 @@ import type { Delta } from '../types.js'
 
 /** Whom to ask, and how far the readers are. */
 export interface Asked {
-  model: Model | undefined
+  model?: Model | undefined
   fallbacks?: Model[] | undefined
   room(): Promise<void> | undefined
 }
@@ -90,8 +90,8 @@ export class Requests {
       if (!asked) throw new Error('no model')
       const { body, ...where } = request
       const opened = asked.open(body, { ...where, signal: controller.signal })
-      generated = Symbol.asyncIterator in opened
       if (Symbol.asyncIterator in opened) {
+        generated = true
         await this.#readDeltas(opened, inference, attempt, current, say)
       } else {
         const response = await opened

@@ -214,7 +214,12 @@ function asked(options: HistoryOptions): HistoryOptions {
   if (typeof options !== 'object' || (options as unknown) === null || Array.isArray(options)) {
     throw wrong('options', 'an object with a dialect')
   }
-  return readOptions(options, HISTORY_OPTIONS)
+  const own = readOptions(options, HISTORY_OPTIONS)
+  // JSON makes null of NaN and Infinity, and null is the default.
+  if (typeof own.seen === 'number' && !Number.isFinite(own.seen)) {
+    throw wrong('seen', 'a whole number of at least 0')
+  }
+  return own
 }
 
 function tape(elements: readonly unknown[], kept: Kept, options: HistoryOptions): Tape {

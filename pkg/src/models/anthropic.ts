@@ -1,5 +1,5 @@
 /** Anthropic Messages. */
-import { checkValues } from '../checks.js'
+import { checkValues, type Checks } from '../checks.js'
 import type { AnthropicOptions } from '../generated/models.js'
 import { ANTHROPIC_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
@@ -14,11 +14,13 @@ export type { AnthropicOptions }
  */
 export function anthropic(options: AnthropicOptions): Model {
   options = readOptions(options, ANTHROPIC_OPTIONS)
-  const { apiKey, maxTokens, baseURL = 'https://api.anthropic.com/v1' } = options
-  checkValues({ maxTokens }, { maxTokens: { whole: [1] } })
+  const { apiKey, maxTokens, dangerouslyAllowBrowser } = options
+  const { baseURL = 'https://api.anthropic.com/v1' } = options
+  const rows: Checks = { maxTokens: { whole: [1] }, dangerouslyAllowBrowser: 'flag' }
+  checkValues({ maxTokens, dangerouslyAllowBrowser }, rows)
   const own: Record<string, string> = {}
   if (apiKey) own['x-api-key'] = apiKey
-  if (options.dangerouslyAllowBrowser) own['anthropic-dangerous-direct-browser-access'] = 'true'
+  if (dangerouslyAllowBrowser) own['anthropic-dangerous-direct-browser-access'] = 'true'
   const body = { max_tokens: maxTokens ?? 4096, ...options.body }
   return httpModel('anthropic', { ...options, body }, baseURL, own)
 }

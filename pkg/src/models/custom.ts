@@ -26,6 +26,7 @@ export function customModel(
   options = readOptions(options, CUSTOM_MODEL_OPTIONS)
   const { threads = false } = options
   if (typeof threads !== 'boolean') throw wrong('threads', 'true or false')
+  if (typeof generate !== 'function') throw wrong('generate', 'a function')
   // What `generate` itself throws fails the request, as what its generator throws does.
   const open: Model['open'] = async function* (request, { signal }) {
     yield* generate(request, { signal })

@@ -1,5 +1,5 @@
 /** The interface between a turn and a model. */
-import { checkFunctions, checkValues } from '../checks.js'
+import { checkFunctions, checkValues, isObject } from '../checks.js'
 import { wrong } from '../errors.js'
 import { member } from '../shared/quietly.js'
 import type { HttpModelOptions } from '../generated/models.js'
@@ -84,7 +84,8 @@ export function httpModel(
   const headers = present(options.headers ?? {})
   checkValues({ headers }, { headers: { map: 'text' } })
   // A `Headers` or a `Map` has no members: its headers, and the key in them, would be lost.
-  if (Symbol.iterator in Object(options.headers)) throw wrong('headers', 'an object')
+  const given: object = options.headers ?? {}
+  if (!isObject(given) || Symbol.iterator in given) throw wrong('headers', 'an object')
   checkFunctions({ fetch })
   if (apiKey !== undefined && (typeof apiKey !== 'string' || /[^\x21-\x7e]/.test(apiKey))) {
     throw wrong('apiKey', 'visible ASCII characters only')
@@ -105,7 +106,8 @@ const secretsOf = (headers: Record<string, string>): string[] =>
 
 /** The header of a key that is a bearer token. */
 export const bearer = (apiKey: string | undefined): Record<string, string> =>
-  apiKey ? { authorization: `Bearer ${apiKey}` } : {}
+  // `httpModel` refuses what is no text.
+  apiKey ? { authorization: `Bearer ${String(apiKey)}` } : {}
 
 /** A host's `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>

@@ -1,4 +1,5 @@
 /** Redaction of texts, streams of text and JSON values. */
+import { isObject } from '../checks.js'
 import { REDACT_OPTIONS } from '../generated/rows.js'
 import type { RedactOptions } from '../generated/redactor.js'
 import { wrong } from '../errors.js'
@@ -122,10 +123,14 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
       return rest
     },
     value,
-    trace: (event) =>
-      'tool_name' in event ? { ...event, tool_name: text(String(event.tool_name)) } : event,
+    trace: (event) => {
+      if (!isObject(event)) throw wrong('event', 'an object')
+      return 'tool_name' in event ? { ...event, tool_name: text(String(event.tool_name)) } : event
+    },
     events: (given, before) => {
+      if (!isObject(given)) throw wrong('events', 'the events of a turn')
       const events = Symbol.asyncIterator in given ? given[Symbol.asyncIterator]() : given
+      if (typeof events.next !== 'function') throw wrong('events', 'the events of a turn')
       return shownEvents(
         events,
         fresh,

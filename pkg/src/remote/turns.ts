@@ -62,6 +62,9 @@ export interface RemoteTurns {
   cancel(options: { requestId: string; reason?: string }): Promise<RemoteState>
 }
 
+/** Options of a resume that are lists. */
+const LISTS = ['approvals', 'results', 'outcomes'] as const
+
 /** How many turns are remembered, so that a resume goes on behind the last event read. */
 const REMEMBERED = 256
 
@@ -90,7 +93,7 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
   const turns: RemoteTurns = {
     run(own) {
       const { signal, ...asked } = takeOptions(own, REMOTE_RUN_OPTIONS)
-      if (!Array.isArray(asked.messages)) throw wrong('messages', 'a list')
+      checkList('messages', asked.messages)
       if (asked.policy) takeOptions(asked.policy, REMOTE_POLICY, 'policy.')
       const body = { ...asked, requestId: asked.requestId ?? randomId() }
       const { requestId, conversationId } = body
@@ -102,14 +105,16 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
       const { signal, after, ...body } = takeOptions(own, REMOTE_RESUME_OPTIONS)
       const { requestId } = body
       checkId(requestId)
+      countOf('toolBatchId', body.toolBatchId)
+      for (const name of LISTS) checkList(name, body[name] ?? [])
       const opening = { path: '/resume', body: textOf('outcomes', body) }
-      const seq = checkAfter(after) ?? seen.get(requestId)
+      const seq = countOf('after', after) ?? seen.get(requestId)
       return remoteTurn(wire, { requestId, opening, after: seq, signal, onSeq })
     },
     follow(own) {
       const { requestId, signal, after } = takeOptions(own, REMOTE_FOLLOW_OPTIONS)
       checkId(requestId)
-      return remoteTurn(wire, { requestId, after: checkAfter(after) ?? 0, signal, onSeq })
+      return remoteTurn(wire, { requestId, after: countOf('after', after) ?? 0, signal, onSeq })
     },
     async answer(paused) {
       if (!paused) throw wrong('paused', 'the result of a turn that waits')
@@ -139,9 +144,13 @@ function checkId(requestId: unknown): void {
   if (typeof requestId !== 'string' || !requestId) throw wrong('requestId', 'the id of a turn')
 }
 
-function checkAfter(after: number | undefined): number | undefined {
-  if (after === undefined || (Number.isSafeInteger(after) && after >= 0)) return after
-  throw wrong('after', 'the seq of an event')
+function countOf(name: string, given: number | undefined): number | undefined {
+  if (given === undefined || (Number.isSafeInteger(given) && given >= 0)) return given
+  throw wrong(name, 'a number from 0')
+}
+
+function checkList(name: string, given: unknown): void {
+  if (!Array.isArray(given)) throw wrong(name, 'a list')
 }
 
 /** At the call: the host may go on with what it gave, and a request may be sent again. */

@@ -88,7 +88,7 @@ async function plan<Plan>(
   reporter: Reporter,
 ): Promise<ToolRequestResult<Plan>> {
   const { parsePlan, planSchema, record } = options
-  const check = planSchema && checkOf(planSchema, 'planSchema')
+  const check = planSchema == null ? undefined : checkOf(planSchema, 'planSchema')
   const done = await drive(options, reporter)
   const { recorded, plan, text = '', error, ...result } = done
   const { toolResults, calls, rejected, notes } = result
@@ -161,7 +161,7 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
     source: options.source,
     requestPrompt: template(options.prompts?.request),
     planPrompt: template(options.prompts?.plan),
-    planIsJson: options.planSchema !== undefined,
+    planIsJson: options.planSchema != null,
     startedAt: options.startedAt ?? (replay ? 0 : Date.now()),
     trace: true,
     whole: redact !== undefined,

@@ -13,12 +13,11 @@ const DEFAULTS: Filled<ServerLimits> = {
 }
 
 /** @throws TurnlockError `options.invalid` */
-export function limitsOf(given: ServerLimits = {}): Filled<ServerLimits> {
-  if (!isObject(given as unknown)) throw wrong('limits', 'an object')
+export function limitsOf(given?: ServerLimits | null): Filled<ServerLimits> {
+  if (!isObject((given ?? {}) as unknown)) throw wrong('limits', 'an object')
   const limits = { ...DEFAULTS }
   for (const name of Object.keys(DEFAULTS) as (keyof ServerLimits)[]) {
-    const value = given[name]
-    if (value === undefined) continue
+    const value = given?.[name] ?? DEFAULTS[name]
     if (!Number.isSafeInteger(value) || value < 1) {
       throw wrong(`limits.${name}`, 'a whole number from 1')
     }

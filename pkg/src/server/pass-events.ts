@@ -1,4 +1,5 @@
 /** The trace events of passes, for whoever audits them: by tenant, with their times and plans. */
+import { isObject } from '../checks.js'
 import { wrong } from '../errors.js'
 import type { MemoryPassEventsOptions } from '../generated/server.js'
 import { MEMORY_PASS_EVENTS_OPTIONS } from '../generated/rows.js'
@@ -73,6 +74,7 @@ export function memoryPassEvents(options: MemoryPassEventsOptions = {}): PassEve
 
   return {
     append(name, event) {
+      if (!isObject(event)) throw wrong('event', 'a trace event')
       const text = JSON.stringify(event)
       // It would drop all others and still not fit.
       if (text.length > maxCharacters) return
@@ -87,7 +89,9 @@ export function memoryPassEvents(options: MemoryPassEventsOptions = {}): PassEve
       while (size > maxCharacters) drop(...(largest() as [string, Tenant]))
     },
 
-    list(name, { planId, after, limit }) {
+    list(name, query) {
+      if (!isObject(query)) throw wrong('query', 'an object')
+      const { planId, after, limit } = query
       const all = (tenants.get(name)?.events ?? []).filter(
         (event) => event.id > (after ?? -1) && (planId === undefined || event.planId === planId),
       )

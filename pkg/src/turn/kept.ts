@@ -88,11 +88,10 @@ export const isAbandoned = (kept: Kept): boolean => {
 }
 
 /** The core's options for a new owner of a turn. */
-export const keepOptions = (tenant: string, keep: Keep = {}): StoredAs => ({
-  ...keep,
-  tenant,
-  owner: randomHex(16),
-})
+export function keepOptions(tenant: string, keep?: Keep): StoredAs {
+  if (!isObject(keep ?? {})) throw wrong('keep', 'an object')
+  return { ...keep, tenant, owner: randomHex(16) }
+}
 
 /** Timeout for reading a store, in milliseconds. Longer than the timeouts of our own stores. */
 const READ_MS = 20_000

@@ -1,7 +1,7 @@
 /** Runs a turn in a page or a worker. */
 import type { DurableGlue, TurnGlue } from '../core/glue.js'
 import { LazyPart } from '../core/instance.js'
-import { checkValues, isObject } from '../checks.js'
+import { checkFunctions, checkValues, isObject } from '../checks.js'
 import { Driver, type Kind } from '../driver/driver.js'
 import { TurnlockError, wrong } from '../errors.js'
 import { eventResponse, readable, textOf } from '../shared/events.js'
@@ -183,7 +183,7 @@ export function tracer(
   options: Pick<RunTurnOptions, 'onTrace' | 'redact'>,
 ): RunTurnOptions['onTrace'] {
   const { onTrace, redact } = options
-  if (onTrace !== undefined && typeof onTrace !== 'function') throw wrong('onTrace', 'a function')
+  checkFunctions({ onTrace })
   return onTrace && ((event) => onTrace.call(options, redact?.trace(event) ?? event))
 }
 
@@ -244,24 +244,13 @@ export class RunningTurn implements Turn {
    * Makes the core's turn and starts it. What the core refuses is the turn's terminal event.
    */
   begin(restored: boolean, options: CoreOptions): void {
-    const {
-      model,
-      fallbacks,
-      tools = {},
-      store,
-      tenant = '',
-      signal,
-      onTrace,
-      conversationId,
-      outcomes,
-      answer,
-    } = this.#host
-    const { requestId } = this
+    const host = this.#host
+    const { store, signal, onTrace } = host
     const driver = new Driver(
       {
-        ...{ model, fallbacks, tools, requestId, projectId: this.#host.projectId ?? null },
-        ...{ conversationId, onTrace, outcomes, answer },
-        ...(store && { store, turn: turnKey(tenant, requestId) }),
+        ...host,
+        ...{ tools: host.tools ?? {}, projectId: host.projectId ?? null },
+        turn: store && turnKey(host.tenant ?? '', host.requestId),
         onEvent: (event) => this.#feed.push(event),
         room: () => this.#feed.room(),
         onDone: (result, object) =>

@@ -1,5 +1,6 @@
 /** What is used of a client of the official SDK, and how it fails. */
 import { isObject } from '../../checks.js'
+import { wrong } from '../../errors.js'
 import { member } from '../../shared/quietly.js'
 
 /** A client of `@modelcontextprotocol/client` (v2) or `@modelcontextprotocol/sdk` (v1), connected. */
@@ -48,13 +49,19 @@ export async function listAll(client: McpClient, timeout: number): Promise<McpDe
     const answer: unknown = await client.listTools(cursor === undefined ? {} : { cursor }, {
       timeout,
     })
-    const { tools, nextCursor } = answer as { tools: McpDefinition[]; nextCursor?: string }
+    const { tools, nextCursor } = (answer ?? {}) as { tools?: unknown; nextCursor?: string }
+    if (!Array.isArray(tools) || !tools.every(isDefinition)) {
+      throw wrong('client.listTools', 'a function that gives { tools }')
+    }
     all.push(...tools)
     if (nextCursor === undefined) return all
     cursor = nextCursor
   }
   return all
 }
+
+const isDefinition = (one: unknown): one is McpDefinition =>
+  isObject(one) && typeof one['name'] === 'string'
 
 /** Calls a tool. Only v2 has no schema before the options. */
 export async function callTool(
