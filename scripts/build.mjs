@@ -448,6 +448,8 @@ const PACKAGE = [
 ]
 
 const TRAP = '.cache/trap/core'
+const coresIn = (folder) =>
+  PARTS.flatMap((part) => ['wasm', 'js'].map((end) => `${folder}/${part}.${end}`))
 
 /** The package around cores that can be told to trap. */
 function writeTrap() {
@@ -459,7 +461,7 @@ function writeTrap() {
 
 /** Builds the package where something has changed. */
 export const build = once(async () => {
-  const made = PARTS.flatMap((part) => [`pkg/wasm/${part}.wasm`, `pkg/wasm/${part}.js`])
+  const made = coresIn('pkg/wasm')
   const core = unlessFresh('wasm', CORE, made, () =>
     buildCores('the core (Rust to wasm)', 'pkg/wasm'),
   )
@@ -478,7 +480,7 @@ export const build = once(async () => {
 /** Builds what tests need beside the package: a core that traps, and the Rust driver for pages. */
 export async function buildForTests() {
   await build()
-  const made = PARTS.flatMap((part) => ['wasm', 'js'].map((end) => `${TRAP}/${part}.${end}`))
+  const made = coresIn(TRAP)
   await unlessFresh('trap-cores', CORE, made, () =>
     buildCores('the cores that trap', TRAP, ['trap-test']),
   )

@@ -9,8 +9,8 @@ import { cargoEnv, root } from './setup.mjs'
 import { once } from './tasks.mjs'
 
 /**
- * The allocator that Debian's Redis comes with: the core's tests, which mostly allocate, take a fifth
- * less time than with that of the C library. Without it they only take longer.
+ * The allocator that Debian's Redis comes with: the core's tests, which mostly allocate, take up to
+ * a fifth less time than with that of the C library. Without it they only take longer.
  */
 const JEMALLOC = [
   '/usr/lib/x86_64-linux-gnu/libjemalloc.so.2',

@@ -19,7 +19,8 @@ pub(crate) fn said(text: &str) -> Option<&str> {
     }
 }
 
-/// What is in a code fence, if the text is one and nothing else.
+/// What is in a code fence, if the text is one and nothing else. `request/find.rs` finds one in prose,
+/// with code that a turn does without.
 pub(crate) fn unfenced(text: &str) -> Option<&str> {
     let block = text.trim().strip_prefix("```")?.strip_suffix("```")?;
     let line = block.bytes().position(|byte| byte == b'\n')?;
@@ -67,7 +68,7 @@ pub(crate) fn holds(text: &str, needle: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{find, said};
+    use super::{find, said, unfenced};
 
     #[test]
     fn what_was_thought_is_not_said() {
@@ -102,5 +103,24 @@ mod tests {
         }
         assert_eq!(find("", ""), Some(0));
         assert_eq!(find("", "a"), None);
+    }
+
+    #[test]
+    fn fences_around_the_whole_text() {
+        for fenced in ["```\n1\n```", " ```json\r\n1\r\n```\n", "``` JSON \n\n1\n```"] {
+            assert_eq!(unfenced(fenced), Some("1"), "{fenced}");
+        }
+        for other in [
+            "1",
+            "",
+            "```",
+            "``````",
+            "```1```",
+            "```json 5\n1\n```",
+            "a\n```\n1\n```",
+            "```\n1\n```\na",
+        ] {
+            assert_eq!(unfenced(other), None, "{other}");
+        }
     }
 }

@@ -32,7 +32,7 @@ export function textOf(made: unknown, kind: string): string {
  */
 export async function foundBy(made: unknown, kind: string): Promise<unknown> {
   const value = (member(made, 'textStream') && (await member(made, 'result'))) ?? made
-  // No other value has it.
+  // By this a turn's result is told from what else a search may find.
   if (typeof member(value, 'fullContent') !== 'string') return value
   const text = textOf(value, kind)
   return member(value, 'object') ?? text

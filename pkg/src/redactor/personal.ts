@@ -229,7 +229,7 @@ export function ipEnd(view: View, at: number): number {
   // A group of an address, or a name: `src:2001:db8::1`.
   const within6 = before === 58 && !/[g-z]\w*:$/i.test(back(text, at, 16))
   const shown = whole.replace(/[.]+$/, '')
-  // `"version": "1.2.3.4"`; browsers end the versions that they tell in zeros.
+  // Versions: `"version": "1.2.3.4"`, but no `conversion`; `Chrome/120.0.0.0`, as browsers end them.
   const behind = back(text, at, 14)
   if (/(^|[^n])version[ \t\\"':=]{1,6}$/i.test(behind) && isV4(shown)) return NO
   if (/\w\/$/.test(behind) && /^\d+(\.0){3}$/.test(shown)) return NO
