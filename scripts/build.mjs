@@ -160,7 +160,7 @@ export const bindgen = once(async () => {
   return join(root, made)
 })
 
-/** Writes the glue of a wasm file: `kind` is `web` or `no-modules`. */
+/** Writes the glue of a wasm file: `kind` is `web`, `no-modules` or `tests`. */
 export const glue = async (kind, wasm, folder, ...flags) =>
   command(await bindgen(), [kind, wasm, folder, ...flags])
 
@@ -477,16 +477,19 @@ export const build = once(async () => {
   await unlessFresh('www', page, [`${PAGE}/main.js`], () => task('the page', bundlePage))
 })
 
-/** Builds what tests need beside the package: a core that traps, and the Rust driver for pages. */
-export async function buildForTests() {
+async function buildTrap() {
   await build()
   const made = coresIn(TRAP)
   await unlessFresh('trap-cores', CORE, made, () =>
     buildCores('the cores that trap', TRAP, ['trap-test']),
   )
   await unlessFresh('trap', [...made, 'pkg/dist'], ['.cache/trap/dist/index.js'], writeTrap)
+}
+
+/** Builds what tests need beside the package: a core that traps, and the Rust driver for pages. */
+export async function buildForTests() {
   const page = ['turnlock_page.js', 'turnlock_page_bg.wasm'].map((file) => `.cache/page/${file}`)
-  await unlessFresh('page', DRIVER, page, buildPage)
+  await Promise.all([buildTrap(), unlessFresh('page', DRIVER, page, buildPage)])
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -3,7 +3,7 @@
 // waits for what is not needed. Node built-ins only: it runs first.
 import { spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { command, main, once, task } from './tasks.mjs'
 
@@ -131,16 +131,8 @@ let wantsTests = false
 export const needTests = () => (wantsTests = true)
 export const npm = once(async () => packages(wantsTests))
 
-/** The version of wasm-bindgen that `Cargo.lock` holds; its tools must be of the same. */
-function lockedBindgen() {
-  const lock = readFileSync(join(root, 'Cargo.lock'), 'utf8')
-  const [, version] = /name = "wasm-bindgen"\nversion = "([^"]+)"/.exec(lock) ?? []
-  if (!version) throw new Error('Cargo.lock names no wasm-bindgen')
-  return version
-}
-
 /** A tool from the Rust registry: its path. `asked` is how it tells its version. */
-async function tool(name, { package: from = name, version, asked, how = [] }) {
+async function tool(name, { version, asked, how }) {
   const local = join(tools, `${name}-${version}`, 'bin')
   const places = [local, ...(process.env.PATH ?? '').split(windows ? ';' : ':')]
   const binaries = places.map((place) => join(place, executable(name))).filter(existsSync)
@@ -148,7 +140,7 @@ async function tool(name, { package: from = name, version, asked, how = [] }) {
   const there = binaries.find((binary) => said(binary)?.endsWith(` ${version}`))
   if (there) return there
   await rust()
-  const args = ['install', from, '--version', version, '--root', dirname(local), ...how]
+  const args = ['install', name, '--version', version, '--root', dirname(local), ...how]
   await task(`${name} ${version}`, (say) =>
     command('cargo', args, {
       cwd: root,
@@ -162,15 +154,6 @@ async function tool(name, { package: from = name, version, asked, how = [] }) {
   )
   return join(local, executable(name))
 }
-
-/** Runs Rust tests in a browser. Not optimized: compiling it takes longer than all that it does. */
-export const testRunner = once(() =>
-  tool('wasm-bindgen-test-runner', {
-    ...{ package: 'wasm-bindgen-cli', version: lockedBindgen(), asked: ['--version'] },
-    // Not `--locked`: the package's lock file names versions that not every registry still has.
-    how: ['--bin', 'wasm-bindgen-test-runner', '--debug'],
-  }),
-)
 
 /** Checks every combination of features. */
 export const cargoHack = once(() =>
@@ -190,7 +173,6 @@ export const mdbook = once(() =>
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 /** The engine of Chromium without windows. */
 export const ENGINE = '/usr/bin/chromium-headless-shell'
-const DRIVER = ['/usr/bin/chromedriver', '/usr/lib/chromium-browser/chromedriver']
 export const first = (places) => places.find((place) => existsSync(place))
 
 /** One at a time: apt has a lock. */
@@ -211,29 +193,13 @@ async function debian(what, ...names) {
   return apt
 }
 
-/**
- * Chromium and its driver: `{ chromium, chromedriver }`, paths. The engine without windows only saves
- * time: without it, tests run in Chromium.
- */
+/** Chromium. The engine without windows only saves time: without it, tests run in Chromium. */
 export const browser = once(async () => {
-  if (!first(CHROMIUM) || !first(DRIVER)) await debian('Chromium', 'chromium', 'chromium-driver')
+  if (!first(CHROMIUM)) await debian('Chromium', 'chromium')
   if (!existsSync(ENGINE)) {
     await debian('Chromium without windows', 'chromium-headless-shell').catch(() => {})
   }
-  return { chromium: first(CHROMIUM), chromedriver: first(DRIVER) }
 })
-
-/** The environment by which cargo runs tests for wasm32 in Chromium; for commands in the root. */
-export async function inBrowser() {
-  const [runner, { chromedriver }] = await Promise.all([testRunner(), browser()])
-  return {
-    // Cargo splits it at white space, which the path of the clone may contain.
-    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: relative(root, runner),
-    CHROMEDRIVER: chromedriver,
-    // Seconds; the default of 20 is for a machine that does nothing else.
-    WASM_BINDGEN_TEST_TIMEOUT: '1200',
-  }
-}
 
 export const firefox = once(async () => {
   if (!output('firefox-esr', '--version')) await debian('Firefox', 'firefox-esr')
@@ -272,7 +238,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
         redis(),
         postgres(),
         linters(),
-        testRunner(),
         cargoHack(),
         mdbook(),
       ])

@@ -5,7 +5,6 @@ import {
   browser,
   cargoHack,
   firefox,
-  inBrowser,
   linters,
   mdbook,
   npm,
@@ -13,9 +12,9 @@ import {
   redis,
   root,
   rust,
-  testRunner,
 } from './setup.mjs'
-import { build, buildForTests } from './build.mjs'
+import { bindgen, build, buildForTests } from './build.mjs'
+import { inChromium } from './in-chromium.mjs'
 import { compileNative } from './native.mjs'
 
 const node = process.execPath
@@ -75,8 +74,10 @@ const hack = (name, args) =>
 const doc = (name, args, more) =>
   cargo(name, ['doc', '--no-deps', locked, ...args], { env: { RUSTDOCFLAGS: '-D warnings' } })
 /** Tests in Rust that run in Chromium. */
-const inChromium = (name, args) =>
-  cargo(name, args, { needs: [browser, testRunner], env: inBrowser })
+const chromium = (name, args) =>
+  cargo(name, ['test', ...inChromium, ...wasm, ...args], {
+    ...{ needs: [browser], built: bindgen },
+  })
 
 /** The tables of a folder of tests, played in each runtime. */
 const players = (name, folder) =>
@@ -141,13 +142,13 @@ export const PARTS = {
   ],
   core: [
     script('core (native)', ['scripts/native.mjs'], {
-      ...{ lane: 'cargo', long: true, built: compileNative },
+      ...{ lane: 'cargo', long: true, begun: compileNative },
     }),
     cargo('core (documentation)', ['test', '--doc', locked]),
     cargo('generator', ['test', '--package', 'turnlock-codegen', locked]),
     script('planted bugs', ['scripts/planted.mjs'], { lane: 'cargo' }),
     tests('example (native)', ['tests/native-example.test.mjs'], { lane: 'cargo' }),
-    inChromium('shell (Chromium)', ['test', '--package', 'turnlock-wasm', ...wasm, locked]),
+    chromium('shell (Chromium)', ['--package', 'turnlock-wasm', locked]),
   ],
   package: [
     tests('package (Node)', testsIn('pkg/test'), { ...built, needs: [browser], alone: true }),
@@ -186,9 +187,9 @@ export const PARTS = {
     cargo('Rust driver (documentation)', ['test', '--doc', ...native]),
     script('Rust driver (tokio)', ['tests/client/run.mjs', 'native'], { lane: 'cargo' }),
     script('Rust driver (Chromium)', ['tests/client/run.mjs'], {
-      ...{ lane: 'cargo', long: true, needs: [browser, testRunner] },
+      ...{ lane: 'cargo', long: true, needs: [browser], built: bindgen },
     }),
-    inChromium('stores (Rust, Chromium)', ['test', '--test', 'client_stores', ...wasm, ...client]),
+    chromium('stores (Rust, Chromium)', ['--test', 'client_stores', ...client]),
   ],
   server: [
     ...['Node', 'workerd', 'Deno', 'Bun'].map((runtime) =>
@@ -251,10 +252,13 @@ export function choose(words) {
   return chosen.toSorted((a, b) => place(a) - place(b))
 }
 
-/** Installs and builds what these steps need, side by side. */
-export const prepare = (steps) =>
-  Promise.all([
-    ...[rust(), npm()],
-    ...[...new Set(steps.flatMap((step) => step.needs ?? []))].map((need) => need()),
-    ...[...new Set(steps.flatMap((step) => step.built ?? []))].map((make) => make()),
-  ])
+/**
+ * Installs and builds what these steps need, side by side. What is `begun` is not waited for: its step
+ * does the rest.
+ */
+export function prepare(steps) {
+  const all = (key) => [...new Set(steps.flatMap((step) => step[key] ?? []))].map((one) => one())
+  const waited = [rust(), npm(), ...all('needs'), ...all('built')]
+  all('begun')
+  return Promise.all(waited)
+}

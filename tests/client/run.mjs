@@ -2,16 +2,16 @@
 // with `native` first on tokio. What follows is cargo's; behind `--` it is the test binary's: a part
 // of a test's name.
 import { spawn } from 'node:child_process'
-import { cargoEnv, inBrowser, root } from '../../scripts/setup.mjs'
+import { inChromium } from '../../scripts/in-chromium.mjs'
+import { cargoEnv, root } from '../../scripts/setup.mjs'
 import { serve } from './site.mjs'
 
 const native = process.argv[2] === 'native'
 const more = process.argv.slice(native ? 3 : 2)
-const env = native ? {} : await inBrowser()
 const site = await serve()
 const own = native
   ? ['--config', '.cargo/driver-tests.toml', '--features', 'jsonschema,tokio']
-  : ['--features', 'jsonschema', '--target', 'wasm32-unknown-unknown']
+  : ['--features', 'jsonschema', '--target', 'wasm32-unknown-unknown', ...inChromium]
 const args = [
   ...['test', '--package', 'turnlock-client', '--test', 'client', '--locked'],
   ...[...own, ...more],
@@ -19,7 +19,7 @@ const args = [
 const child = spawn('cargo', args, {
   cwd: root,
   stdio: ['ignore', 'inherit', 'inherit'],
-  env: { ...cargoEnv, ...env, TURNLOCK_PROVIDER: site.url },
+  env: { ...cargoEnv, TURNLOCK_PROVIDER: site.url },
 })
 const code = await new Promise((resolve) => child.on('close', resolve))
 await site.close()

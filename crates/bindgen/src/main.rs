@@ -1,5 +1,6 @@
-//! `bindgen <web|no-modules> <file.wasm> <folder> [--keep-names]`: writes `<file>.js` and
-//! `<file>_bg.wasm` into the folder, as the `wasm-bindgen` command does with `--target`.
+//! `bindgen <web|no-modules|tests> <file.wasm> <folder> [--keep-names]`: writes `<file>.js` and
+//! `<file>_bg.wasm` into the folder, as the `wasm-bindgen` command does with `--target`. `tests` is
+//! `web` as its test runner has it: with checks of its own, and without a start.
 //!
 //! The command itself compiles a web driver and a test runner beside what it is needed for, which
 //! takes some minutes; this crate takes a fraction of that.
@@ -11,7 +12,7 @@ use std::process::ExitCode;
 
 use wasm_bindgen_cli_support::Bindgen;
 
-const USAGE: &str = "usage: bindgen <web|no-modules> <file.wasm> <folder> [--keep-names], \
+const USAGE: &str = "usage: bindgen <web|no-modules|tests> <file.wasm> <folder> [--keep-names], \
                      or: bindgen deflate <file> <out>";
 
 fn main() -> ExitCode {
@@ -39,6 +40,7 @@ fn generate(args: &[String]) -> Result<(), String> {
     match target.as_str() {
         "web" => bindgen.web(true),
         "no-modules" => bindgen.no_modules(true),
+        "tests" => bindgen.debug(true).emit_start(false).web(true),
         _ => return Err(USAGE.into()),
     }
     .and_then(|bindgen| {

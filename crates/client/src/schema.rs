@@ -2,6 +2,38 @@
 
 use turnlock::json::Json;
 
+/// Schemas that a thread keeps compiled, and the bytes of the largest.
+#[cfg(feature = "jsonschema")]
+const KEPT: (usize, usize) = (64, 16 * 1024);
+
+#[cfg(feature = "jsonschema")]
+thread_local! {
+    /// Compiled schemas by their text. In wasm each compilation also compiles the schema of schemas,
+    /// which takes longer than a turn does; hosts make the same tools for every turn.
+    static COMPILED: std::cell::RefCell<std::collections::HashMap<String, jsonschema::Validator>> =
+        std::cell::RefCell::default();
+}
+
+/// The validator of a schema; what is no schema is not kept.
+#[cfg(feature = "jsonschema")]
+fn compile(schema: &serde_json::Value) -> Result<jsonschema::Validator, String> {
+    let text = schema.to_string();
+    if let Some(known) = COMPILED.with_borrow(|kept| kept.get(&text).cloned()) {
+        return Ok(known);
+    }
+    let compiled = jsonschema::validator_for(schema).map_err(|error| error.to_string())?;
+    let (most, bytes) = KEPT;
+    if text.len() <= bytes {
+        COMPILED.with_borrow_mut(|kept| {
+            if kept.len() == most {
+                kept.clear();
+            }
+            kept.insert(text, compiled.clone());
+        });
+    }
+    Ok(compiled)
+}
+
 /// A schema, compiled once.
 #[derive(Debug)]
 pub(super) struct Validator {
@@ -23,8 +55,7 @@ impl Validator {
         if !schema.is_object() {
             return Err("expected a JSON Schema object".to_owned());
         }
-        let compiled = jsonschema::validator_for(&schema).map_err(|error| error.to_string())?;
-        Ok(Some(Self { compiled }))
+        Ok(Some(Self { compiled: compile(&schema)? }))
     }
 
     /// What speaks against a value, `most` things at most; empty: nothing.
@@ -43,5 +74,37 @@ impl Validator {
         let say =
             |error: jsonschema::ValidationError<'_>| format!("#{}: {error}", error.instance_path());
         self.compiled.iter_errors(&value).take(most).map(say).collect()
+    }
+}
+
+#[cfg(all(test, feature = "jsonschema"))]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{COMPILED, KEPT, compile};
+
+    fn says(schema: &Value, value: &Value) -> Vec<String> {
+        let compiled = compile(schema).unwrap();
+        compiled.iter_errors(value).map(|error| error.to_string()).collect()
+    }
+
+    #[test]
+    fn a_schema_seen_before_says_the_same_and_those_that_are_kept_are_bounded() {
+        let (most, bytes) = KEPT;
+        let kept = || COMPILED.with_borrow(|kept| kept.len());
+        for round in 0..2 {
+            for n in 0..=most {
+                let schema = json!({ "type": "object", "properties": { "n": { "const": n } } });
+                assert!(says(&schema, &json!({ "n": n })).is_empty(), "{round} {n}");
+                assert_eq!(says(&schema, &json!({ "n": n + 1 })), [format!("{n} was expected")]);
+                assert!(kept() <= most, "{}", kept());
+            }
+        }
+        let before = kept();
+        let large = json!({ "type": "string", "description": "x".repeat(bytes) });
+        assert_eq!(says(&large, &json!(1)).len(), 1);
+        let wrong = json!({ "type": 5 });
+        assert_eq!(compile(&wrong).unwrap_err(), compile(&wrong).unwrap_err());
+        assert_eq!(kept(), before);
     }
 }
