@@ -18,8 +18,9 @@ import { inChromium } from './in-chromium.mjs'
 import { compileNative } from './native.mjs'
 
 const node = process.execPath
-// A server that never answers fails its file, not the day.
-const tap = ['--test', '--test-reporter=tap', '--test-timeout=900000']
+// A server that never answers fails its file, not the day. Threads that collect garbage beside a test
+// cost more than they save where other steps have the second processor.
+const tap = ['--single-threaded-gc', '--test', '--test-reporter=tap', '--test-timeout=900000']
 const locked = '--locked'
 const wasm = ['--target', 'wasm32-unknown-unknown']
 /** Tests of the Rust driver, for the web or natively. */

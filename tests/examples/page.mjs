@@ -1,13 +1,13 @@
 // The page of an example, in Chromium.
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { launch } from '../browser.mjs'
+import { launchEngine } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 
 let browser
 /** A new page of this address: a tab, and what it complains of. */
 export async function open(url) {
-  browser ??= await launch()
+  browser ??= await launchEngine()
   const page = await (await browser.newContext()).newPage()
   page.setDefaultTimeout(PATIENCE_MS)
   page.setDefaultNavigationTimeout(PATIENCE_MS)
