@@ -5,6 +5,7 @@
 // this has to do is to open a page. What the page calls is the interface between that runner and
 // `wasm-bindgen-test`, both of the version that Cargo.lock holds.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -98,34 +99,46 @@ async function serve(folder, html) {
   return { server, result }
 }
 
+/** Ends Chromium with its processes, which would go on writing into its profile. */
+async function end(browser) {
+  if (browser.exitCode !== null || browser.signalCode) return
+  const ended = once(browser, 'exit')
+  browser.kill()
+  const timer = setTimeout(() => browser.kill('SIGKILL'), 10_000)
+  await ended
+  clearTimeout(timer)
+}
+
 async function run(file, words) {
   const flag = words.find((word) => word.startsWith('-'))
   if (flag) throw new Error(`only parts of names can follow, not ${flag}`)
   // Set-up may just have installed what it imports.
   const { FLAGS } = await import('../tests/browser.mjs')
   const folder = mkdtempSync(join(tmpdir(), 'turnlock-tests-'))
-  await glue('tests', file, folder, '--keep-names')
-  const { server, result } = await serve(folder, page(`/${basename(file, '.wasm')}.js`, words))
-  // Not by a driver, which is told of each request: a fifth of all time.
-  const args = [
-    ...[...FLAGS, '--remote-debugging-port=0', `--user-data-dir=${join(folder, 'profile')}`],
-    `http://127.0.0.1:${server.address().port}/`,
-  ]
-  const browser = spawn(first([ENGINE, ...CHROMIUM]), args, { stdio: 'ignore' })
-  const gone = new Promise((_, reject) => {
-    browser.on('error', reject)
-    browser.on('exit', (code) => reject(new Error(`Chromium ended with ${code}`)))
-  })
+  let server
+  let browser
   try {
-    const { passed, output, error } = await Promise.race([result, gone])
+    await glue('tests', file, folder, '--keep-names')
+    const site = await serve(folder, page(`/${basename(file, '.wasm')}.js`, words))
+    server = site.server
+    // Not by a driver, which is told of each request: a fifth of all time.
+    const args = [
+      ...[...FLAGS, '--remote-debugging-port=0', `--user-data-dir=${join(folder, 'profile')}`],
+      `http://127.0.0.1:${server.address().port}/`,
+    ]
+    browser = spawn(first([ENGINE, ...CHROMIUM]), args, { stdio: 'ignore' })
+    const gone = new Promise((_, reject) => {
+      browser.on('error', reject)
+      browser.on('exit', (code) => reject(new Error(`Chromium ended with ${code}`)))
+    })
+    const { passed, output, error } = await Promise.race([site.result, gone])
     console.log(passed === undefined && !error ? 'no tests to run!' : output)
     if (error) throw new Error(error)
     return passed !== false
   } finally {
-    browser.removeAllListeners('exit')
-    browser.kill('SIGKILL')
-    server.closeAllConnections()
-    server.close()
+    if (browser?.pid) await end(browser)
+    server?.closeAllConnections()
+    server?.close()
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   }
 }
