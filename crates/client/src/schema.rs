@@ -10,7 +10,7 @@ const KEPT: (usize, usize) = (64, 16 * 1024);
 thread_local! {
     /// Compiled schemas by their text. In wasm each compilation also compiles the schema of schemas,
     /// which takes longer than a turn does; hosts make the same tools for every turn.
-    static COMPILED: std::cell::RefCell<std::collections::HashMap<String, jsonschema::Validator>> =
+    static COMPILED: std::cell::RefCell<std::collections::BTreeMap<String, jsonschema::Validator>> =
         std::cell::RefCell::default();
 }
 
@@ -78,6 +78,7 @@ impl Validator {
 }
 
 #[cfg(all(test, feature = "jsonschema"))]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use serde_json::{Value, json};
 
