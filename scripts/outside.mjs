@@ -21,8 +21,7 @@ const WRITES = [['crates/codegen/', 'pkg/src/generated']]
 export const ALLOWED = [
   ...['/bin/sh', '/usr/bin/env', '/proc'],
   ...['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
-  ...['/usr/bin/chromium-headless-shell'],
-  ...['/usr/lib/postgresql'],
+  ...['/usr/bin/chromium-headless-shell', '/usr/lib/postgresql'],
   '/usr/lib/x86_64-linux-gnu/libjemalloc.so.2',
   '/usr/lib/aarch64-linux-gnu/libjemalloc.so.2',
   // What the scripted provider and the handler refuse.
