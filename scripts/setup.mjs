@@ -18,12 +18,17 @@ export const target = resolve(
  * pieces that compile side by side (other steps have the second core): a third less to compile, and the
  * wasm of tests has a third of the bytes. Whoever debugs calls cargo directly.
  */
-const whole = Object.fromEntries(
-  ['DEV', 'TEST'].flatMap((profile) => [
+const whole = Object.fromEntries([
+  ...['DEV', 'TEST'].flatMap((profile) => [
     [`CARGO_PROFILE_${profile}_DEBUG`, '0'],
     [`CARGO_PROFILE_${profile}_CODEGEN_UNITS`, '1'],
   ]),
-)
+  // Macros and build scripts: for all the same, so that none is compiled twice.
+  ...['DEV', 'TEST', 'RELEASE'].map((profile) => [
+    `CARGO_PROFILE_${profile}_BUILD_OVERRIDE_CODEGEN_UNITS`,
+    '1',
+  ]),
+])
 /**
  * The environment of cargo. Its own configuration may name another target directory, or a target
  * that native builds would be for: then what it builds is not where these scripts look for it.
@@ -131,12 +136,12 @@ let wantsTests = false
 export const needTests = () => (wantsTests = true)
 export const npm = once(async () => packages(wantsTests))
 
-/** A tool from the Rust registry: its path. `asked` is how it tells its version. */
-async function tool(name, { version, asked, how }) {
+/** A tool from the Rust registry: its path. */
+async function tool(name, { version, how }) {
   const local = join(tools, `${name}-${version}`, 'bin')
   const places = [local, ...(process.env.PATH ?? '').split(windows ? ';' : ':')]
   const binaries = places.map((place) => join(place, executable(name))).filter(existsSync)
-  const said = (binary) => output(binary, ...asked)?.replace(/ v(?=\S+$)/, ' ')
+  const said = (binary) => output(binary, '--version')?.replace(/ v(?=\S+$)/, ' ')
   const there = binaries.find((binary) => said(binary)?.endsWith(` ${version}`))
   if (there) return there
   await rust()
@@ -146,7 +151,6 @@ async function tool(name, { version, asked, how }) {
       cwd: root,
       env: {
         ...cargoEnv,
-        // The tools share what is compiled of their dependencies.
         CARGO_TARGET_DIR: join(tools, 'target'),
       },
       line: compiling(say),
@@ -155,17 +159,10 @@ async function tool(name, { version, asked, how }) {
   return join(local, executable(name))
 }
 
-/** Checks every combination of features. */
-export const cargoHack = once(() =>
-  tool('cargo-hack', {
-    ...{ version: '0.6.46', asked: ['hack', '--version'], how: ['--locked', '--debug'] },
-  }),
-)
-
 /** Makes a site of the guides. Not optimized: compiling it takes longer than all that it does. */
 export const mdbook = once(() =>
   tool('mdbook', {
-    ...{ version: '0.5.4', asked: ['--version'] },
+    version: '0.5.4',
     how: ['--locked', '--debug', '--no-default-features', '--features', 'search'],
   }),
 )
@@ -232,15 +229,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const started = Date.now()
     if (process.argv.includes('--tests')) {
       needTests()
-      await Promise.all([
-        browser(),
-        firefox(),
-        redis(),
-        postgres(),
-        linters(),
-        cargoHack(),
-        mdbook(),
-      ])
+      await Promise.all([browser(), firefox(), redis(), postgres(), linters(), mdbook()])
     }
     await Promise.all([rust(), npm()])
     console.log(`Everything is there (${Date.now() - started} ms)`)

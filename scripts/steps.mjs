@@ -1,18 +1,7 @@
 // The steps of `npm test`: a command each, in the part that `npm test -- <part>` runs.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  browser,
-  cargoHack,
-  firefox,
-  linters,
-  mdbook,
-  npm,
-  postgres,
-  redis,
-  root,
-  rust,
-} from './setup.mjs'
+import { browser, firefox, linters, mdbook, npm, postgres, redis, root, rust } from './setup.mjs'
 import { bindgen, build, buildForTests } from './build.mjs'
 import { inChromium } from './in-chromium.mjs'
 import { compileNative } from './native.mjs'
@@ -23,24 +12,13 @@ const node = process.execPath
 const tap = ['--single-threaded-gc', '--test', '--test-reporter=tap', '--test-timeout=900000']
 const locked = '--locked'
 const wasm = ['--target', 'wasm32-unknown-unknown']
+const unoptimized = ['--config', '.cargo/unoptimized.toml']
 /** Tests of the Rust driver, for the web or natively. */
 const client = ['--package', 'turnlock-client', '--features', 'jsonschema', locked]
-const native = ['--config', '.cargo/driver-tests.toml', ...client, '--features', 'tokio']
+const native = [...unoptimized, ...client, '--features', 'tokio']
 /** The packages of the project, without those of its build and tests. */
 const own = ['turnlock', 'turnlock-client', 'turnlock-wasm'].flatMap((name) => ['--package', name])
 const strict = ['--', '-D', 'warnings']
-// No `--no-dev-deps`, which would rewrite Cargo.toml while other steps read it: dev-dependencies
-// lend no features to a library that is checked alone. `default` is empty.
-const powerset = [
-  ...['hack', 'clippy', '--workspace', '--lib', locked],
-  // They have no features: linted in the workspace.
-  ...['bindgen', 'codegen', 'page'].flatMap((name) => ['--exclude', `turnlock-${name}`]),
-  // Its features are the parts of the core, which are never combined: a step of its own.
-  ...['--exclude', 'turnlock-wasm'],
-  ...['--feature-powerset', '--exclude-features', 'default'],
-]
-/** Each part of the shell alone. */
-const shell = ['hack', 'clippy', '--package', 'turnlock-wasm', '--lib', '--each-feature', locked]
 /** What `cargo fmt` does not find: packages of their own, and modules that a macro declares. */
 const UNFOUND = [
   ...['page/src/lib.rs', 'leptos/src/main.rs', 'worker/src/lib.rs'].map(
@@ -64,14 +42,17 @@ const IN_CHROMIUM = ['use-chat', 'assistant-ui'].map((name) =>
 )
 const stores = (...names) => names.map((name) => `tests/stores/${name}.test.mjs`)
 
-/** A command of cargo: these wait for one another anyway. */
+/** A command of cargo that compiles into the project's target directory: these wait for one another. */
 const cargo = (name, args, more) => ({ name, lane: 'cargo', args: ['cargo', ...args], ...more })
 const clippy = (name, args) => cargo(name, ['clippy', ...args], { needs: [linters] })
-/** A script or a test of Node, which runs beside cargo. */
+/** A script or a test of Node, and what compiles into a directory of its own: beside cargo. */
 const script = (name, args, more) => ({ name, lane: 'node', args: [node, ...args], ...more })
 const tests = (name, files, more) => script(name, [...tap, ...files], { built: build, ...more })
-const hack = (name, args) =>
-  cargo(name, [], { needs: [linters, cargoHack], args: async () => [await cargoHack(), ...args] })
+/** Every combination of features that a user may have. */
+const features = (name, kind, ...target) =>
+  script(`features (${name})`, ['scripts/features.mjs', kind, ...target], {
+    ...{ lane: 'cargo', needs: [linters] },
+  })
 const doc = (name, args, more) =>
   cargo(name, ['doc', '--no-deps', locked, ...args], { env: { RUSTDOCFLAGS: '-D warnings' } })
 /** Tests in Rust that run in Chromium. */
@@ -109,7 +90,10 @@ export const PARTS = {
       ...['node_modules/prettier/bin/prettier.cjs', '--check', '.'],
       ...['--cache', '--cache-location', '.cache/prettier'],
     ]),
-    cargo('generated files', ['run', '--package', 'turnlock-codegen', locked, '--', '--check']),
+    // As tests are compiled, so that the core is not compiled again.
+    cargo('generated files', [
+      ...['run', '--profile', 'test', '--package', 'turnlock-codegen', locked, '--', '--check'],
+    ]),
     script('dependencies', ['scripts/dependencies.mjs']),
     script('licences of others', ['scripts/notices.mjs', '--check']),
     script('nothing outside is read', ['scripts/outside.mjs']),
@@ -132,24 +116,22 @@ export const PARTS = {
       ...['--workspace', '--exclude', 'turnlock-bindgen', '--all-targets'],
       ...['--features', 'turnlock-client/jsonschema', ...wasm, locked, ...strict],
     ]),
-    hack('features (native)', [...powerset, ...strict]),
-    hack('features (wasm)', [...powerset, ...wasm, ...strict]),
-    hack('features (shell)', [...shell, ...wasm, ...strict]),
+    features('native', 'crates'),
+    features('wasm', 'crates', ...wasm),
+    features('shell', 'shell', ...wasm),
     doc('documentation', [...own, '--document-private-items', '--all-features']),
     doc('documentation (wasm)', [...own, '--document-private-items', '--all-features', ...wasm]),
     doc('documentation (published)', []),
-    script('crate', ['scripts/crate.mjs'], { lane: 'cargo' }),
-    script('additions', ['scripts/howto.mjs'], { lane: 'cargo', needs: [linters] }),
+    script('crate', ['scripts/crate.mjs']),
+    script('additions', ['scripts/howto.mjs'], { needs: [linters] }),
   ],
   core: [
-    script('core (native)', ['scripts/native.mjs'], {
-      ...{ lane: 'cargo', long: true, begun: compileNative },
-    }),
+    script('core (native)', ['scripts/native.mjs'], { long: true, begun: compileNative }),
     cargo('core (documentation)', ['test', '--doc', locked]),
     cargo('generator', ['test', '--package', 'turnlock-codegen', locked]),
-    script('planted bugs', ['scripts/planted.mjs'], { lane: 'cargo' }),
+    script('planted bugs', ['scripts/planted.mjs']),
     tests('example (native)', ['tests/native-example.test.mjs'], { lane: 'cargo' }),
-    chromium('shell (Chromium)', ['--package', 'turnlock-wasm', locked]),
+    chromium('shell (Chromium)', [...unoptimized, '--package', 'turnlock-wasm', locked]),
   ],
   package: [
     tests('package (Node)', testsIn('pkg/test'), { ...built, needs: [browser], alone: true }),

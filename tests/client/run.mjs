@@ -10,7 +10,7 @@ const native = process.argv[2] === 'native'
 const more = process.argv.slice(native ? 3 : 2)
 const site = await serve()
 const own = native
-  ? ['--config', '.cargo/driver-tests.toml', '--features', 'jsonschema,tokio']
+  ? ['--config', '.cargo/unoptimized.toml', '--features', 'jsonschema,tokio']
   : ['--features', 'jsonschema', '--target', 'wasm32-unknown-unknown', ...inChromium]
 const args = [
   ...['test', '--package', 'turnlock-client', '--test', 'client', '--locked'],
