@@ -57,7 +57,7 @@ async function runTests(from, words) {
 }
 
 /** The page: the tests write what they have done into the element `output`. */
-const page = (from, words) => `<!doctype html><meta charset="utf-8"><pre id="output"></pre>
+export const page = (from, words) => `<!doctype html><meta charset="utf-8"><pre id="output"></pre>
 <script type="module">
   // It stays open as long as the page.
   fetch('/open').catch(() => {})
@@ -80,7 +80,7 @@ const ISOLATED = {
 }
 
 /** Serves the page and the files of a folder: the server, and what the page tells. */
-async function serve(folder, html) {
+async function serve(folder, html, patience) {
   let server
   const result = new Promise((resolve, reject) => {
     server = createServer(async (request, response) => {
@@ -92,53 +92,69 @@ async function serve(folder, html) {
       const body = path ? readFileSync(join(folder, basename(path))) : html
       response.writeHead(200, { 'content-type': type, ...ISOLATED }).end(body)
     })
-    const late = () => reject(new Error(`not done after ${PATIENCE_MS / 60_000} minutes`))
-    setTimeout(late, PATIENCE_MS).unref()
+    const late = () => reject(new Error(`not done after ${patience / 60_000} minutes`))
+    setTimeout(late, patience).unref()
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return { server, result }
 }
 
-/** Ends Chromium with its processes, which would go on writing into its profile. */
+/**
+ * Ends Chromium with all of its processes. Debian's command is a script that waits for them: a signal to
+ * it alone would leave them running.
+ */
 async function end(browser) {
-  if (browser.exitCode !== null || browser.signalCode) return
-  const ended = once(browser, 'exit')
-  browser.kill()
-  const timer = setTimeout(() => browser.kill('SIGKILL'), 10_000)
+  const ended = browser.exitCode === null && !browser.signalCode && once(browser, 'exit')
+  try {
+    process.kill(-browser.pid, 'SIGKILL')
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error
+  }
   await ended
-  clearTimeout(timer)
+}
+
+/**
+ * Opens a page beside the files of a folder: what it tells. Throws where it crashes, leaves, or tells
+ * nothing for so many milliseconds.
+ */
+export async function show(folder, html, patience = PATIENCE_MS) {
+  // Set-up may just have installed what it imports.
+  const { FLAGS } = await import('../tests/browser.mjs')
+  const { server, result } = await serve(folder, html, patience)
+  let browser
+  try {
+    // Not by a driver, which is told of each request: a fifth of all time. The pipe is there only to be
+    // closed, also when this process is killed: then Chromium ends.
+    const args = [
+      ...[...FLAGS, '--remote-debugging-pipe', `--user-data-dir=${join(folder, 'profile')}`],
+      `http://127.0.0.1:${server.address().port}/`,
+    ]
+    const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']
+    browser = spawn(first([ENGINE, ...CHROMIUM]), args, { stdio, detached: true })
+    const gone = new Promise((_, reject) => {
+      browser.on('error', reject)
+      browser.on('exit', (code) => reject(new Error(`Chromium ended with ${code}`)))
+    })
+    return await Promise.race([result, gone])
+  } finally {
+    if (browser?.pid) await end(browser)
+    server.closeAllConnections()
+    server.close()
+  }
 }
 
 async function run(file, words) {
   const flag = words.find((word) => word.startsWith('-'))
   if (flag) throw new Error(`only parts of names can follow, not ${flag}`)
-  // Set-up may just have installed what it imports.
-  const { FLAGS } = await import('../tests/browser.mjs')
   const folder = mkdtempSync(join(tmpdir(), 'turnlock-tests-'))
-  let server
-  let browser
   try {
     await glue('tests', file, folder, '--keep-names')
-    const site = await serve(folder, page(`/${basename(file, '.wasm')}.js`, words))
-    server = site.server
-    // Not by a driver, which is told of each request: a fifth of all time.
-    const args = [
-      ...[...FLAGS, '--remote-debugging-port=0', `--user-data-dir=${join(folder, 'profile')}`],
-      `http://127.0.0.1:${server.address().port}/`,
-    ]
-    browser = spawn(first([ENGINE, ...CHROMIUM]), args, { stdio: 'ignore' })
-    const gone = new Promise((_, reject) => {
-      browser.on('error', reject)
-      browser.on('exit', (code) => reject(new Error(`Chromium ended with ${code}`)))
-    })
-    const { passed, output, error } = await Promise.race([site.result, gone])
+    const html = page(`/${basename(file, '.wasm')}.js`, words)
+    const { passed, output, error } = await show(folder, html)
     console.log(passed === undefined && !error ? 'no tests to run!' : output)
     if (error) throw new Error(error)
     return passed !== false
   } finally {
-    if (browser?.pid) await end(browser)
-    server?.closeAllConnections()
-    server?.close()
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   }
 }

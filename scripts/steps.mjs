@@ -105,7 +105,7 @@ export const PARTS = {
     script('error codes and their tests', ['scripts/errors.mjs', '--check']),
     script('table of the README', ['benches/compare.mjs', '--check'], { built: build }),
     script('threats and their tests', ['scripts/threats.mjs']),
-    script('scripts', [...tap, ...testsIn('scripts')]),
+    script('scripts', [...tap, ...testsIn('scripts')], { needs: [browser] }),
   ],
   lint: [
     clippy('lint (native)', [
