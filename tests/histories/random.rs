@@ -389,7 +389,7 @@ fn every_random_history_is_repaired() {
     }
 }
 
-fn counted(repairs: &[Repair]) -> BTreeMap<String, usize> {
+pub(crate) fn counted(repairs: &[Repair]) -> BTreeMap<String, usize> {
     let mut all = BTreeMap::new();
     for repair in repairs {
         *all.entry(format!("{repair:?}")).or_default() += 1;
@@ -398,7 +398,7 @@ fn counted(repairs: &[Repair]) -> BTreeMap<String, usize> {
 }
 
 /// Takes the messages of an update.
-fn apply(messages: &mut Vec<Json<'static>>, update: &Update<'static>) {
+pub(crate) fn apply(messages: &mut Vec<Json<'static>>, update: &Update<'static>) {
     let before = messages.get(update.keep).cloned();
     messages.truncate(update.keep);
     messages.extend(update.messages.iter().cloned());
@@ -422,7 +422,7 @@ fn behind(before: &Json<'static>, added: &Json<'static>) -> Json<'static> {
 }
 
 /// Changes a system prompt as the update says.
-fn instruct(system: &mut Option<Json<'static>>, update: &Update<'static>) {
+pub(crate) fn instruct(system: &mut Option<Json<'static>>, update: &Update<'static>) {
     let before = std::mem::replace(system, update.system.clone());
     let list = |all: &Json<'static>| all.get("parts").unwrap_or(all).as_array().unwrap().to_vec();
     let Some(before) = before.filter(|_| update.keep_system > 0) else { return };
