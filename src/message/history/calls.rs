@@ -39,7 +39,8 @@ impl<'a> History<'a> {
     /// Adds a call that is an element of its own; it joins the calls before it where possible.
     pub(super) fn call(&mut self, call: Call<'a>, marks: Marks) {
         let joins = self.entries.last().is_some_and(|last| {
-            last.speaker == Speaker::Assistant
+            !last.gone
+                && last.speaker == Speaker::Assistant
                 && (last.open
                     || last.marks.meets(Marks::RESPONSES) && marks.meets(Marks::RESPONSES))
                 && last.answered.is_none()

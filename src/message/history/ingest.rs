@@ -171,10 +171,8 @@ impl<'a> History<'a> {
 
     fn clear(&mut self) {
         let fresh = Self::new(self.options.clone());
-        self.arranger.rewind(0);
-        let arranger = std::mem::take(&mut self.arranger);
         let read = std::mem::take(&mut self.read);
-        *self = Self { elements: self.elements, told: self.told, arranger, read, ..fresh };
+        *self = Self { elements: self.elements, told: self.told, read, ..fresh };
     }
 
     fn remove(&mut self, id: Option<&str>) {
@@ -261,7 +259,7 @@ impl<'a> History<'a> {
         index: usize,
     ) -> (usize, usize) {
         let last = self.entries.last().filter(|last| {
-            id.is_empty() && last.marks.meets(Marks::EVENT) && last.speaker == speaker
+            !last.gone && id.is_empty() && last.marks.meets(Marks::EVENT) && last.speaker == speaker
         });
         // A chunk without an id continues the last entry.
         let at = last.map(|_| self.entries.len() - 1).or_else(|| self.message_of(id));
@@ -321,7 +319,7 @@ impl<'a> History<'a> {
     }
 
     fn void(&mut self, request: &str, from: u64) {
-        if self.shown_by.is_none() || self.shown_by != self.index.find(&by_turn(request)) {
+        if self.shown_by != self.index.find(&by_turn(request)) {
             return;
         }
         while let Some(shown) = self.shown.pop_if(|shown| shown.seq >= from) {
@@ -331,8 +329,7 @@ impl<'a> History<'a> {
                 text.to_mut().truncate(shown.from);
             }
             if shown.from == 0 && entry.calls().next().is_none() {
-                // No call joins it either.
-                (entry.gone, entry.open) = (true, false);
+                entry.gone = true;
             }
         }
         // What stands before it may lead to what comes next.
@@ -402,8 +399,16 @@ mod tests {
             (1, 8, r#"{"type":"tool_call_start","toolCallId":"a","toolName":"f"}"#),
             (1, 8, r#"{"type":"tool-input-available","toolCallId":"a","toolName":"f"}"#),
             (1, 11, r#"{"type":"function_call","name":"f","x":1,"y":2,"z":3}"#),
-            (2, 18, r#"{"role":"assistant","content":[],"tool_calls":[{"name":"f","x":1},{"name":"g","x":2}]}"#),
-            (2, 10, r#"{"role":"assistant","content":[{"type":"tool-call","toolName":"f","result":"a"}]}"#),
+            (
+                2,
+                18,
+                r#"{"role":"assistant","content":[],"tool_calls":[{"name":"f","x":1},{"name":"g","x":2}]}"#,
+            ),
+            (
+                2,
+                10,
+                r#"{"role":"assistant","content":[{"type":"tool-call","toolName":"f","result":"a"}]}"#,
+            ),
             (1, 1, r#"{"type":"tool_call_args","toolCallId":"a","delta":"b"}"#),
             (2, 9, r#"{"type":"tool_call_chunk","toolCallId":"a","toolCallName":"f","delta":"b"}"#),
             (0, 0, r#"{"type":"run_started"}"#),
