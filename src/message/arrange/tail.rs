@@ -90,8 +90,8 @@ impl<'a> Arranger<'a> {
         if form == Form::Other {
             self.told.form = match tail.messages.first().and_then(|all| all.get("content")) {
                 _ if rules.list.is_some() => Form::List,
-                // The user's content is all that such a message has of its parts.
-                Some(Json::Array(_)) if rules.one_text() && last.role == Role::User => Form::List,
+                // A message with calls ends with them.
+                Some(Json::Array(_)) if rules.one_text() => Form::List,
                 Some(content)
                     if rules.one_text() && last.role != Role::Tool && !content.is_blank() =>
                 {

@@ -101,12 +101,11 @@ impl<'a> History<'a> {
     }
 
     /// Whether an entry with calls and the one before it, whose calls wait, are one message for a
-    /// provider that merges neighbours of one role: it takes their results together.
+    /// provider that takes results in a message of the user, and merges neighbours of one role.
     fn one_message(&self, entry: &Entry<'a>) -> bool {
         let calls = |entry: &Entry<'a>| entry.calls().next().is_some();
         let waits = |last: &&Entry<'a>| !last.gone && last.answered.is_none() && calls(last);
         self.rules.results != Results::Messages
-            && self.rules.merge != Merge::Never
             && calls(entry)
             && entry.calls().all(|call| call.result.is_none())
             && self.entries.last().filter(waits).is_some()
