@@ -246,8 +246,9 @@ fn each<'t>(
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails with what is wrong")]
 mod tests {
-    use super::{History, HistoryOptions};
+    use super::{History, HistoryOptions, Speaker};
     use crate::Dialect;
+    use crate::error::Error;
     use crate::json::Json;
 
     fn open(given: &str) -> History<'_> {
@@ -270,6 +271,16 @@ mod tests {
         assert!(history.append([tiny(1000)]).is_err());
         history.counted();
         history.append([tiny(4000)]).unwrap();
+    }
+
+    #[test]
+    fn what_is_told_is_an_element() {
+        let mut history = open("[]");
+        history.tell(Speaker::System, "s".to_owned());
+        history.tell(Speaker::User, "u".to_owned());
+        assert_eq!((history.elements(), history.messages().0.len()), (2, 2));
+        let refused = history.append_text("[1]").unwrap_err();
+        assert_eq!(refused, Error::MessageShape { index: 2 });
     }
 
     /// An instruction for one request is as if it had never been there.
