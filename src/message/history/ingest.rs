@@ -367,7 +367,6 @@ pub(super) fn by_message(id: &str) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails with what is wrong")]
 mod tests {
     use super::{Size, bytes};
     use crate::error::Error;

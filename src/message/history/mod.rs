@@ -244,7 +244,6 @@ fn each<'t>(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails with what is wrong")]
 mod tests {
     use super::{History, HistoryOptions, Speaker};
     use crate::Dialect;
