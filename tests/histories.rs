@@ -15,6 +15,8 @@ mod accepted;
 mod common;
 #[path = "histories/fit.rs"]
 mod fit;
+#[path = "histories/growing.rs"]
+mod growing;
 #[path = "histories/nasty.rs"]
 mod nasty;
 #[path = "histories/plain.rs"]

@@ -121,7 +121,7 @@ impl Conversation {
             // Its place in the host's own history.
             repair.index = repair.index.saturating_sub(given - messages);
         }
-        let given_ids = history.call_ids(given);
+        let given_ids = history.call_ids();
         let conversation =
             Self::of(wire, repairs, given_ids, message::AnyHistory::new(history), options);
         let kept = Kept::of(options);

@@ -176,6 +176,20 @@ fn providers_that_take_plain_histories() {
     assert!(!others.into_iter().any(is_plain));
 }
 
+/// What only looks like a text or a call of the wire is left to the whole reader.
+#[test]
+fn blocks_and_calls_of_another_type_are_not_taken() {
+    let asked = json!({ "role": "user", "content": "u" });
+    let call = json!({ "id": "a", "type": "mine", "function": { "name": "f", "arguments": "{}" } });
+    for history in [
+        json!([{ "role": "user", "content": [{ "type": "mine", "text": "u" }] }]),
+        json!([asked, { "role": "assistant", "content": null, "tool_calls": [call] },
+            { "role": "tool", "tool_call_id": "a", "content": "r" }, asked]),
+    ] {
+        assert!(!taken(&history, Dialect::OpenAiChat), "{history}");
+    }
+}
+
 /// A first message, what a turn added, and the next message: none of it may cost a page more.
 #[test]
 fn common_histories_are_taken() {

@@ -389,7 +389,7 @@ fn every_random_history_is_repaired() {
     }
 }
 
-fn counted(repairs: &[Repair]) -> BTreeMap<String, usize> {
+pub(crate) fn counted(repairs: &[Repair]) -> BTreeMap<String, usize> {
     let mut all = BTreeMap::new();
     for repair in repairs {
         *all.entry(format!("{repair:?}")).or_default() += 1;
@@ -398,7 +398,7 @@ fn counted(repairs: &[Repair]) -> BTreeMap<String, usize> {
 }
 
 /// Takes the messages of an update.
-fn apply(messages: &mut Vec<Json<'static>>, update: &Update<'static>) {
+pub(crate) fn apply(messages: &mut Vec<Json<'static>>, update: &Update<'static>) {
     let before = messages.get(update.keep).cloned();
     messages.truncate(update.keep);
     messages.extend(update.messages.iter().cloned());
@@ -422,7 +422,7 @@ fn behind(before: &Json<'static>, added: &Json<'static>) -> Json<'static> {
 }
 
 /// Changes a system prompt as the update says.
-fn instruct(system: &mut Option<Json<'static>>, update: &Update<'static>) {
+pub(crate) fn instruct(system: &mut Option<Json<'static>>, update: &Update<'static>) {
     let before = std::mem::replace(system, update.system.clone());
     let list = |all: &Json<'static>| all.get("parts").unwrap_or(all).as_array().unwrap().to_vec();
     let Some(before) = before.filter(|_| update.keep_system > 0) else { return };
@@ -439,7 +439,7 @@ fn instruct(system: &mut Option<Json<'static>>, update: &Update<'static>) {
 /// where all elements become one message.
 #[test]
 fn what_a_growing_history_tells_is_linear() {
-    let elements: [fn(usize) -> Value; 6] = [
+    let elements: [fn(usize) -> Value; 9] = [
         |at| json!({ "role": "user", "content": format!("question {at}") }),
         |at| json!({ "role": "assistant", "content": format!("answer {at}") }),
         |at| json!({ "type": "text", "id": at.to_string(), "text": format!("piece {at}") }),
@@ -455,6 +455,18 @@ fn what_a_growing_history_tells_is_linear() {
             ] }),
             _ => json!({ "role": "user", "content": format!("question {at}") }),
         },
+        |at| match at % 2 {
+            0 => json!({ "type": "function_call", "call_id": format!("c{at}"), "name": "f" }),
+            _ => json!({ "role": "tool", "tool_call_id": format!("c{}", at - 1), "content": "r" }),
+        },
+        |at| match at % 3 {
+            0 => json!({ "role": "user", "content": format!("question {at}") }),
+            1 => json!({ "type": "reasoning", "id": format!("rs_{at}"), "summary": [] }),
+            _ => json!({ "type": "message", "role": "assistant", "id": format!("msg_{at}"),
+                "content": [{ "type": "output_text", "text": format!("answer {at}") }] }),
+        },
+        // What says nothing, behind what does.
+        |at| json!([{ "role": "user", "content": format!("question {at}") }, { "type": "status" }]),
     ];
     for dialect in Dialect::ALL {
         for (kind, element) in elements.iter().enumerate() {
@@ -463,7 +475,10 @@ fn what_a_growing_history_tells_is_linear() {
                 let (mut messages, mut system) = (Vec::new(), None);
                 let mut told = 0;
                 for at in 0..count {
-                    let text = json!([element(at)]).to_string();
+                    let text = match element(at) {
+                        list @ Value::Array(_) => list.to_string(),
+                        one => json!([one]).to_string(),
+                    };
                     growing
                         .append(self::elements(&text).into_iter().map(Json::into_owned))
                         .unwrap();

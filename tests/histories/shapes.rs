@@ -2,11 +2,12 @@
 //! with its messages, its repairs and what would be refused of it.
 
 use serde_json::{Value, json};
-use turnlock::Dialect;
 use turnlock::json::Json;
-use turnlock::message::{HistoryOptions, diagnose, normalize};
+use turnlock::message::{History, HistoryOptions, diagnose, normalize};
+use turnlock::{Dialect, limits};
 
 use crate::common::repo;
+use crate::random::{apply, counted, instruct};
 use crate::{elements, made, unsettled, value};
 
 fn options(case: &Value) -> HistoryOptions {
@@ -44,6 +45,40 @@ fn every_shape_is_read_and_every_wire_keeps_its_own() {
         }
     }
     assert!(cases.len() > 30, "{}", cases.len());
+}
+
+/// One element at a time, each case is after every element what it is at once. With options of its
+/// own, it is compared under them.
+#[test]
+fn every_shape_grows_into_what_it_is_at_once() {
+    let text = std::fs::read_to_string(repo().join("tests/histories/shapes.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
+    for case in &cases {
+        let options = options(case);
+        let given = case["input"].as_array().unwrap();
+        let mut growing = History::new(options.clone());
+        let (mut messages, mut system) = (Vec::new(), None);
+        let (mut read, mut arranged) = (Vec::new(), Vec::new());
+        for at in 0..given.len() {
+            let text = json!([given[at]]).to_string();
+            growing.append(elements(&text).into_iter().map(Json::into_owned)).unwrap();
+            let update = growing.update();
+            apply(&mut messages, &update);
+            instruct(&mut system, &update);
+            read.extend(update.read);
+            arranged.truncate(update.keep_arranged);
+            arranged.extend(update.arranged);
+            let told: Vec<_> = read.iter().chain(&arranged).chain(&update.end).cloned().collect();
+            let so_far = Value::Array(given[..=at].to_vec()).to_string();
+            let fresh = made(&so_far, &options);
+            let name = format!("{} {at}", case["name"]);
+            let (got, wanted) = (Json::Array(messages.clone()), Json::Array(fresh.messages));
+            assert_eq!(got.to_text(), wanted.to_text(), "{name}");
+            assert_eq!(system, fresh.system, "{name}");
+            assert_eq!(update.tool_config, fresh.tool_config, "{name}");
+            assert_eq!(counted(&told), counted(&fresh.repairs), "{name}");
+        }
+    }
 }
 
 /// However many calls wait for their start, each gets the arguments that came before it.
@@ -93,6 +128,12 @@ fn an_unknown_element_is_left_out_or_refused() {
         json!({ "type": "user_message", "words": "hi" }),
         json!({ "type": "human", "words": "hi" }),
         json!({ "words": "hi" }),
+        json!({ "role": "user", "content": { "words": "hi" } }),
+        // Only the assistant has calls and thoughts.
+        json!({ "role": "user", "content": [{ "type": "tool_use", "id": "a", "name": "f" }] }),
+        json!({ "role": "user", "content": [
+            { "type": "thinking", "thinking": "t", "signature": "s" }] }),
+        json!({ "role": "system", "parts": [{ "functionCall": { "name": "f" } }] }),
         json!({ "type": 1 }),
         json!("hi"),
     ];
@@ -118,6 +159,68 @@ fn a_fault_in_a_result_has_the_index_of_the_result() {
     let named = diagnose(elements(&history), Dialect::Groq).unwrap();
     let named: Vec<_> = named.iter().map(|one| (one.code.name(), one.index)).collect();
     assert_eq!(named, [("FIELD_UNKNOWN", 2), ("NAME_FIELD_FORMAT", 2), ("CONTENT_SHAPE", 3)]);
+}
+
+/// Where the wire names the call in another way, it is told which call is meant.
+#[test]
+fn a_result_that_names_its_call_in_another_spelling_has_the_id_of_the_call() {
+    let function = json!({ "name": "f", "arguments": "{}" });
+    let history = json!([
+        { "role": "user", "content": "u" },
+        { "role": "assistant", "content": null, "tool_calls": [
+            { "id": "a", "type": "function", "function": function },
+            { "id": "b", "type": "function", "function": function }] },
+        { "role": "tool", "tool_call_id": "a", "content": "r" },
+        { "role": "tool", "toolCallId": "b", "content": "r" },
+    ])
+    .to_string();
+    let told = |dialect| {
+        let named = made(&history, &HistoryOptions::new(dialect)).repairs;
+        named.into_iter().map(|one| (one.code.name(), one.tool_call_id)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(Dialect::OpenAiChat), [("FIELD_UNKNOWN", Some("b".to_owned()))]);
+    assert_eq!(told(Dialect::Anthropic), []);
+}
+
+/// Whose shape it is, for each block that no other provider takes.
+#[test]
+fn a_foreign_shape_is_named() {
+    for (whose, block) in [
+        ("AI SDK", json!({ "type": "image-url", "url": "https://x/a.png" })),
+        ("AI SDK", json!({ "type": "file-data", "data": "AAAA", "mediaType": "text/plain" })),
+        ("AI SDK", json!({ "type": "image", "image": "AAAA" })),
+        ("AI SDK", json!({ "type": "image", "image": "AAAA", "mimeType": "image/png" })),
+        ("AI SDK", json!({ "type": "file", "data": "AAAA", "mediaType": "image/png" })),
+        ("AI SDK", json!({ "type": "file", "data": "AAAA", "mimeType": "image/png" })),
+        ("LangChain", json!({ "type": "file", "base64": "AAAA", "mime_type": "image/png" })),
+        ("LangChain", json!({ "type": "image", "source_type": "url", "url": "https://x/a.png" })),
+        ("UI event", json!({ "type": "binary", "data": "AAAA", "mimeType": "image/png" })),
+        ("Anthropic", json!({ "type": "image", "source": { "type": "url", "url": "https://x" } })),
+        ("OpenAI Responses", json!({ "type": "input_image", "image_url": "https://x/a.png" })),
+        ("OpenAI Chat", json!({ "type": "file", "file": { "file_data": "AAAA" } })),
+        ("Gemini", json!({ "inlineData": { "mimeType": "image/png", "data": "AAAA" } })),
+        ("Bedrock", json!({ "image": { "format": "png", "source": { "bytes": "AAAA" } } })),
+    ] {
+        let history = json!([{ "role": "user", "content": [block] }]).to_string();
+        // One that takes none of them as they are.
+        let other = if whose == "OpenAI Chat" { Dialect::Anthropic } else { Dialect::Ollama };
+        let named = diagnose(elements(&history), other).unwrap();
+        let told = named.iter().any(|one| one.message.contains(whose));
+        assert!(told, "{whose}: {block} {named:?}");
+    }
+}
+
+/// An image is a block, and so many of them have no room in a history.
+#[test]
+fn images_beside_a_text_are_limited() {
+    let sent = |count: usize| {
+        let images = vec!["A".repeat(60); count];
+        let history = json!([{ "role": "user", "content": "u", "images": images }]).to_string();
+        let normalized = normalize(elements(&history), &HistoryOptions::new(Dialect::Ollama));
+        normalized.map(|normalized| normalized.messages.len())
+    };
+    assert_eq!(sent(limits::HISTORY_TINY).unwrap(), 1);
+    assert_eq!(sent(limits::HISTORY_TINY + 1).unwrap_err().code(), "message.unknown_shape");
 }
 
 /// An attachment of the user is at least named; of an answer it is left out.

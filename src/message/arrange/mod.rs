@@ -119,7 +119,7 @@ impl<'a> Arranger<'a> {
     /// Discards the output of entry `to` and of all later entries.
     pub(super) fn rewind(&mut self, to: usize) {
         let made = self.begins.len();
-        if to > made || to == made && (made == 0 || self.last.is_some()) {
+        if to > made || to == made && self.last.is_some() {
             return;
         }
         // The next entry may be merged into the previous message, so that is arranged again too.
@@ -204,10 +204,8 @@ impl<'a> Arranger<'a> {
             (parts, results) = rest;
         }
         match entry.speaker {
-            _ if parts.is_empty()
-                && results.is_empty()
-                && !extra.iter().any(|(k, _)| k == "audio") =>
-            {
+            // A result stands beside its call.
+            _ if parts.is_empty() && !extra.iter().any(|(k, _)| k == "audio") => {
                 if !silent {
                     // No content at all, as opposed to an empty text, is refused by every provider.
                     let none = entry.parts.is_empty() && entry.marks.within(context.rules.own);
@@ -225,10 +223,8 @@ impl<'a> Arranger<'a> {
             }
             speaker => {
                 let role = if speaker == Speaker::User { Role::User } else { Role::Assistant };
-                if !parts.is_empty() || !extra.is_empty() && results.is_empty() {
-                    let message = Message { role, parts, extra, listed, beside: entry.beside };
-                    self.push(message, entry.index, context, before);
-                }
+                let message = Message { role, parts, extra, listed, beside: entry.beside };
+                self.push(message, entry.index, context, before);
             }
         }
         self.results(results, entry.index, context, before);
@@ -388,7 +384,7 @@ impl<'a> Arranger<'a> {
         }
         last.parts.extend(parts);
         last.extra.extend(message.extra);
-        last.listed &= message.listed;
+        // Where neighbours are merged, `listed` does not matter.
         last.beside = message.beside;
         None
     }

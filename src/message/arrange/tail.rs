@@ -66,14 +66,8 @@ impl<'a> Arranger<'a> {
         let told = self.told;
         let new = last.parts.get(told.parts..).unwrap_or_default();
         let text = |part: &Out<'a>| matches!(part, Out::Text { .. });
-        let block = |part: &Out<'a>| match part {
-            Out::Text { .. } | Out::Media(_) => true,
-            Out::Native(block) => block.get("refusal").is_none(),
-            _ => false,
-        };
         let form = match told.form {
-            _ if told.parts == 0 => Form::Other,
-            Form::List if rules.list.is_some() || new.iter().all(block) => Form::List,
+            Form::List => Form::List,
             Form::Text if new.iter().all(text) => Form::Text,
             _ => Form::Other,
         };
@@ -96,8 +90,8 @@ impl<'a> Arranger<'a> {
         if form == Form::Other {
             self.told.form = match tail.messages.first().and_then(|all| all.get("content")) {
                 _ if rules.list.is_some() => Form::List,
-                // The user's content is all that such a message has of its parts.
-                Some(Json::Array(_)) if rules.one_text() && last.role == Role::User => Form::List,
+                // A message with calls ends with them.
+                Some(Json::Array(_)) if rules.one_text() => Form::List,
                 Some(content)
                     if rules.one_text() && last.role != Role::Tool && !content.is_blank() =>
                 {

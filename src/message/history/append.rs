@@ -37,13 +37,12 @@ impl<'a> History<'a> {
             return;
         }
         let thinks = |entry: &Entry<'_>| {
-            let thought = |part: Option<&Part<'_>>| matches!(part, Some(Part::Reasoning(_)));
             entry.marks.meets(Marks::RESPONSES)
-                && thought(entry.parts.first())
-                && thought(entry.parts.last())
+                && matches!(entry.parts.last(), Some(Part::Reasoning(_)))
         };
         if let Some(last) = self.entries.last_mut()
             && thinks(last)
+            && last.answered.is_none()
             && thinks(&entry)
         {
             // Consecutive reasoning items belong to the same following item.
@@ -102,14 +101,11 @@ impl<'a> History<'a> {
     }
 
     /// Whether an entry with calls and the one before it, whose calls wait, are one message for a
-    /// provider that merges neighbours of one role: it takes their results together.
+    /// provider that takes results in a message of the user, and merges neighbours of one role.
     fn one_message(&self, entry: &Entry<'a>) -> bool {
-        let calls = |entry: &Entry<'a>| {
-            entry.speaker == Speaker::Assistant && entry.calls().next().is_some()
-        };
+        let calls = |entry: &Entry<'a>| entry.calls().next().is_some();
         let waits = |last: &&Entry<'a>| !last.gone && last.answered.is_none() && calls(last);
         self.rules.results != Results::Messages
-            && self.rules.merge != Merge::Never
             && calls(entry)
             && entry.calls().all(|call| call.result.is_none())
             && self.entries.last().filter(waits).is_some()
@@ -125,7 +121,6 @@ impl<'a> History<'a> {
         }
         if let Some(last) = self.entries.last_mut() {
             last.marks.add(entry.marks);
-            last.listed &= entry.listed;
             last.open = entry.open;
             last.extra.extend(entry.extra);
         }

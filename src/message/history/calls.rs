@@ -39,7 +39,8 @@ impl<'a> History<'a> {
     /// Adds a call that is an element of its own; it joins the calls before it where possible.
     pub(super) fn call(&mut self, call: Call<'a>, marks: Marks) {
         let joins = self.entries.last().is_some_and(|last| {
-            last.speaker == Speaker::Assistant
+            !last.gone
+                && last.speaker == Speaker::Assistant
                 && (last.open
                     || last.marks.meets(Marks::RESPONSES) && marks.meets(Marks::RESPONSES))
                 && last.answered.is_none()
@@ -121,10 +122,9 @@ impl<'a> History<'a> {
         }
     }
 
-    /// The ids of the calls in the first elements.
-    pub(crate) fn call_ids(&self, elements: usize) -> Vec<String> {
-        let given = self.entries.iter().filter(|entry| entry.index < elements);
-        given.flat_map(Entry::calls).map(|call| call.id.to_string()).collect()
+    /// The ids of the calls so far.
+    pub(crate) fn call_ids(&self) -> Vec<String> {
+        self.entries.iter().flat_map(Entry::calls).map(|call| call.id.to_string()).collect()
     }
 
     /// Assigns the id and the name that are sent; returns the number of the call's lookup key.
@@ -135,7 +135,7 @@ impl<'a> History<'a> {
         let Reasons { missing, duplicate, form } = reasons;
         let length = matches!(self.rules.ids, Ids::Length(_));
         let none = self.rules.ids == Ids::None;
-        let within = duplicate && self.twice(call, number);
+        let within = duplicate && self.twice(number);
         for (is, code) in [
             (missing && self.rules.sent_ids == SentIds::Always, Code::ToolCallIdMissing),
             (duplicate, Code::ToolCallIdDuplicate),
@@ -159,14 +159,9 @@ impl<'a> History<'a> {
         number
     }
 
-    /// Whether another call of the same element has the same id.
-    fn twice(&self, call: &Call<'a>, id: usize) -> bool {
-        let Some((entry, part)) = self.pairs.last_of(id) else { return false };
-        let Some(entry) = self.entries.get(entry) else { return true };
-        match entry.parts.get(part) {
-            Some(Part::Call(other)) => other.index == call.index,
-            _ => false,
-        }
+    /// Whether a call of the message that is read has the same id: it is no entry yet.
+    fn twice(&self, id: usize) -> bool {
+        self.pairs.last_of(id).is_some_and(|(entry, _)| entry >= self.entries.len())
     }
 }
 

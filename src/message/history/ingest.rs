@@ -171,10 +171,8 @@ impl<'a> History<'a> {
 
     fn clear(&mut self) {
         let fresh = Self::new(self.options.clone());
-        self.arranger.rewind(0);
-        let arranger = std::mem::take(&mut self.arranger);
         let read = std::mem::take(&mut self.read);
-        *self = Self { elements: self.elements, told: self.told, arranger, read, ..fresh };
+        *self = Self { elements: self.elements, told: self.told, read, ..fresh };
     }
 
     fn remove(&mut self, id: Option<&str>) {
@@ -261,7 +259,7 @@ impl<'a> History<'a> {
         index: usize,
     ) -> (usize, usize) {
         let last = self.entries.last().filter(|last| {
-            id.is_empty() && last.marks.meets(Marks::EVENT) && last.speaker == speaker
+            !last.gone && id.is_empty() && last.marks.meets(Marks::EVENT) && last.speaker == speaker
         });
         // A chunk without an id continues the last entry.
         let at = last.map(|_| self.entries.len() - 1).or_else(|| self.message_of(id));
@@ -321,7 +319,7 @@ impl<'a> History<'a> {
     }
 
     fn void(&mut self, request: &str, from: u64) {
-        if self.shown_by.is_none() || self.shown_by != self.index.find(&by_turn(request)) {
+        if self.shown_by != self.index.find(&by_turn(request)) {
             return;
         }
         while let Some(shown) = self.shown.pop_if(|shown| shown.seq >= from) {
@@ -331,8 +329,7 @@ impl<'a> History<'a> {
                 text.to_mut().truncate(shown.from);
             }
             if shown.from == 0 && entry.calls().next().is_none() {
-                // No call joins it either.
-                (entry.gone, entry.open) = (true, false);
+                entry.gone = true;
             }
         }
         // What stands before it may lead to what comes next.
@@ -367,4 +364,88 @@ fn by_turn(id: &str) -> String {
 /// The key of a message in the index; no call id begins with the same character.
 pub(super) fn by_message(id: &str) -> String {
     format!("\u{1}{id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Size, bytes};
+    use crate::error::Error;
+    use crate::json::Json;
+    use crate::limits;
+    use crate::message::import::element;
+
+    fn size(text: &str) -> (usize, usize) {
+        let mut size = Size::default();
+        size.add(&element(Json::parse_str(text).unwrap(), 0).unwrap());
+        (size.parts, size.taken)
+    }
+
+    /// As `HISTORY_PART_BYTES` says: a call is eight, an image, a result and any other block two, a
+    /// member that a provider may not know one more.
+    #[test]
+    fn what_parts_take() {
+        for (parts, taken, element) in [
+            (1, 1, r#"{"role":"user","content":"a"}"#),
+            (2, 2, r#"{"role":"user","content":["a",{"type":"text","text":"b"}]}"#),
+            (1, 3, r#"{"role":"user","content":[{"type":"text","text":"b","x":1,"y":2}]}"#),
+            (1, 3, r#"{"role":"user","content":"a","x":1,"y":2}"#),
+            (1, 2, r#"{"role":"user","content":[{"type":"image","image":"a"}]}"#),
+            (2, 4, r#"{"role":"user","content":[{"type":"x"},{"type":"y"}]}"#),
+            (2, 3, r#"{"role":"assistant","content":"a","reasoning_content":"b"}"#),
+            (1, 2, r#"{"role":"tool","tool_call_id":"a","content":"b"}"#),
+            (1, 5, r#"{"role":"tool","tool_call_id":"a","content":"b","x":1,"y":2,"z":3}"#),
+            (3, 4, r#"{"role":"tool","tool_call_id":"a","content":[{"text":"a"},{"text":"b"}]}"#),
+            (1, 8, r#"{"type":"tool_call_start","toolCallId":"a","toolName":"f"}"#),
+            (1, 8, r#"{"type":"tool-input-available","toolCallId":"a","toolName":"f"}"#),
+            (1, 11, r#"{"type":"function_call","name":"f","x":1,"y":2,"z":3}"#),
+            (
+                2,
+                18,
+                r#"{"role":"assistant","content":[],"tool_calls":[{"name":"f","x":1},{"name":"g","x":2}]}"#,
+            ),
+            (
+                2,
+                10,
+                r#"{"role":"assistant","content":[{"type":"tool-call","toolName":"f","result":"a"}]}"#,
+            ),
+            (1, 1, r#"{"type":"tool_call_args","toolCallId":"a","delta":"b"}"#),
+            (2, 9, r#"{"type":"tool_call_chunk","toolCallId":"a","toolCallName":"f","delta":"b"}"#),
+            (0, 0, r#"{"type":"run_started"}"#),
+        ] {
+            assert_eq!(size(element), (parts, taken), "{element}");
+        }
+    }
+
+    #[test]
+    fn parts_are_limited_and_so_is_what_they_take() {
+        let full = Size {
+            parts: limits::HISTORY_PARTS,
+            taken: limits::HISTORY_TINY + 3,
+            bytes: 3 * limits::HISTORY_PART_BYTES,
+        };
+        full.check(0).unwrap();
+        for more in [
+            Size { parts: full.parts + 1, ..full },
+            Size { taken: full.taken + 1, ..full },
+            Size { bytes: full.bytes - 1, ..full },
+        ] {
+            assert_eq!(more.check(7).unwrap_err(), Error::MessageParts { index: 7 });
+        }
+    }
+
+    #[test]
+    fn bytes_are_about_those_of_the_text() {
+        for text in [
+            r#""a text of some length""#,
+            "-12345678901234567890.5",
+            "[null,null,true,false,true,null]",
+            r#"["a text","another one",["a third one","and more"],[[["deep"]]]]"#,
+            r#"{"a long name of a member":{"another long name":"and its value","k":[1000000]}}"#,
+            r#"{"one":{},"two":{},"three":{},"four":[],"five":[],"six":[]}"#,
+        ] {
+            let about = bytes(&Json::parse_str(text).unwrap());
+            assert!(about * 4 >= text.len() * 3, "{about} {text}");
+            assert!(about * 4 <= text.len() * 5, "{about} {text}");
+        }
+    }
 }

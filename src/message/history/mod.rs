@@ -242,3 +242,58 @@ fn each<'t>(
     reader.end()?;
     taken
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{History, HistoryOptions, Speaker};
+    use crate::Dialect;
+    use crate::error::Error;
+    use crate::json::Json;
+
+    fn open(given: &str) -> History<'_> {
+        let mut history = History::new(HistoryOptions::new(Dialect::OpenAiChat));
+        history.append_text(given).unwrap();
+        history
+    }
+
+    /// What a turn adds to a long history is counted by itself.
+    #[test]
+    fn what_is_counted_anew_is_not_limited_by_what_was_before() {
+        let tiny = |count: usize| {
+            let texts = vec![r#""""#; count].join(",");
+            Json::parse_str(&format!(r#"{{"role":"user","content":[{texts}]}}"#))
+                .unwrap()
+                .into_owned()
+        };
+        let mut history = open("[]");
+        history.append([tiny(4000)]).unwrap();
+        assert!(history.append([tiny(1000)]).is_err());
+        history.counted();
+        history.append([tiny(4000)]).unwrap();
+    }
+
+    #[test]
+    fn what_is_told_is_an_element() {
+        let mut history = open("[]");
+        history.tell(Speaker::System, "s".to_owned());
+        history.tell(Speaker::User, "u".to_owned());
+        assert_eq!((history.elements(), history.messages().0.len()), (2, 2));
+        let refused = history.append_text("[1]").unwrap_err();
+        assert_eq!(refused, Error::MessageShape { index: 2 });
+    }
+
+    /// An instruction for one request is as if it had never been there.
+    #[test]
+    fn what_is_retracted_leaves_nothing() {
+        let given = r#"[{"type":"status"},{"role":"user","content":"u"}]"#;
+        let mut history = open(given);
+        let before = (history.messages(), history.repairs(), history.elements());
+        assert_eq!(before.1.len(), 1);
+        history.append_text(r#"[{"role":"narrator","content":"once"}]"#).unwrap_err();
+        history.append_text(r#"[{"type":"system_message","text":"\ud83d"}]"#).unwrap();
+        assert_eq!(history.elements(), 3);
+        assert_eq!((history.messages().0.len(), history.repairs().len()), (2, 2));
+        history.retract();
+        assert_eq!((history.messages(), history.repairs(), history.elements()), before);
+    }
+}

@@ -37,7 +37,7 @@ impl<'a> History<'a> {
             && let Some(place) = self.by_place(id, &result.name)
         {
             answers = Answers::Call(place);
-            self.nameless(id, &result, place);
+            self.nameless(&result, place);
         }
         match answers {
             Answers::Call(place) => self.answer(place, result),
@@ -54,11 +54,12 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Reports a result that names no call, where its provider wants it to.
-    fn nameless(&mut self, id: &str, result: &ToolResult<'a>, place: Place) {
+    /// Reports a result that names no call, where its provider wants it to. One that names a call was
+    /// matched to one without an id.
+    fn nameless(&mut self, result: &ToolResult<'a>, place: Place) {
         let wanted = self.rules.sent_ids == SentIds::Always && result.marks.within(self.rules.own);
         let called = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
-        if wanted && id.is_empty() && !called.is_empty() {
+        if wanted && !called.is_empty() {
             let finding = Finding::new(Code::ToolCallIdMissing, Action::Synthesized, result.index);
             self.read.push(finding.call(&called).more("of a result"));
         }

@@ -129,7 +129,6 @@ fn wires(kind: &str, fields: &Fields<'_>, beside: Marks) -> Marks {
         _ if fields.get("source").is_some_and(|source| source.get("value").is_some()) => {
             Marks::EVENT
         }
-        "binary" => Marks::EVENT,
         // LangChain's own blocks, before and since its version 1.
         "image" | "file" | "audio" | "video"
             if fields.has("base64") || fields.has("source_type") =>

@@ -47,7 +47,7 @@ pub(super) fn event<'a>(
             Some(pieces)
         }),
         // A call and, once it has one, its result.
-        "tool_call" | "tool-call" if !fields.has("role") && has(&NAME) => {
+        "tool_call" | "tool-call" if !fields.has("role") => {
             start(fields.clone(), index).and_then(|mut pieces| {
                 if has(&VALUE) {
                     pieces.extend(result(fields.clone(), false, index)?);
@@ -57,8 +57,7 @@ pub(super) fn event<'a>(
         }
         "tool_call_args" | "tool_call_delta" | "tool-input-delta" => delta(fields),
         "tool_call_chunk" => chunk(fields, index),
-        // The name of a block of Anthropic too, which has no such id.
-        "tool_result" | "tool-result" if !fields.has("role") && has(&ID) => {
+        "tool_result" | "tool-result" if !fields.has("role") => {
             result(fields.clone(), false, index)
         }
         "tool_call_end" if has(&VALUE) => result(fields.clone(), false, index),

@@ -28,7 +28,7 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> 
     };
     let kind = block.get("type").and_then(Json::as_str);
     let fallback = match kind {
-        Some("image") => "image/*",
+        Some("image" | "image-data" | "image-url") => "image/*",
         Some("document") => PDF,
         Some("audio") => "audio/*",
         Some("video") => "video/*",

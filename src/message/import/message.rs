@@ -193,11 +193,7 @@ fn calls<'a>(
             let mut marks = Marks::NONE;
             let mut call = call::call(item, index, &mut marks)?;
             call.own = key == "toolCalls";
-            entry.marks.add(match key {
-                "tool_calls" if marks.meets(Marks::CHAT) => Marks::CHAT,
-                "toolCalls" => marks.and(Marks::CAMEL),
-                _ => marks,
-            });
+            entry.marks.add(if call.own { marks.and(Marks::CAMEL) } else { marks });
             // LangChain stores Anthropic's calls twice: in the content and here.
             if in_content.find(&call.id).is_none() {
                 entry.parts.push(Part::call(call));

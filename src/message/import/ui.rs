@@ -3,7 +3,7 @@
 //! <https://ai-sdk.dev/docs/reference/ai-sdk-core/ui-message>
 
 use super::super::code::Code;
-use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
+use super::super::model::{Call, Entry, Part, Piece, Speaker};
 use super::block::{self, Block};
 use super::{Fields, call};
 use crate::json::Json;
@@ -49,7 +49,11 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
             super::message::invocation(inner, &mut entry, &mut pieces)?;
             continue;
         }
-        match part(item, &kind, index)? {
+        // For the page only.
+        if kind.starts_with("data-") {
+            continue;
+        }
+        match block::block(item, index, &mut Marks::default())? {
             Block::Part(part) => entry.parts.push(part),
             Block::Result(piece) => {
                 if !entry.parts.is_empty() {
@@ -64,20 +68,6 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         pieces.push(Piece::Say(entry));
     }
     Some(pieces)
-}
-
-fn part<'a>(item: Json<'a>, kind: &str, index: usize) -> Option<Block<'a>> {
-    Some(match kind {
-        "text" => {
-            let text = Fields::of(item)?.take_any(&["text", "content"])?;
-            Block::Part(Part::Text(Text::new(Some(text).filter(Json::is_text)?)))
-        }
-        "reasoning" => {
-            Block::Part(Part::Reasoning(block::provider_reasoning(&mut Fields::of(item)?)))
-        }
-        _ if kind.starts_with("data-") => Block::Nothing,
-        _ => block::block(item, index, &mut Marks::default())?,
-    })
 }
 
 /// A tool part holds the call and, depending on its state, the result.
