@@ -217,6 +217,14 @@ fn what_cannot_be_resumed_says_why() {
     assert_eq!(with(&|kept| kept.records.truncate(1)), "store.version", "a batch is missing");
     let newer = |kept: &mut Kept| kept.state = kept.state.replacen("\"v\":1", "\"v\":2", 1);
     assert_eq!(with(&newer), "store.version");
+    let batchless = |kept: &mut Kept| {
+        kept.state = kept.state.replacen("\"decided\":1", "\"decided\":0", 1);
+    };
+    assert_eq!(with(&batchless), "store.version", "calls run, and there are none");
+    assert_eq!(with(&|kept| drop(kept.records.remove(0))), "store.version", "nothing was given");
+    let mut stopped = Host::new("");
+    stopped.tell(0, Input::Cancel { reason: "why".to_owned() });
+    assert_eq!(why(&stopped, ""), "turn.cancelled", "before it began");
 
     let mut over = Host::new("");
     over.tell(0, Input::Start);
@@ -301,6 +309,48 @@ fn told(effects: &[Effect]) -> (String, Vec<u64>, String) {
         _ => None,
     });
     (said.collect(), seqs(effects), result.expect("the end"))
+}
+
+#[test]
+fn a_stopped_turn_keeps_the_text_that_was_shown() {
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    let reasoning = Delta::Reasoning { text: "hm".to_owned(), signature: None };
+    let deltas = vec![reasoning, Delta::Text("half".to_owned())];
+    host.tell(1, Input::Deltas { inference: 1, attempt: 1, deltas });
+    host.tell(1_000, Input::Timer);
+    assert_eq!(host.events.len(), 1, "it is stored behind the state");
+    let stopped = host.resumed(r#""cancel":"why""#).tell(0, Input::Start);
+    assert_eq!(told(&stopped).2, "half");
+}
+
+#[test]
+fn tokens_of_a_response_whose_reader_died_may_be_missing() {
+    let incomplete = |mut host: Host| {
+        let effects = host.says(2, answer("hi"));
+        let result = effects.iter().find_map(|effect| match effect {
+            Effect::Done { result } => Some(result.usage.incomplete),
+            _ => None,
+        });
+        result.expect("the end")
+    };
+    let mut whole = Host::calling("", "send");
+    whole.settle(ok("[1]"));
+    assert!(!incomplete(whole));
+
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    let mut deltas = call("send");
+    deltas.pop();
+    let effects = host.tell(1, Input::Deltas { inference: 1, attempt: 1, deltas });
+    let runs = |effect: &Effect| matches!(effect, Effect::RunTool { call: 1, .. });
+    assert!(effects.iter().any(runs), "{effects:?}");
+    let mut next = host.resumed("");
+    next.tell(0, Input::Start);
+    let mut third = next.resumed("");
+    third.tell(0, Input::Start);
+    assert!(incomplete(next));
+    assert!(incomplete(third), "whoever goes on behind it knows that too");
 }
 
 #[test]
