@@ -346,6 +346,13 @@ fn traces_say_what_a_request_had() {
     let hash = Sha256::digest(told["content"].as_str().unwrap().as_bytes());
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(asked[1]["prompt_template_hash"], hash);
+
+    let mut scenario = scenario.clone();
+    scenario["model"][0]["calls"].as_array_mut().unwrap().pop();
+    let mut sim = Sim::new(&scenario, "openai-chat", None);
+    sim.play();
+    let last = sim.traces.iter().rfind(|one| one["type"] == "llm_call").unwrap();
+    assert_eq!(last["context_flags"], json!(["tool_results"]));
 }
 
 /// A refused call that ran before is a duplicate, too; a refusal as a duplicate is nothing else.

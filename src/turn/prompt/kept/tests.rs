@@ -20,10 +20,13 @@ impl Host {
     }
 
     fn of(messages: &str, extra: &str) -> Self {
+        Self::made(messages, &format!(r#","strategy":"thread","conversationId":"c"{extra}"#))
+    }
+
+    fn made(messages: &str, extra: &str) -> Self {
         let text = format!(
-            r#"{{"dialect":"openai-responses","requestId":"r","secret":"{SECRET}","strategy":"thread",
-            "conversationId":"c","tools":[{{"name":"list","readOnly":true}}],"maxRetries":0,
-            "messages":[{messages}]{extra}}}"#
+            r#"{{"dialect":"openai-responses","requestId":"r","secret":"{SECRET}","maxRetries":0,
+            "tools":[{{"name":"list","readOnly":true}}],"messages":[{messages}]{extra}}}"#
         );
         let turn = TurnOptions::parse(text.as_bytes()).and_then(Turn::new).unwrap();
         let mut host = Self { turn, sent: Vec::new(), result: None };
@@ -204,4 +207,12 @@ fn a_composed_answer_is_no_response() {
     host.says(Some(" "));
     assert!(host.result.as_ref().expect("the end").composed);
     assert_eq!(host.response_id(), None);
+}
+
+#[test]
+fn a_conversation_that_is_not_kept_has_no_response() {
+    let mut host = Host::made(r#"{"role":"user","content":"Which files?"}"#, "");
+    host.says(Some("None."));
+    assert_eq!((host.asked(), host.response_id()), (vec![(None, 1)], None));
+    assert_eq!(host.sent.first().and_then(|body| body.get("store")), None);
 }
