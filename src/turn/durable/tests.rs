@@ -444,7 +444,7 @@ fn a_kept_conversation_goes_on_with_another_provider() {
     first.tell(0, Input::Start);
     let asked = |dialect: &str| {
         let text = format!(
-            r#"{{"dialect":"{dialect}","requestId":"r","secret":"{SECRET}",
+            r#"{{"dialect":"{dialect}","requestId":"r","secret":"{SECRET}","resume":{{}},
             "keep":{{"owner":"x{SECRET}"}}}}"#
         );
         let mut options = RestoreOptions::parse(text.as_bytes()).unwrap();
