@@ -28,6 +28,7 @@ use common::Random;
 use lines::{Group, Reduction};
 use rules::{continues, invariants, random_scenario, requests, rules, traced};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use sim::{Sim, options};
 use turnlock::Next;
 use turnlock::turn::{Effect, Input, Turn, TurnOptions};
@@ -243,6 +244,29 @@ fn a_spent_budget_bounds_the_reading() {
     assert!(aborts(&mut turn), "a pause");
 }
 
+#[test]
+fn a_budget_that_is_left_bounds_no_reading() {
+    use turnlock::stream::Delta;
+    use turnlock::turn::Settled;
+    let scenario = json!({ "tools": { "list": { "returns": [] } }, "policy": { "maxTools": 20 } });
+    let mut options = options(&scenario, "openai-chat");
+    options["tools"][0]["checks"] = json!(false);
+    let mut turn = TurnOptions::parse(options.to_string().as_bytes()).and_then(Turn::new).unwrap();
+    turn.handle(0, Input::Start);
+    turn.handle(0, deltas(call(0)));
+    let settled = Settled::Ok { text: "[]".to_owned(), bytes: 2 };
+    turn.handle(1_000, Input::ToolSettled { call: 1, settled });
+    drop(effects(&mut turn));
+    // Nothing is due before the model has been silent for a minute.
+    assert_eq!(turn.poll(), Next::Wait { until: Some(60_000) });
+    turn.handle(2_000, deltas(vec![Delta::Text("x".repeat(20_000))]));
+    (1..=10).for_each(|index| turn.handle(2_000, deltas(call(index))));
+    let done = effects(&mut turn);
+    let count = |of: fn(&Effect) -> bool| done.iter().filter(|effect| of(effect)).count();
+    assert_eq!(count(|effect| matches!(effect, Effect::RunTool { .. })), 10);
+    assert_eq!(count(|effect| matches!(effect, Effect::Abort { .. })), 0);
+}
+
 /// All calls of a turn share one time: a second batch has what the first one left.
 #[test]
 fn tools_share_their_time() {
@@ -256,6 +280,107 @@ fn tools_share_their_time() {
     sim.play();
     let duration = |n: usize| sim.result.as_ref().unwrap()["toolResults"][n]["durationMs"].as_u64();
     assert_eq!((duration(0), duration(1)), (Some(60), Some(40)));
+}
+
+/// The tables do not have it, because a history without an answer needs a repair.
+#[test]
+fn a_first_inference_that_says_nothing_is_the_answer() {
+    let scenario = json!({ "tools": { "list": { "returns": [] } }, "model": [{ "text": [] }] });
+    let mut sim = Sim::new(&scenario, "openai-chat", None);
+    sim.play();
+    let result = sim.result.as_ref().unwrap();
+    assert_eq!((&result["status"], &result["text"]), (&json!("complete"), &json!("")));
+    assert_eq!((sim.requests.len(), &result["composed"]), (1, &Value::Null));
+}
+
+/// The lines of the tables leave out this limit, which ends most tool phases.
+#[test]
+fn a_tool_phase_says_that_its_calls_are_used_up() {
+    let ended = |policy: Value, then: &[&str]| {
+        let calls = json!({ "calls": [{ "id": "a", "name": "list", "args": {} }] });
+        let texts = then.iter().map(|text| json!({ "text": [text] }));
+        let model: Vec<_> = std::iter::once(calls).chain(texts).collect();
+        let scenario = json!({
+            "policy": policy, "model": model, "tools": { "list": { "returns": [] } },
+        });
+        let mut sim = Sim::new(&scenario, "openai-chat", None);
+        sim.play();
+        sim.events.iter().find(|event| event["type"] == "phase_end").unwrap()["ended"].clone()
+    };
+    assert_eq!(ended(json!({}), &["ok"]), "max_tools");
+    assert_eq!(ended(json!({ "maxTools": 2 }), &["through", "ok"]), Value::Null);
+}
+
+#[test]
+fn a_turn_has_its_time_from_its_start() {
+    let scenario = json!({ "tools": { "list": {} } });
+    let text = options(&scenario, "openai-chat").to_string();
+    let mut turn = TurnOptions::parse(text.as_bytes()).and_then(Turn::new).unwrap();
+    turn.handle(1_000_000, Input::Start);
+    let done = effects(&mut turn);
+    assert!(matches!(done.last(), Some(Effect::Fetch { inference: 1, .. })), "{done:?}");
+    let Some(Effect::Trace(first)) = done.first() else { panic!("{done:?}") };
+    let first: Value = serde_json::from_str(&first.to_json().to_text()).unwrap();
+    assert_eq!((&first["type"], &first["atMs"]), (&json!("tool_registration"), &json!(0)));
+    assert_eq!(first["tools"], json!(["list"]));
+}
+
+/// A trace names the turn's own instruction by its id and hash, and what else a request had.
+#[test]
+fn traces_say_what_a_request_had() {
+    let scenario = json!({
+        "policy": { "freeze": "batch" }, "tools": { "list": { "returns": [] } },
+        "model": [{ "calls": [{ "id": "a", "name": "list", "args": {} },
+                              { "id": "b", "name": "list", "args": { "n": 1 } }] },
+                  { "text": ["ok"] }],
+    });
+    let mut sim = Sim::new(&scenario, "openai-chat", None);
+    sim.play();
+    let asked: Vec<_> = sim.traces.iter().filter(|one| one["type"] == "llm_call").collect();
+    let had = |at: usize| (&asked[at]["context_flags"], &asked[at]["tool_call_count"]);
+    assert_eq!(had(0), (&json!(["tools_offered"]), &json!(2)));
+    assert_eq!(had(1), (&json!(["tool_results", "refusal_notice"]), &json!(0)));
+    assert_eq!(asked[0]["prompt_template_id"], Value::Null);
+    assert_eq!(asked[1]["prompt_template_id"], "turnlock.action.strict.v1");
+    let told = sim.requests[1]["messages"].as_array().unwrap().last().unwrap();
+    let hash = Sha256::digest(told["content"].as_str().unwrap().as_bytes());
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(asked[1]["prompt_template_hash"], hash);
+
+    let mut scenario = scenario.clone();
+    scenario["model"][0]["calls"].as_array_mut().unwrap().pop();
+    let mut sim = Sim::new(&scenario, "openai-chat", None);
+    sim.play();
+    let last = sim.traces.iter().rfind(|one| one["type"] == "llm_call").unwrap();
+    assert_eq!(last["context_flags"], json!(["tool_results"]));
+}
+
+/// A refused call that ran before is a duplicate, too; a refusal as a duplicate is nothing else.
+#[test]
+fn traces_tell_repeated_calls_from_refused_ones() {
+    let call = |id: &str, name: &str| json!({ "id": id, "name": name, "args": {} });
+    let scenario = json!({
+        "policy": { "freeze": "batch" }, "tools": { "send": { "returns": "sent" } },
+        "model": [{ "calls": [call("a", "send"), call("b", "send"), call("c", "ghost")] },
+                  { "calls": [call("d", "send")] }, { "text": ["ok"] }],
+    });
+    let mut sim = Sim::new(&scenario, "openai-chat", None);
+    sim.play();
+    let kinds = ["duplicate_tool_call", "tool_refused"];
+    let traced = sim.traces.iter().filter(|one| kinds.iter().any(|kind| one["type"] == *kind));
+    let traced = traced.map(|one| {
+        let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+        (text("type"), text("tool_call_id"), text("reason"))
+    });
+    let traced: Vec<_> = traced.collect();
+    let wanted = [
+        ("duplicate_tool_call", "b", ""),
+        ("tool_refused", "c", "unknown_tool"),
+        ("duplicate_tool_call", "d", ""),
+        ("tool_refused", "d", "tools_disabled"),
+    ];
+    let wanted = wanted.map(|(kind, id, why)| (kind.to_owned(), id.to_owned(), why.to_owned()));
+    assert_eq!(traced, wanted);
 }
 
 /// Somebody elsewhere asks for a pause at any commit of the owner, whose answer may be lost. The turn

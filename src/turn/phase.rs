@@ -308,13 +308,13 @@ impl Phase {
         if self.has_text() { Step::Complete } else { Step::Compose }
     }
 
-    /// What follows a batch of calls. `elsewhere`: a refused call would run in a tool phase;
-    /// `is_over`: the tool phase makes no further inference, whatever is left.
+    /// What follows a batch of calls. `elsewhere`: a refused call may run in a further tool phase
+    /// ([`Phase::may_cycle`]); `is_hopeless`, `is_spent`: the tool phase makes no further inference,
+    /// whatever is left.
     pub(super) fn after_calls(
         &mut self,
         (executed, elsewhere, is_hopeless, is_spent): (u32, bool, bool, bool),
         policy: &Policy,
-        cycle: u32,
         pause: bool,
     ) -> Step {
         match self.name {
@@ -323,7 +323,7 @@ impl Phase {
             }
             PhaseName::Tool => Self::after_tools(policy, pause),
             PhaseName::Action if executed > 0 => Step::Ask,
-            PhaseName::Action if elsewhere && cycle < policy.max_cycles => Step::Cycle,
+            PhaseName::Action if elsewhere => Step::Cycle,
             PhaseName::Action => self.after_action(true),
             PhaseName::Unified | PhaseName::Complete
                 if self.last_chance || self.is_last_step(policy) =>

@@ -182,7 +182,9 @@ impl Legs<'_> {
                 return Err(format!("two events have its seq: {event}"));
             }
         }
-        self.events.extend(sim.events.iter().cloned());
+        if key == turn_key("", "request-1") {
+            self.events.extend(sim.events.iter().cloned());
+        }
         for event in &sim.events {
             let seq = event["seq"].as_u64().unwrap();
             if let Some(from) = event["voidFrom"].as_u64() {
@@ -197,6 +199,10 @@ impl Legs<'_> {
             let stands: String = self.stands.iter().filter_map(|one| one.1.clone()).collect();
             if result["fullContent"] != stands {
                 return unmet("fullContent", &json!(stands), &result["fullContent"]);
+            }
+            // In unified mode, events have results of refused calls too.
+            if key == turn_key("", "request-1") && self.scenario["mode"] != "unified" {
+                history::agrees(&self.events, Some(result))?;
             }
         }
         if leg.get("cancel").is_some() {

@@ -25,6 +25,7 @@ pub fn invariants(sim: &Sim<'_>) {
         assert_eq!(event["conversationId"], sim.scenario["conversationId"]);
         let ends = terminal.contains(&event["type"].as_str().unwrap());
         assert_eq!(ends, i + 1 == sim.events.len(), "one terminal event, the last");
+        assert_ne!(event["chunk"], "", "an event that says nothing");
         let phase = order(event["phase"].as_str().unwrap());
         if phase < last {
             assert_eq!(event["type"], "phase_start", "only a cycle goes back");
@@ -186,6 +187,20 @@ pub fn traced(sim: &Sim<'_>) -> Result<(), String> {
     // A request that was not sent yet when its turn was lost has begun all the same.
     if count("llm_call") < sim.inferences.len() {
         return Err(format!("{:?} were asked: {:?}", sim.inferences, sim.traces));
+    }
+    let alone = sim.scenario["store"] != true && sim.scenario["fallbacks"].is_null();
+    if alone && count("llm_call") != sim.inferences.len() {
+        return Err(format!("{:?} were asked, and traced twice: {:?}", sim.inferences, sim.traces));
+    }
+    let ran = sim.traces.iter().filter(|event| event["type"] == "tool_result");
+    let ran: Vec<_> = ran.map(|event| (&event["tool_call_id"], &event["status"])).collect();
+    let results = sim.events.iter().filter(|event| event["type"] == "tool_results");
+    let results = results.flat_map(|event| event["toolResults"].as_array().unwrap());
+    let results = results.map(|one| (&one["toolCallId"], &one["status"]));
+    let results: Vec<_> =
+        results.filter(|(_, status)| *status != "blocked" && *status != "skipped").collect();
+    if alone && (ran != results || count("tool_call") != sim.executed.len()) {
+        return Err(format!("{results:?}, and traced {ran:?}"));
     }
     let refused = sim
         .traces

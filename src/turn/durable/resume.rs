@@ -23,6 +23,7 @@ use crate::json::Json;
 use crate::order::sort_numbers;
 use crate::store::Kept;
 use crate::store::LARGEST;
+use crate::stream::Delta;
 use crate::tool::{Call, Fate, Outcome, Registry, plain_name};
 
 /// Added to `seq` if the earlier owner may have shown events without storing them. It is larger
@@ -121,6 +122,11 @@ impl Durable {
         self.journal = keep.map(|keep| Journal::new(keep, self.epoch, Some(after)));
         if let Some(journal) = &mut self.journal {
             journal.replace(kept.owner.clone());
+        }
+        if cancel.is_some() && point == Point::Ask {
+            // What the interrupted inference has shown stays: nothing says it again.
+            let said = progress.shown.get(settled..).unwrap_or_default().to_owned();
+            drop(progress.phase.show(Delta::Text(said), false));
         }
         record.restore(progress);
         if cancel.is_none() && point == Point::Ask {

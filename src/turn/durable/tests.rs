@@ -1,13 +1,17 @@
 //! A turn with a store, from its inputs to what is stored, and what a later owner makes of that.
 
-use super::super::{Effect, EventKind, Input, RestoreOptions, Settled, Turn, TurnOptions, Verdict};
+use sha2::{Digest as _, Sha256};
+
+use super::super::{Effect, EventKind, Input, RestoreOptions, Settled, Turn, TurnOptions};
+use super::super::{TurnResult, Verdict};
 use super::records;
 use crate::dialect::Dialect;
 use crate::json::Json;
 use crate::next::Next;
+use crate::signature::{Signature, hex};
 use crate::store::{Answer, Kept};
 use crate::stream::{Delta, FinishReason, ProviderTool, ProviderToolStatus};
-use crate::tool::Fate;
+use crate::tool::{Fate, Status};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const TOOLS: &str = r#""tools":[{"name":"read","readOnly":true,"reuseMs":100,"maxResultBytes":8},
@@ -217,6 +221,14 @@ fn what_cannot_be_resumed_says_why() {
     assert_eq!(with(&|kept| kept.records.truncate(1)), "store.version", "a batch is missing");
     let newer = |kept: &mut Kept| kept.state = kept.state.replacen("\"v\":1", "\"v\":2", 1);
     assert_eq!(with(&newer), "store.version");
+    let batchless = |kept: &mut Kept| {
+        kept.state = kept.state.replacen("\"decided\":1", "\"decided\":0", 1);
+    };
+    assert_eq!(with(&batchless), "store.version", "calls run, and there are none");
+    assert_eq!(with(&|kept| drop(kept.records.remove(0))), "store.version", "nothing was given");
+    let mut stopped = Host::new("");
+    stopped.tell(0, Input::Cancel { reason: "why".to_owned() });
+    assert_eq!(why(&stopped, ""), "turn.cancelled", "before it began");
 
     let mut over = Host::new("");
     over.tell(0, Input::Start);
@@ -290,17 +302,71 @@ fn who_is_too_late_repeats_the_last_event() {
     assert_eq!((batch, at), (1, seq));
 }
 
+/// How a turn ended.
+fn result(effects: &[Effect]) -> &TurnResult {
+    let found = effects.iter().find_map(|effect| match effect {
+        Effect::Done { result } => Some(result),
+        _ => None,
+    });
+    found.expect("the end")
+}
+
 /// The text that was shown, the numbers of the events, and what the turn says to have shown.
 fn told(effects: &[Effect]) -> (String, Vec<u64>, String) {
     let said = effects.iter().filter_map(|effect| match effect {
         Effect::Emit(event) => event.chunk(),
         _ => None,
     });
-    let result = effects.iter().find_map(|effect| match effect {
-        Effect::Done { result } => Some(result.full_content.clone()),
-        _ => None,
-    });
-    (said.collect(), seqs(effects), result.expect("the end"))
+    (said.collect(), seqs(effects), result(effects).full_content.clone())
+}
+
+#[test]
+fn a_stopped_turn_keeps_the_text_that_was_shown() {
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    let reasoning = Delta::Reasoning { text: "hm".to_owned(), signature: None };
+    let deltas = vec![reasoning, Delta::Text("half".to_owned())];
+    host.tell(1, Input::Deltas { inference: 1, attempt: 1, deltas });
+    host.tell(1_000, Input::Timer);
+    assert_eq!(host.events.len(), 1, "it is stored behind the state");
+    let stopped = host.resumed(r#""cancel":"why""#).tell(0, Input::Start);
+    assert_eq!(told(&stopped).2, "half");
+    assert_eq!(result(&stopped).text, "half");
+
+    // Of the plain loop, the text is that of the last inference.
+    let mut host = Host::of("unified", "");
+    host.tell(0, Input::Start);
+    let said = Delta::Text("let me look ".to_owned());
+    host.says(1, std::iter::once(said).chain(call("send")).collect());
+    host.settle(ok("[1]"));
+    let deltas = vec![Delta::Text("half".to_owned())];
+    host.tell(3, Input::Deltas { inference: 2, attempt: 1, deltas });
+    host.tell(1_000, Input::Timer);
+    let stopped = host.resumed(r#""cancel":"why""#).tell(0, Input::Start);
+    assert_eq!(told(&stopped).2, "let me look half");
+    assert_eq!(result(&stopped).text, "half");
+}
+
+#[test]
+fn tokens_of_a_response_whose_reader_died_may_be_missing() {
+    let incomplete = |mut host: Host| result(&host.says(2, answer("hi"))).usage.incomplete;
+    let mut whole = Host::calling("", "send");
+    whole.settle(ok("[1]"));
+    assert!(!incomplete(whole));
+
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    let mut deltas = call("send");
+    deltas.pop();
+    let effects = host.tell(1, Input::Deltas { inference: 1, attempt: 1, deltas });
+    let runs = |effect: &Effect| matches!(effect, Effect::RunTool { call: 1, .. });
+    assert!(effects.iter().any(runs), "{effects:?}");
+    let mut next = host.resumed("");
+    next.tell(0, Input::Start);
+    let mut third = next.resumed("");
+    third.tell(0, Input::Start);
+    assert!(incomplete(next));
+    assert!(incomplete(third), "whoever goes on behind it knows that too");
 }
 
 #[test]
@@ -333,6 +399,7 @@ fn who_loses_the_turn_has_shown_what_it_says() {
     let effects = lost(&mut first, 1, 0);
     let (said, seqs, content) = told(&effects);
     assert_eq!((said.as_str(), content.as_str()), ("shown ", "shown "));
+    assert_eq!(result(&effects).text, "shown ");
     assert!(seqs.is_sorted_by(|a, b| a < b), "it was the only one: {seqs:?}");
 
     // Another owner that loses it too ends beside the events of whoever goes on.
@@ -342,6 +409,122 @@ fn who_loses_the_turn_has_shown_what_it_says() {
     assert_eq!(said, "shown ");
     let (last, before) = seqs.split_last().unwrap();
     assert_eq!(before.last(), Some(last), "{seqs:?}");
+}
+
+/// What became of its calls, the other owner's turn says.
+#[test]
+fn who_loses_the_turn_does_not_know_of_its_calls() {
+    let mut host = Host::calling("", "send");
+    host.turn.handle(2, Input::ToolProgress { call: 1, data: Json::Null });
+    let Next::Effect(Effect::Commit { attempt, commit }) = host.turn.poll() else {
+        panic!("a commit")
+    };
+    let (revision, answer) = (commit.revision, Answer::Refused { state: None });
+    let effects = host.tell(2, Input::Stored { revision, attempt, answer });
+    assert_eq!(end(&effects), "turn.conflict");
+    let statuses = result(&effects).tool_results.iter().map(|one| one.outcome.status);
+    assert_eq!(statuses.collect::<Vec<_>>(), [Status::Unknown]);
+    let stopped = effects.iter().find_map(|effect| match effect {
+        Effect::CancelTool { call: 1, reason } => Some(reason.name()),
+        _ => None,
+    });
+    assert_eq!(stopped, Some("cancelled"));
+}
+
+/// Another provider has nothing of a conversation that the first one keeps.
+#[test]
+fn a_kept_conversation_goes_on_with_another_provider() {
+    let text = format!(
+        r#"{{"dialect":"openai-responses","strategy":"thread","conversationId":"c","requestId":"r",
+        "secret":"{SECRET}","messages":[{{"role":"user","content":"go"}}],
+        "keep":{{"owner":"{SECRET}"}}}}"#
+    );
+    let host = |turn| Host { turn, kept: Kept::default(), events: vec![], reusable: vec![] };
+    let mut first = host(TurnOptions::parse(text.as_bytes()).and_then(Turn::new).unwrap());
+    first.tell(0, Input::Start);
+    let asked = |dialect: &str| {
+        let text = format!(
+            r#"{{"dialect":"{dialect}","requestId":"r","secret":"{SECRET}","resume":{{}},
+            "keep":{{"owner":"x{SECRET}"}}}}"#
+        );
+        let mut options = RestoreOptions::parse(text.as_bytes()).unwrap();
+        options.resume.kept = Some(first.kept.clone());
+        let effects = host(Turn::restore(options).unwrap()).tell(0, Input::Start);
+        let found = effects.into_iter().find_map(|effect| match effect {
+            Effect::Fetch { request, .. } => Some(request.body),
+            _ => None,
+        });
+        found.expect("a request")
+    };
+    assert_eq!(asked("openai-responses").get("store").and_then(Json::as_bool), Some(true));
+    let other = asked("anthropic");
+    assert_eq!((other.get("store"), other.get("threadId")), (None, None));
+    assert!(other.to_text().contains("go"), "{}", other.to_text());
+}
+
+/// Text of an inference that is made again is void once an event has said so.
+#[test]
+fn who_loses_the_turn_before_it_said_what_is_void_keeps_that() {
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    host.tell(1, Input::Deltas { inference: 1, attempt: 1, deltas: answer("half") });
+    host.tell(1_000, Input::Timer);
+    let refused = |host: &mut Host| {
+        let Next::Effect(Effect::Commit { attempt, commit }) = host.turn.poll() else {
+            panic!("a commit")
+        };
+        let (revision, answer) = (commit.revision, Answer::Refused { state: None });
+        let effects = host.tell(0, Input::Stored { revision, attempt, answer });
+        assert_eq!(end(&effects), "turn.conflict");
+        result(&effects).full_content.clone()
+    };
+    let mut next = host.resumed("");
+    next.turn.handle(0, Input::Start);
+    assert_eq!(refused(&mut next), "half");
+
+    let mut next = host.resumed("");
+    let begins = next.tell(0, Input::Start).into_iter().find_map(|effect| match effect {
+        Effect::Emit(event) => Some(event.kind),
+        _ => None,
+    });
+    assert!(
+        matches!(begins, Some(EventKind::PhaseStart { resumed: true, void_from: Some(2), .. })),
+        "the first event was the phase's: {begins:?}"
+    );
+    let deltas = vec![Delta::Text("new".to_owned())];
+    next.turn.handle(1_000, Input::Deltas { inference: 1, attempt: 1, deltas });
+    next.turn.handle(2_000, Input::Timer);
+    assert_eq!(refused(&mut next), "");
+}
+
+#[test]
+fn a_request_that_was_not_sent_is_not_ended() {
+    let mut host = Host::calling("", "send");
+    host.turn.handle(2, Input::ToolProgress { call: 1, data: Json::Null });
+    let Next::Effect(Effect::Commit { attempt, commit }) = host.turn.poll() else {
+        panic!("a commit")
+    };
+    host.turn.handle(3, Input::ToolSettled { call: 1, settled: ok("[1]") });
+    let (revision, answer) = (commit.revision, Answer::Refused { state: None });
+    let effects = host.tell(3, Input::Stored { revision, attempt, answer });
+    assert_eq!(end(&effects), "turn.conflict");
+    let of_requests =
+        |effect: &&Effect| matches!(effect, Effect::Fetch { .. } | Effect::Abort { .. });
+    assert_eq!(effects.iter().filter(of_requests).count(), 0, "{effects:?}");
+}
+
+#[test]
+fn a_turn_that_has_ended_is_not_open() {
+    let mut host = Host::calling("", "send");
+    assert!(host.kept.open);
+    assert_eq!(end(&host.tell(1_000_000, Input::Timer)), "turn.timeout");
+    assert!(!host.kept.open, "it failed, and not by the model");
+    assert_eq!(end(&host.resumed("").tell(0, Input::Start)), "turn.conflict");
+
+    let mut host = Host::new("");
+    host.tell(0, Input::Start);
+    host.says(1, answer("hi"));
+    assert!(!host.kept.open, "it has answered");
 }
 
 #[test]
@@ -388,6 +571,9 @@ fn a_tool_is_started_once_its_claim_is_stored() {
     let first = key(host.says(1, call("read")));
     assert_eq!(first, None, "it is looked for in other turns");
     let first = key(host.tell(1, Input::Recalled { call: 1, found: None })).expect("a key");
+    let signature = Signature::new("read", None, &Json::object([]), None);
+    let parts = format!(r#"["","r",1,0,"{}"]"#, signature.as_str());
+    assert_eq!(first, hex(&Sha256::digest(parts.as_bytes())), "tenant, turn, batch, place, call");
     let record =
         |epoch: u64| (format!("claim/1/{epoch}/c"), format!(r#"{{"v":1,"key":"{first}"}}"#));
     assert_eq!(claims(&host), [record(1)]);

@@ -104,3 +104,6 @@ fn is_said(item: &Json<'static>) -> bool {
         Some(kind) => !kind.ends_with("_output") && !kind.ends_with("_response"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -270,7 +270,7 @@ impl Calling {
     /// Whether the turn has results, of this batch or of an earlier one.
     fn has_results(&self, record: &Record) -> bool {
         let mut all = record.closed.iter().chain([self]).flat_map(|one| one.batch.calls());
-        all.any(|call| call.is_outcome_given() || call.fate() == Fate::Replay)
+        all.any(Call::is_outcome_given)
     }
 
     /// Whether no call may have a result that the model asks for in another way. Of a call that waits,

@@ -62,7 +62,7 @@ impl Record {
         self.in_phase = true;
         self.trace(TraceEventKind::PhaseStart {});
         let max_tools = self.progress.phase.granted(&self.options.policy);
-        let void_from = Some(self.progress.asked_seq).filter(|seq| again && *seq > 0);
+        let void_from = again.then_some(self.progress.asked_seq);
         self.emit(EventKind::PhaseStart { resumed: true, max_tools, void_from });
     }
 

@@ -372,10 +372,10 @@ impl Record {
         let spent = policy.spent(self.progress.usage);
         let spent = spent.or_else(|| stagnates.then_some(ToolLimit::Stagnation));
         let outcome = (executed, elsewhere, is_hopeless, spent.is_some());
-        let Progress { phase, cycle, .. } = &mut self.progress;
+        let phase = &mut self.progress.phase;
         let ended = spent.filter(|_| phase.name() != PhaseName::Action);
         self.ended = ended.or_else(|| phase.used_up(policy));
-        phase.after_calls(outcome, &self.options.policy, *cycle, self.pause)
+        phase.after_calls(outcome, &self.options.policy, self.pause)
     }
 
     /// Whether calls are taken from a response while it is read.

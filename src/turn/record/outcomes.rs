@@ -39,8 +39,8 @@ const EMPTY: &str = "(empty)";
 /// that a provider's cache of the one serves the other. Whether the call failed is said beside it.
 pub(super) fn content(outcome: &Outcome) -> String {
     let content = match &outcome.error {
-        Some(error) if outcome.result.is_none() => error.message.clone(),
-        _ => outcome.for_model(),
+        Some(error) => error.message.clone(),
+        None => outcome.for_model(),
     };
     if content.trim().is_empty() { EMPTY.to_owned() } else { content }
 }
