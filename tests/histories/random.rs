@@ -389,7 +389,7 @@ fn every_random_history_is_repaired() {
     }
 }
 
-pub(crate) fn counted(repairs: &[Repair]) -> BTreeMap<String, usize> {
+fn counted(repairs: &[Repair]) -> BTreeMap<String, usize> {
     let mut all = BTreeMap::new();
     for repair in repairs {
         *all.entry(format!("{repair:?}")).or_default() += 1;
@@ -398,7 +398,7 @@ pub(crate) fn counted(repairs: &[Repair]) -> BTreeMap<String, usize> {
 }
 
 /// Takes the messages of an update.
-pub(crate) fn apply(messages: &mut Vec<Json<'static>>, update: &Update<'static>) {
+fn apply(messages: &mut Vec<Json<'static>>, update: &Update<'static>) {
     let before = messages.get(update.keep).cloned();
     messages.truncate(update.keep);
     messages.extend(update.messages.iter().cloned());
@@ -422,7 +422,7 @@ fn behind(before: &Json<'static>, added: &Json<'static>) -> Json<'static> {
 }
 
 /// Changes a system prompt as the update says.
-pub(crate) fn instruct(system: &mut Option<Json<'static>>, update: &Update<'static>) {
+fn instruct(system: &mut Option<Json<'static>>, update: &Update<'static>) {
     let before = std::mem::replace(system, update.system.clone());
     let list = |all: &Json<'static>| all.get("parts").unwrap_or(all).as_array().unwrap().to_vec();
     let Some(before) = before.filter(|_| update.keep_system > 0) else { return };
@@ -499,42 +499,37 @@ fn what_a_growing_history_tells_is_linear() {
 }
 
 /// One element at a time gives what all at once gives, after every one of them.
+pub(crate) fn grows(given: &[Value], options: &HistoryOptions, name: &str) {
+    let mut growing = History::new(options.clone());
+    let (mut messages, mut system) = (Vec::new(), None);
+    let (mut read, mut arranged) = (Vec::new(), Vec::new());
+    for (at, element) in given.iter().enumerate() {
+        let text = json!([element]).to_string();
+        growing.append(elements(&text).into_iter().map(Json::into_owned)).unwrap();
+        let update = growing.update();
+        apply(&mut messages, &update);
+        instruct(&mut system, &update);
+        read.extend(update.read);
+        arranged.truncate(update.keep_arranged);
+        arranged.extend(update.arranged);
+        let told: Vec<_> = read.iter().chain(&arranged).chain(&update.end).cloned().collect();
+        let so_far = Value::Array(given[..=at].to_vec()).to_string();
+        let fresh = made(&so_far, options);
+        let (got, wanted) = (Json::Array(messages.clone()), Json::Array(fresh.messages));
+        assert_eq!(got.to_text(), wanted.to_text(), "{name} {at}: {so_far}");
+        assert_eq!(system, fresh.system, "{name} {at}: {so_far}");
+        assert_eq!(update.tool_config, fresh.tool_config, "{name} {at}: {so_far}");
+        assert_eq!(counted(&told), counted(&fresh.repairs), "{name} {at}: {so_far}");
+    }
+}
+
 #[test]
 fn a_growing_history_is_what_it_would_be_at_once() {
     for seed in 1..=seeds() / 4 {
-        let made = history(seed);
+        let elements = history(seed).elements;
         for dialect in Dialect::ALL {
-            let mut growing = History::new(HistoryOptions::new(dialect));
-            let (mut messages, mut read, mut arranged) = (Vec::new(), Vec::new(), Vec::new());
-            let mut system = None;
-            for (at, element) in made.elements.iter().enumerate() {
-                let text = json!([element]).to_string();
-                growing.append(elements(&text).into_iter().map(Json::into_owned)).unwrap();
-                let update = growing.update();
-                apply(&mut messages, &update);
-                instruct(&mut system, &update);
-                read.extend(update.read);
-                arranged.truncate(update.keep_arranged);
-                arranged.extend(update.arranged);
-                let told: Vec<_> =
-                    read.iter().chain(&arranged).chain(&update.end).cloned().collect();
-                let so_far = Value::Array(made.elements[..=at].to_vec()).to_string();
-                let fresh = self::made(&so_far, &HistoryOptions::new(dialect));
-                let (got, wanted) = (Json::Array(messages.clone()), Json::Array(fresh.messages));
-                assert_eq!(
-                    got.to_text(),
-                    wanted.to_text(),
-                    "{seed} {at} {}: {so_far}",
-                    dialect.name()
-                );
-                assert_eq!(system, fresh.system);
-                assert_eq!(
-                    counted(&told),
-                    counted(&fresh.repairs),
-                    "{seed} {at} {}: {so_far}",
-                    dialect.name()
-                );
-            }
+            let name = format!("{seed} {}", dialect.name());
+            grows(&elements, &HistoryOptions::new(dialect), &name);
         }
     }
 }

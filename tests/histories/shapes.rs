@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 use turnlock::json::Json;
-use turnlock::message::{History, HistoryOptions, diagnose, normalize};
+use turnlock::message::{HistoryOptions, diagnose, normalize};
 use turnlock::{Dialect, limits};
 
 use crate::common::repo;
-use crate::random::{apply, counted, instruct};
+use crate::random::grows;
 use crate::{elements, made, unsettled, value};
 
 fn options(case: &Value) -> HistoryOptions {
@@ -54,30 +54,7 @@ fn every_shape_grows_into_what_it_is_at_once() {
     let text = std::fs::read_to_string(repo().join("tests/histories/shapes.json")).unwrap();
     let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
     for case in &cases {
-        let options = options(case);
-        let given = case["input"].as_array().unwrap();
-        let mut growing = History::new(options.clone());
-        let (mut messages, mut system) = (Vec::new(), None);
-        let (mut read, mut arranged) = (Vec::new(), Vec::new());
-        for at in 0..given.len() {
-            let text = json!([given[at]]).to_string();
-            growing.append(elements(&text).into_iter().map(Json::into_owned)).unwrap();
-            let update = growing.update();
-            apply(&mut messages, &update);
-            instruct(&mut system, &update);
-            read.extend(update.read);
-            arranged.truncate(update.keep_arranged);
-            arranged.extend(update.arranged);
-            let told: Vec<_> = read.iter().chain(&arranged).chain(&update.end).cloned().collect();
-            let so_far = Value::Array(given[..=at].to_vec()).to_string();
-            let fresh = made(&so_far, &options);
-            let name = format!("{} {at}", case["name"]);
-            let (got, wanted) = (Json::Array(messages.clone()), Json::Array(fresh.messages));
-            assert_eq!(got.to_text(), wanted.to_text(), "{name}");
-            assert_eq!(system, fresh.system, "{name}");
-            assert_eq!(update.tool_config, fresh.tool_config, "{name}");
-            assert_eq!(counted(&told), counted(&fresh.repairs), "{name}");
-        }
+        grows(case["input"].as_array().unwrap(), &options(case), case["name"].as_str().unwrap());
     }
 }
 
