@@ -17,6 +17,9 @@ mod sim;
 use common::Random;
 use serde_json::{Value, json};
 use sim::Sim;
+use turnlock::Next;
+use turnlock::request::{Pass, PassOptions};
+use turnlock::turn::{Effect, Input};
 
 fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), String> {
     let mut sim = Sim::new(scenario, dialect, seed.map(Random));
@@ -141,5 +144,175 @@ fn a_call_has_its_time() {
         let message = format!("no result within {wanted} ms{end}");
         assert_eq!(result["toolResults"][0]["error"]["message"], *message);
         assert_eq!(result["recorded"].as_array().unwrap().is_empty(), cut);
+    }
+}
+
+/// A host that redacts texts has them whole, and cuts them behind that. What it then shows is what
+/// the pass would have cut itself, but for summaries, which are cut as they are.
+#[test]
+fn what_is_cut_later_is_what_is_cut_at_once() {
+    let long = |text: &str| text.repeat(400);
+    let call = |name: &str| json!({ "tool_name": name, "params": { "q": long("params ") }, "reason": long("reason ") });
+    let mut odd = call("quote");
+    odd[long("member")] = 1.into();
+    let request = json!({ "tool_calls": [call("quote"), call("ghost"), odd, call(&long("name"))],
+                          (long("other")): 1 });
+    let direct = |name: &str, args: Value| json!({ "id": "c", "name": name, "args": args });
+    let own = |entry: Value| {
+        json!({ "tools": { "quote": { "readOnly": true, "returns": { (long("key")): 1 } } },
+                "model": [entry, { "says": { "plan": "hold" } }] })
+    };
+    let mut scenarios = common::tables("tests/requests");
+    scenarios.push(own(json!({ "says": request })));
+    scenarios.push(own(json!({ "calls": [direct("request_tools", request)] })));
+    let calls = [direct(&long("name"), json!({})), direct(&long("other"), json!([]))];
+    scenarios.push(own(json!({ "calls": calls })));
+    for mut scenario in scenarios {
+        let dialect = scenario["dialect"].as_str().unwrap_or("openai-chat").to_owned();
+        let play = |scenario: &Value| {
+            let mut sim = Sim::new(scenario, &dialect, None);
+            let result = sim.play().clone();
+            (result, sim.traces)
+        };
+        let (result, mut traces) = play(&scenario);
+        scenario["whole"] = true.into();
+        let (later, mut cut) = play(&scenario);
+        assert_eq!(later, result, "{}", scenario["name"]);
+        for event in traces.iter_mut().chain(&mut cut) {
+            let summary = event["result_summary"].take();
+            assert!(summary.as_str().unwrap_or_default().len() <= 512, "{summary}");
+        }
+        assert_eq!(cut, traces, "{}", scenario["name"]);
+    }
+}
+
+#[test]
+fn each_call_has_its_reason() {
+    let call =
+        |name: &str, reason: &str| json!({ "tool_name": name, "params": {}, "reason": reason });
+    let says = |calls: &[Value]| json!({ "says": { "tool_calls": calls } });
+    let scenario = json!({
+        "policy": { "maxIterations": 2, "maxToolCalls": 3 },
+        "tools": { "quote": { "readOnly": true, "returns": 1 },
+                   "search": { "readOnly": true, "returns": 2 } },
+        "model": [says(&[call("quote", "first"), call("ghost", "second")]),
+                  says(&[call("search", "third")]), { "says": { "plan": "hold" } }],
+    });
+    let mut sim = Sim::new(&scenario, "openai-chat", None);
+    let result = sim.play().clone();
+    let told = |calls: &Value| -> Vec<String> {
+        let one =
+            |call: &Value| format!("{} {}", call["tool_name"], call["reason"]).replace('"', "");
+        calls.as_array().into_iter().flatten().map(one).collect()
+    };
+    let wanted = ["quote first", "ghost second", "search third"];
+    assert_eq!(told(&result["calls"]), wanted);
+    assert_eq!(
+        sim.traces.iter().flat_map(|one| told(&one["tool_calls"])).collect::<Vec<_>>(),
+        wanted
+    );
+}
+
+/// Calls that are refused anyway do not make room for more than are read.
+#[test]
+fn calls_of_a_request_are_limited() {
+    for (before, wanted) in [(127, "ok"), (128, "blocked")] {
+        let call = |name: &str| json!({ "tool_name": name, "params": {}, "reason": "r" });
+        let mut calls = vec![call("ghost"); before];
+        calls.push(call("quote"));
+        let scenario = json!({
+            "tools": { "quote": { "readOnly": true, "returns": 1 } },
+            "model": [{ "says": { "tool_calls": calls } }, { "says": { "plan": "hold" } }],
+        });
+        let mut sim = Sim::new(&scenario, "openai-chat", None);
+        let result = sim.play();
+        let last = &result["calls"][before];
+        assert_eq!(last["status"], wanted);
+        assert_eq!(last["refusal"] == "budget", wanted == "blocked");
+    }
+}
+
+/// The schema of a request, as the contract has it: on the tool-call channel and where the provider
+/// constrains an answer.
+#[test]
+fn the_provider_has_the_schema() {
+    let typed = |kind: &str| json!({ "type": kind });
+    let call = json!({
+        "type": "object", "additionalProperties": false,
+        "properties": { "tool_name": typed("string"), "params": typed("object"), "reason": typed("string") },
+        "required": ["tool_name", "params", "reason"],
+    });
+    let schema = json!({
+        "type": "object", "additionalProperties": false,
+        "properties": { "tool_calls": { "type": "array", "items": call } },
+        "required": ["tool_calls"],
+    });
+    let request = |channel: &str, dialect: &str| {
+        let scenario = json!({
+            "policy": { "channel": channel },
+            "model": [{ "says": { "tool_calls": [] } }, { "says": { "plan": "hold" } }],
+        });
+        let mut sim = Sim::new(&scenario, dialect, None);
+        sim.play();
+        sim.requests.swap_remove(0)
+    };
+    let tool = request("tool_call", "openai-chat")["tools"][0]["function"].clone();
+    assert_eq!((&tool["name"], &tool["parameters"]), (&json!("request_tools"), &schema));
+    assert!(tool["description"].as_str().unwrap().contains("read-only data"), "{tool}");
+    let given = &request("structured", "openai-chat")["response_format"]["json_schema"];
+    assert_eq!((&given["name"], &given["schema"]), (&json!("request_tools"), &schema));
+    let tool = &request("structured", "anthropic")["tools"][0];
+    assert_eq!((&tool["name"], &tool["input_schema"]), (&json!("request_tools"), &schema));
+}
+
+/// A response that breaks is closed, unless it has ended by itself.
+#[test]
+fn what_has_ended_is_not_aborted() {
+    let error = r#"{"error":{"message":"overloaded","type":"overloaded_error","code":529}}"#;
+    for (bytes, aborts) in [(format!("data: {error}\n\n"), 1), ("<html>busy</html>".to_owned(), 0)]
+    {
+        let options = sim::options(&json!({}), "openai-chat").to_string();
+        let mut pass = PassOptions::parse(options.as_bytes()).and_then(Pass::new).unwrap();
+        let (inference, attempt) = (1, 1);
+        let inputs = [
+            Input::Start,
+            common::facts::head(inference, attempt, 200, None),
+            Input::ResponseBytes { inference, attempt, bytes: bytes.clone().into_bytes() },
+            Input::ResponseEnded { inference, attempt },
+        ];
+        let mut effects = Vec::new();
+        for input in inputs {
+            pass.handle(0, input);
+            while let Next::Effect(effect) = pass.poll() {
+                effects.push(effect);
+            }
+        }
+        let aborted = effects.iter().filter(|one| matches!(one, Effect::Abort { .. })).count();
+        assert_eq!(aborted, aborts, "{bytes}: {effects:?}");
+        let asked = effects.iter().filter(|one| matches!(one, Effect::Fetch { .. })).count();
+        assert_eq!(asked, 2, "the plan is made without a request: {effects:?}");
+    }
+}
+
+/// What a summary says of a result: its shape and size, and at most eight names.
+#[test]
+fn a_summary_names_eight_members() {
+    for (members, names) in
+        [(1, "a0"), (8, "a0, a1, a2, a3, a4, a5, a6, a7"), (9, "a0, a1, a2, a3, a4, a5, a6, a7, …")]
+    {
+        let result: serde_json::Map<_, _> =
+            (0..members).map(|n| (format!("a{n}"), 1.into())).collect();
+        let call = json!({ "tool_name": "quote", "params": {}, "reason": "r" });
+        let bytes = Value::from(result.clone()).to_string().len();
+        let scenario = json!({
+            "tools": { "quote": { "readOnly": true, "returns": result } },
+            "model": [{ "says": { "tool_calls": [call] } }, { "says": { "plan": "hold" } }],
+        });
+        let mut sim = Sim::new(&scenario, "openai-chat", None);
+        sim.play();
+        let s = if members == 1 { "" } else { "s" };
+        let wanted = format!("object of {members} member{s} ({names}), {bytes} bytes");
+        let told = sim.traces.iter().find(|event| event["type"] == "strategist_tool_result");
+        assert_eq!(told.unwrap()["result_summary"], wanted);
     }
 }

@@ -150,6 +150,11 @@ mod tests {
             assert_eq!(request(&text), Ok(Some(json)), "{text}");
         }
         assert_eq!(request(&format!("{json} or {json}")), Err(Reason::Ambiguous));
+        // Those of a string need not match one another.
+        let json = r#"{"tool_calls":[{"tool_name":"a","params":{"q":"}"},"reason":"\\\"}"}]}"#;
+        assert_eq!(request(&format!("Sure: {json} That is all.")), Ok(Some(json)));
+        // Outside of strings a backslash stands for itself.
+        assert_eq!(request(&format!("Of {{a, b\\}} I need {json}")), Ok(Some(json)));
         assert_eq!(plan(&format!("The plan is {json}, I think."), true), Some(json));
     }
 

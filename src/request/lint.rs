@@ -209,6 +209,34 @@ mod tests {
         for fine in [FINE, "Tool Results may be\nthere.", "`tool_results` (optional)"] {
             assert_eq!(codes(fine), [], "{fine}");
         }
+        // One paragraph says it, and it need not be the last.
+        assert_eq!(codes(&format!("{FINE}\nPlan.")), []);
+        assert_eq!(codes(&format!("{FINE}\nEach of the tool_results has a name.")), []);
+    }
+
+    #[test]
+    fn lints_stand_by_line_and_say_what_to_do() {
+        let prompt = "DRAFT\nDraft: use tool_results.\nSee rules.txt.";
+        let all = lint_prompt(prompt);
+        let of = |lint: &Lint| (lint.code, lint.line, lint.found.clone());
+        let wanted = [
+            (LintCode::Draft, 1, "DRAFT"),
+            // What is missing comes before what is too much.
+            (LintCode::ToolResultsNotOptional, 2, "Draft: use tool_results."),
+            (LintCode::Draft, 2, "Draft: use tool_results."),
+            (LintCode::FilePath, 3, "rules.txt"),
+        ];
+        let wanted = wanted.map(|(code, line, found)| (code, line, found.to_owned()));
+        assert_eq!(all.iter().map(of).collect::<Vec<_>>(), wanted);
+        let advice = |code| match code {
+            LintCode::ToolResultsMissing => "`global_context.tool_results`",
+            LintCode::ToolResultsNotOptional => "optional",
+            LintCode::Draft => "finish the section",
+            LintCode::FilePath => "what stands in the file",
+        };
+        for lint in all.iter().chain(&lint_prompt("Plan.")) {
+            assert!(lint.message.contains(advice(lint.code)), "{lint:?}");
+        }
     }
 
     #[test]
@@ -256,6 +284,8 @@ mod tests {
             "https://example.org/rules.html",
             "N/A. / or \\",
             "{\"a\": 1}",
+            "buy/sell.Otherwise hold",
+            "low/high.a=1",
         ] {
             assert_eq!(codes(&format!("{FINE}{fine}")), [], "{fine}");
         }

@@ -168,7 +168,8 @@ pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Read {
         } else if call.name == REQUEST_TOOL {
             wrong.extend(reading.read(text, max_reason).err());
         } else {
-            let bad = |detail| Rejected::call(index, &call.name, Reason::InvalidField, detail);
+            let named = reading.clip(&call.name);
+            let bad = |detail| Rejected::call(index, named, Reason::InvalidField, detail);
             match Json::parse_str(text) {
                 Ok(params @ Json::Object(_)) => {
                     let (name, params) = (call.name.clone(), params.into_owned());

@@ -104,17 +104,32 @@ mod tests {
         assert_eq!(found("c", "p"), None);
     }
 
+    fn written(signature: &str) -> String {
+        format!(
+            "{{\"signature\":\"{signature}\",\"duration_ms\":1,\"status\":\"ok\",\"result\":1,\"truncated\":false}}"
+        )
+    }
+
     #[test]
     fn a_signature_is_64_digits() {
         let read = |signature: String| {
-            let text = format!(
-                "{{\"signature\":\"{signature}\",\"duration_ms\":1,\"status\":\"ok\",\"result\":1,\"truncated\":false}}"
-            );
-            Recorded::item().read(Json::parse_str(&text).unwrap().into_owned(), &At::ROOT).is_ok()
+            let json = Json::parse_str(&written(&signature)).unwrap().into_owned();
+            Recorded::item().read(json, &At::top("replay"))
         };
-        assert!(read("0f".repeat(32)));
+        assert_eq!(read("0f".repeat(32)), Ok(()));
+        let refused = Err(Error::option("replay", "a recorded call"));
         for wrong in ["0f".repeat(33), "0f".repeat(31), "0F".repeat(32), "0g".repeat(32)] {
-            assert!(!read(wrong));
+            assert_eq!(read(wrong), refused);
         }
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn serde_reads_what_the_options_read() {
+        let text = written(&"0f".repeat(32));
+        let read: Recorded = serde_json::from_str(&text).unwrap();
+        assert_eq!((read.signature.as_str(), read.duration_ms), (&*"0f".repeat(32), 1));
+        assert_eq!(read.outcome.result, Some(Json::integer(1)));
+        assert!(serde_json::from_str::<Recorded>(&written("0f")).is_err());
     }
 }

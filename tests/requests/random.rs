@@ -65,6 +65,12 @@ pub fn rules(sim: &Sim<'_>) {
         assert!(event["source"].is_null(), "no source is guessed");
         assert_eq!(event["at"].as_u64(), event["atMs"].as_u64().map(|at| at + 5_000));
     }
+    let of = |event: &Value| event["inference"].as_u64();
+    let numbers: Vec<_> = sim.traces.iter().filter_map(of).collect();
+    assert!(numbers.iter().copied().eq(1..=numbers.len() as u64), "{numbers:?}");
+    let cancelled = u64::from(result["error"]["code"] == "request.cancelled");
+    let ended = numbers.len() as u64;
+    assert!((ended..=ended + cancelled).contains(&inferences), "{inferences} of {numbers:?}");
     sim.requests.iter().for_each(|request| boxed(request, entries));
 }
 

@@ -12,6 +12,8 @@ use turnlock::turn::{Effect, Input, Verdict};
 use crate::common::Random;
 use crate::common::facts::{self, accepted, cut, late, misfit, response, settled};
 
+/// The default of `maxReasonChars`.
+const REASON: u64 = 200;
 /// What a pass returns before its start and after its end.
 const END: Next<PassEffect> = Next::Wait { until: None };
 
@@ -54,6 +56,7 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
         "dialect": dialect, "input": input, "tools": tools, "policy": scenario["policy"],
         "maxRetries": scenario["maxRetries"].as_u64().unwrap_or(0), "trace": true,
         "replay": replay(&scenario["replay"]), "startedAt": 5_000,
+        "whole": scenario["whole"],
     });
     for (pass, option) in [("request", "requestPrompt"), ("plan", "planPrompt")] {
         if let Some(text) = scenario["prompts"][pass].as_str() {
@@ -195,8 +198,11 @@ impl<'a> Sim<'a> {
                 assert!(self.open_tools.remove(&call), "a tool that is not running");
                 self.lanes.push(VecDeque::from([late(call)]));
             }
-            Effect::Trace(event) => self.trace(&event),
-            Effect::Done { result } => {
+            Effect::Trace(event) => self.trace(event),
+            Effect::Done { mut result } => {
+                if self.scenario["whole"] == true {
+                    result.cut(REASON);
+                }
                 self.result = Some(serde_json::from_str(&result.to_json().to_text()).unwrap());
             }
             _ => panic!("not an effect of a pass: {effect:?}"),
@@ -223,8 +229,11 @@ impl<'a> Sim<'a> {
         self.lanes.push(VecDeque::from([Input::ToolSettled { call, settled }]));
     }
 
-    fn trace(&mut self, event: &PassEvent) {
-        assert_eq!(PassEvent::from_json(event.to_json()).as_ref(), Ok(event));
+    fn trace(&mut self, mut event: PassEvent) {
+        assert_eq!(PassEvent::from_json(event.to_json()).as_ref(), Ok(&event));
+        if self.scenario["whole"] == true {
+            event.cut(REASON);
+        }
         let event: Value = serde_json::from_str(&event.to_json().to_text()).unwrap();
         if self.scenario["cancel"] == event["type"] {
             self.urgent.push_back(Input::Cancel { reason: "user".to_owned() });

@@ -1,6 +1,6 @@
 //! The trace events and the result of a pass.
 
-use super::super::cut::{clip, params};
+use super::super::cut::{NAME_BYTES, clip, params};
 use super::super::options::context_of;
 use super::super::rejected::Rejected;
 use super::super::replay::Recorded;
@@ -30,13 +30,15 @@ impl Pass {
         };
         let tool_calls = calls.iter().map(|call| {
             let refusal = self.options.refusal(call);
+            let (name, args) = (&call.view().name, &call.view().args);
+            // On the tool-call channel a name may be of any length.
+            let (tool_name, params) = match self.options.whole {
+                true => (name.as_str(), args.clone()),
+                false => (clip(name, NAME_BYTES), params(args)),
+            };
             AskedCall {
-                tool_name: call.view().name.clone(),
-                params: if self.options.whole {
-                    call.view().args.clone()
-                } else {
-                    params(&call.view().args)
-                },
+                tool_name: tool_name.to_owned(),
+                params,
                 reason: self.reason(call),
                 signature: call.view().signature.clone(),
                 allowed: refusal.is_none(),
