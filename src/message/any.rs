@@ -107,3 +107,51 @@ impl Face for Plain {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::Dialect;
+    use crate::message::HistoryOptions;
+    use crate::provider::Wire;
+
+    fn said(text: &str) -> Vec<Json<'static>> {
+        let text = format!("[{{\"role\":\"user\",\"content\":\"{text}\"}}]");
+        match Json::parse_str(&text).map(Json::into_owned) {
+            Ok(Json::Array(elements)) => elements,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn both() -> [AnyHistory; 2] {
+        let (_, rules) = Wire::plain(Dialect::OpenAiChat).unwrap();
+        let mut whole = History::new(HistoryOptions::new(Dialect::OpenAiChat));
+        whole.append(said("secret")).unwrap();
+        [AnyHistory::new(Plain::of(rules, said("secret")).unwrap()), AnyHistory::new(whole)]
+    }
+
+    #[test]
+    fn both_grow_alike_and_take_back() {
+        for mut history in both() {
+            let before = history.messages();
+            assert!(history.append(said("more")));
+            let grown = history.clone();
+            history.retract();
+            assert_eq!(history.messages(), before);
+            assert_eq!(grown.clone().messages().0.len(), 2);
+            assert!(!history.append(vec![Json::Null]));
+            assert_eq!(format!("{history:?}"), "AnyHistory");
+        }
+    }
+
+    #[test]
+    fn a_thread_keeps_no_plain_history() {
+        let [mut plain, mut whole] = both();
+        let before = plain.messages();
+        plain.has(1);
+        assert_eq!((plain.elements(), plain.messages()), (0, before));
+        whole.append(said("more"));
+        whole.has(1);
+        assert_eq!(whole.elements(), 2);
+    }
+}

@@ -75,3 +75,24 @@ fn is_object(text: &str) -> bool {
     let Ok(mut reader) = Reader::strict(text.as_bytes()) else { return false };
     matches!(reader.peek(), Ok(Kind::Object)) && reader.skip().is_ok() && reader.end().is_ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text that no reader takes is not passed on as if it had been read.
+    #[test]
+    fn a_text_is_as_long_as_json_may_be() {
+        let long = |size: usize| {
+            let text = format!("{{ \"a\":\"{}\"}}", "x".repeat(size - 9));
+            assert_eq!(text.len(), size);
+            Json::from(text)
+        };
+        let (most, more) = (long(limits::JSON_BYTES), long(limits::JSON_BYTES + 1));
+        let sent = |text: &Json<'static>| {
+            settle(&Args::Text(text.clone()), Arguments::Text { read: false })
+        };
+        assert!(sent(&most) == (most.clone(), None));
+        assert_eq!(sent(&more).1, Some(Code::ToolArgsInvalidJson));
+    }
+}

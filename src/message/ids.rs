@@ -48,8 +48,9 @@ impl IdMap {
         let mut salt = if reasons.duplicate || missing { self.made } else { 0 };
         loop {
             let made = make(id, salt, rule);
-            let (given, used) = self.seen(index.number(&made));
-            if !*given && !*used {
+            // An id that came with a call, and has a form like this one, is in use.
+            let (_, used) = self.seen(index.number(&made));
+            if !*used {
                 *used = true;
                 return (Cow::Owned(made), reasons);
             }
@@ -164,4 +165,76 @@ pub(super) fn name<'a>(given: &Cow<'a, str>, rule: Names) -> Option<Cow<'a, str>
     }
     made.truncate(most);
     Some(Cow::Owned(made))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assigned(ids: &[&str], rule: Ids) -> Vec<String> {
+        let (mut map, mut index) = (IdMap::default(), Index::default());
+        let one = |id: &&str| {
+            let number = index.number(id);
+            map.assign(&Cow::Borrowed(*id), number, rule, &mut index).0.into_owned()
+        };
+        ids.iter().map(one).collect()
+    }
+
+    #[test]
+    fn ids_have_the_form_of_the_provider() {
+        let (forty, more) = ("é".repeat(40), "é".repeat(41));
+        for (rule, id, wanted) in [
+            // OpenAI counts characters.
+            (Ids::Length(40), forty.as_str(), true),
+            (Ids::Length(40), more.as_str(), false),
+            (Ids::Length(2), "ab", true),
+            (Ids::Length(2), "abc", false),
+            (Ids::Word(3), "a_-", true),
+            (Ids::Word(3), "abcd", false),
+            (Ids::Word(3), "a.b", false),
+            (Ids::Nine, "abcdefgh1", true),
+            (Ids::Nine, "abcdefgh-", false),
+            (Ids::Nine, "abcdefgh", false),
+            (Ids::Nine, "abcdefgh12", false),
+            (Ids::None, "any one", true),
+        ] {
+            assert_eq!(valid(id, rule), wanted, "{rule:?} {id}");
+            assert_eq!(assigned(&[id], rule)[0] == id, wanted, "{rule:?} {id}");
+        }
+    }
+
+    /// Two ids of one FNV-1a hash, found by others, give one id; a history may also have the next one.
+    #[test]
+    fn ids_that_are_made_of_one_hash_differ() {
+        let (one, other) = ("8yn0iYCKYHlIj4-BwPqk", "GReLUrM4wMqfg9yzV3KQ");
+        assert_eq!(make(one, 0, Ids::Nine), make(other, 0, Ids::Nine));
+        let wanted = [make(one, 0, Ids::Nine), make(other, 2, Ids::Nine)];
+        assert_eq!(assigned(&[one, other], Ids::Nine), wanted);
+        let taken = wanted[1].as_str();
+        let all = assigned(&[taken, one, other], Ids::Nine);
+        assert_eq!(all[..2], [taken, &wanted[0]]);
+        assert!(!all[..2].contains(&all[2]) && valid(&all[2], Ids::Nine), "{all:?}");
+    }
+
+    #[test]
+    fn names_have_the_form_of_the_provider() {
+        let long = "n".repeat(65);
+        for (rule, given, wanted) in [
+            (Names::Word(64), "a_B-9", None),
+            (Names::Word(64), "9a", None),
+            (Names::Word(64), "9.a:b c", Some("9_a_b_c")),
+            (Names::Word(64), long.as_str(), long.get(..64)),
+            (Names::Word(128), long.as_str(), None),
+            (Names::Dotted, "a.b:c-d_9", None),
+            (Names::Dotted, "_a", None),
+            (Names::Dotted, "a b.c", Some("a_b_c")),
+            // It begins with a letter or `_`.
+            (Names::Dotted, "9a", Some("_9a")),
+            (Names::Dotted, "-a", Some("_-a")),
+            (Names::Dotted, "a é", Some("a__")),
+            (Names::Dotted, long.as_str(), long.get(..64)),
+        ] {
+            assert_eq!(name(&Cow::Borrowed(given), rule).as_deref(), wanted, "{rule:?} {given}");
+        }
+    }
 }

@@ -183,6 +183,8 @@ fn blocks_and_calls_of_another_type_are_not_taken() {
     let call = json!({ "id": "a", "type": "mine", "function": { "name": "f", "arguments": "{}" } });
     for history in [
         json!([{ "role": "user", "content": [{ "type": "mine", "text": "u" }] }]),
+        json!([{ "role": "user", "content": { "text": "u" } }]),
+        json!([asked, { "role": "assistant", "content": 7 }, asked]),
         json!([asked, { "role": "assistant", "content": null, "tool_calls": [call] },
             { "role": "tool", "tool_call_id": "a", "content": "r" }, asked]),
     ] {
@@ -215,6 +217,9 @@ fn common_histories_are_taken() {
             assert!(taken(&history, Dialect::parse(name).unwrap()), "{name}: {history}");
         }
     }
+    // Of a provider that knows the role; others are told it as the system's.
+    let told = json!([{ "role": "developer", "content": "Be brief." }, asked]);
+    assert!(taken(&told, Dialect::OpenAiChat) && !taken(&told, Dialect::DeepSeek));
     let listed = json!([{ "role": "user", "content": [{ "type": "text", "text": "cats?" }] }]);
     assert!(taken(&listed, Dialect::OpenAiChat));
 }
