@@ -180,11 +180,15 @@ fn providers_that_take_plain_histories() {
 #[test]
 fn blocks_and_calls_of_another_type_are_not_taken() {
     let asked = json!({ "role": "user", "content": "u" });
+    let ours = json!({ "id": "a", "name": "f", "args": {} });
     let call = json!({ "id": "a", "type": "mine", "function": { "name": "f", "arguments": "{}" } });
     for history in [
         json!([{ "role": "user", "content": [{ "type": "mine", "text": "u" }] }]),
         json!([{ "role": "user", "content": { "text": "u" } }]),
         json!([asked, { "role": "assistant", "content": 7 }, asked]),
+        // Nothing need be said beside a call, but what is said has to be read.
+        json!([asked, { "role": "assistant", "content": 7, "toolCalls": [ours] },
+            { "role": "tool", "toolCallId": "a", "content": "r" }, asked]),
         json!([asked, { "role": "assistant", "content": null, "tool_calls": [call] },
             { "role": "tool", "tool_call_id": "a", "content": "r" }, asked]),
     ] {
