@@ -27,6 +27,8 @@ mod random;
 mod refusals;
 #[path = "histories/shapes.rs"]
 mod shapes;
+#[path = "histories/unnamed.rs"]
+mod unnamed;
 
 use serde_json::Value;
 use turnlock::json::Json;

@@ -36,6 +36,8 @@ pub(super) struct Entry<'a> {
     pub(super) gone: bool,
     /// Whether its content was null.
     pub(super) null: bool,
+    /// Whether its list of calls or of content is empty.
+    pub(super) hollow: bool,
     /// Whether results preceded it in the same element; of the assistant, whether it is a block of a
     /// message around it.
     pub(super) beside: bool,
@@ -57,6 +59,7 @@ impl<'a> Entry<'a> {
             open: false,
             gone: false,
             null: false,
+            hollow: false,
             beside: false,
             answered: None,
         }
@@ -144,6 +147,8 @@ pub(super) struct Call<'a> {
     /// Whether it is in the core's own shape, of which no provider's form of ids is expected: a
     /// form that the provider wants is another spelling.
     pub(super) own: bool,
+    /// Whether it is in the shape of OpenAI Chat without its `type: "function"`.
+    pub(super) untyped: bool,
     /// Gemini's thought signature for the call.
     pub(super) thought_signature: Option<Json<'a>>,
     pub(super) result: Option<ToolResult<'a>>,
@@ -172,6 +177,8 @@ pub(super) struct ToolResult<'a> {
     pub(super) camel: bool,
     /// Whether it is a message without content.
     pub(super) null: bool,
+    /// Whether its content was an empty list.
+    pub(super) hollow: bool,
     /// Whether other content preceded it in its message.
     pub(super) behind: bool,
     /// The original item, in case only the provider knows its call.

@@ -39,6 +39,10 @@ pub(crate) struct Rules {
     pub(crate) names: Names,
     /// The most calls of one message; `usize::MAX` if there is no limit.
     pub(crate) most_calls: usize,
+    /// Whether each call must have its type.
+    pub(crate) typed_calls: bool,
+    /// Whether lists of calls and of content may be empty.
+    pub(crate) empty_lists: bool,
     /// Whether calls must follow the other content.
     pub(crate) calls_last: bool,
     pub(crate) arguments: Arguments,
@@ -87,6 +91,8 @@ impl Rules {
             null: true,
             names: Names::Word(64),
             most_calls: usize::MAX,
+            typed_calls: false,
+            empty_lists: true,
             calls_last: false,
             arguments: Arguments::Text { read: false },
             results: Results::Messages,

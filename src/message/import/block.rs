@@ -25,7 +25,11 @@ pub(super) fn part<'a>(value: Json<'a>, marks: &mut Marks) -> Option<Part<'a>> {
 /// Parses a block; `None` if it is neither an object nor a text.
 pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Option<Block<'a>> {
     let value = match value {
-        text if text.is_text() => return Some(Block::Part(Part::Text(Text::new(text)))),
+        // Only LangChain has texts among blocks.
+        text if text.is_text() => {
+            marks.add(Marks::LANGCHAIN);
+            return Some(Block::Part(Part::Text(Text::new(text))));
+        }
         value => value,
     };
     let mut fields = Fields::of(value)?;
@@ -48,7 +52,8 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
         "tool_result" => {
             // MCP names the call in another way.
             let mcp = fields.has("toolUseId");
-            let own = if mcp { Marks::ANTHROPIC.and(Marks::EVENT) } else { Marks::ANTHROPIC };
+            let other = mcp || fields.has("tool_call_id");
+            let own = if other { Marks::ANTHROPIC.and(Marks::EVENT) } else { Marks::ANTHROPIC };
             marks.add(own);
             let ids = ["tool_use_id", "tool_call_id", "toolUseId"];
             let id = fields.take_any_text(&ids).unwrap_or_default();
@@ -155,7 +160,7 @@ fn wires(kind: &str, fields: &Fields<'_>, beside: Marks) -> Marks {
 }
 
 /// Parses a block without a type: Gemini's and Bedrock's blocks are identified by their only key.
-fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a> {
+fn untyped<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a> {
     if fields.has_text("text") {
         marks.add(Marks::BEDROCK);
         return Block::Part(Part::Text(text(fields)));
@@ -170,7 +175,9 @@ fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a>
         let id = call.take_text("toolUseId").unwrap_or_default();
         let name = call.take_text("name").unwrap_or_default();
         let args = call::args_of(call.take("input"));
-        return Block::Part(Part::call(call::made(id, name, args, call.rest(), index)));
+        fields.take("toolUse");
+        let extra = call.with(fields).rest();
+        return Block::Part(Part::call(call::made(id, name, args, extra, index)));
     }
     if let Some(mut given) = fields.get("toolResult").cloned().and_then(Fields::of) {
         let id = given.take_text("toolUseId").unwrap_or_default();
@@ -178,8 +185,14 @@ fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a>
         if error {
             given.take("status");
         }
+        let mut own = Marks::BEDROCK;
+        if given.has_text("content") {
+            // It takes a list.
+            own.add(Marks::EVENT);
+        }
         let content = call::block_content(given.take("content"), &mut Marks::default());
-        let origin = (Marks::BEDROCK, given.rest());
+        fields.take("toolResult");
+        let origin = (own, given.with(fields).rest());
         return answered(call::answer((id, "".into()), (content, error), origin, index));
     }
     if let Some(mut given) = fields.get("reasoningContent").cloned().and_then(Fields::of) {

@@ -11,8 +11,10 @@ use crate::provider::{Marks, Members};
 /// `{ id, name, args }`, `{ id, name, input }` and mixed forms.
 pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Option<Call<'a>> {
     let mut fields = Fields::of(value)?;
+    let (typed, own_type) = (fields.has("type"), fields.is("type", "function"));
     fields.forget(&["type", "index", "error", "state"]);
     let camel = fields.has("toolCallId") || fields.has("toolName");
+    let own_id = fields.has_text("id");
     let id = fields.take_any_text(&["toolCallId", "tool_call_id", "toolUseId", "call_id", "id"]);
     let custom = fields.get("custom").cloned().and_then(Fields::of);
     if let Some(mut custom) = custom {
@@ -26,21 +28,29 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
     let function = fields.take("function").and_then(Fields::of);
     let nested = function.is_some();
     let mut inner = function.unwrap_or_else(|| fields.clone());
+    let (own_name, own_args) = (inner.has_text("name"), inner.has("arguments"));
     let name = inner.take_any_text(&["toolName", "toolCallName", "name", "tool"]);
     let args = inner.take_any(&["arguments", "args", "input", "parameters"]);
-    if !nested {
-        fields = inner;
-    }
     marks.add(match (nested, camel) {
         (true, _) => Marks::CHAT,
         (_, true) => Marks::CAMEL,
         _ => Marks::LANGCHAIN,
     });
+    if nested {
+        // Names of members, or a type, of another shape.
+        let own_members = (id.is_none() || own_id) && own_name && (args.is_none() || own_args);
+        if !own_members || (typed && !own_type) {
+            marks.add(Marks::EVENT);
+        }
+        fields = fields.with(inner);
+    } else {
+        fields = inner;
+    }
     let thought_signature =
         fields.take_any(&["thoughtSignature", "thought_signature"]).or_else(|| google(&fields));
     let extra = if camel { Vec::new() } else { fields.rest() };
     let call = made(id.unwrap_or_default(), name?, args_of(args), extra, index);
-    Some(Call { thought_signature, ..call })
+    Some(Call { thought_signature, untyped: !typed && nested, ..call })
 }
 
 /// Reads Gemini's signature from the member that OpenAI-compatible gateways use.
@@ -76,6 +86,7 @@ pub(super) fn made<'a>(
         index,
         extra,
         own: false,
+        untyped: false,
         thought_signature: None,
         result: None,
     }
@@ -125,6 +136,7 @@ pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> Too
         marks: Marks::NONE,
         camel: false,
         null: false,
+        hollow: false,
         behind: false,
         item: None,
         kept: None,

@@ -112,6 +112,13 @@ impl<'a> Fields<'a> {
         self.0.push((Cow::Borrowed(key), value));
     }
 
+    /// Adds the remaining members of another object.
+    #[inline(never)]
+    pub(super) fn with(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     /// The remaining members, without nulls.
     pub(super) fn rest(self) -> Members<'a> {
         self.0.into_iter().filter(|(_, value)| !value.is_null()).collect()

@@ -39,10 +39,12 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
             let id = given.take_text("id").unwrap_or_default();
             let name = given.take_text("name").unwrap_or_default();
             let args = given.take("args").unwrap_or_else(|| Json::Object(Vec::new()));
-            let call = call::made(id, name, call::args_of(Some(args)), given.rest(), index);
+            part.forget(&["thought"]);
+            let extra = given.with(part).rest();
+            let call = call::made(id, name, call::args_of(Some(args)), extra, index);
             entry.parts.push(Part::call(Call { thought_signature: signature, ..call }));
         } else if let Some(given) = part.take_any(&["functionResponse", "function_response"]) {
-            pieces.push(response(Fields::of(given)?, index));
+            pieces.push(response(Fields::of(given)?, part, index));
         } else if part.get("thought").and_then(Json::as_bool) == Some(true) {
             let mut block = part.into_json();
             if let (Json::Object(members), Some(signature)) = (&mut block, signature) {
@@ -69,14 +71,18 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     }
     entry.extra = fields.rest();
     entry.beside = !pieces.is_empty();
-    if !entry.parts.is_empty() || pieces.is_empty() {
-        pieces.push(Piece::Say(entry));
+    match pieces.last_mut() {
+        // Of a message that has only results, they have its members.
+        Some(Piece::Result { result, .. }) if entry.parts.is_empty() => {
+            result.extra.append(&mut entry.extra);
+        }
+        _ => pieces.push(Piece::Say(entry)),
     }
     Some(pieces)
 }
 
 /// `{ name, response: { result } | { error } | any object }`.
-fn response<'a>(mut given: Fields<'a>, index: usize) -> Piece<'a> {
+fn response<'a>(mut given: Fields<'a>, beside: Fields<'a>, index: usize) -> Piece<'a> {
     let id = given.take_text("id").unwrap_or_default();
     let name = given.take_text("name").unwrap_or_default();
     let response = given.take("response").unwrap_or_default();
@@ -90,5 +96,6 @@ fn response<'a>(mut given: Fields<'a>, index: usize) -> Piece<'a> {
         }
         value => Content::Value(value),
     };
-    call::answer((id, name), (content, error), (Marks::GEMINI, given.rest()), index)
+    let extra = given.with(beside).rest();
+    call::answer((id, name), (content, error), (Marks::GEMINI, extra), index)
 }

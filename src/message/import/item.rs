@@ -48,12 +48,14 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
             let item = Some(Box::new(fields.clone().into_json()));
             let id = fields.take_text("call_id")?;
             let mut inner = Marks::NONE;
-            let content = call::content(fields.take("output"), &mut inner);
+            let output = fields.take("output");
+            let null = output.is_none();
+            let content = call::content(output, &mut inner);
             fields.take("type");
             let extra = fields.rest();
             let mut piece = call::answer((id, "".into()), (content, false), (marks, extra), index);
             if let Piece::Result { result, .. } = &mut piece {
-                result.item = item;
+                (result.item, result.null) = (item, null);
             }
             one(piece)
         }

@@ -26,8 +26,9 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         _ => return None,
     };
     let mut entry = Entry::new(speaker, index);
-    if fields.has("tool_calls") {
+    if let Some(calls) = fields.get("tool_calls") {
         entry.marks.add(Marks::CHAT);
+        entry.hollow = calls.as_array().is_some_and(<[_]>::is_empty);
     }
     // Names of roles, and a type, that no provider has are a host's own.
     if fields.has("type") || ["human", "ai", "model", "bot"].contains(&role.as_ref()) {
@@ -45,13 +46,18 @@ pub(super) fn said<'a>(
 ) -> Option<Vec<Piece<'a>>> {
     let index = entry.index;
     entry.null = fields.is_null("content");
-    let content = fields.take("content").or_else(|| fields.take("text"));
+    let content = fields.take("content").or_else(|| {
+        let text = if fields.has_text("text") { fields.take("text") } else { None };
+        entry.marks.add(if text.is_some() { Marks::EVENT } else { Marks::NONE });
+        text
+    });
     let explicit = content.is_some() || entry.null;
     if content.as_ref().is_none_or(Json::is_text) {
         entry.marks.add(Marks::PLAIN);
     }
     let (parts, results, listed) = block::content(content, index, &mut entry.marks)?;
     entry.listed = listed;
+    entry.hollow |= listed && parts.is_empty() && results.is_empty();
     reasoning(fields, &mut entry);
     if speaker == Speaker::Assistant {
         let blocks = fields.take_list("providerTools").unwrap_or_default();
@@ -73,7 +79,14 @@ pub(super) fn said<'a>(
     } else if !explicit && results.is_empty() {
         return None;
     }
-    let images = fields.take_list("images").unwrap_or_default();
+    let images = match fields.take("images") {
+        Some(Json::Array(images)) => images,
+        Some(one) => {
+            entry.marks.add(Marks::EVENT);
+            vec![one]
+        }
+        None => Vec::new(),
+    };
     let attached = fields.take_list("experimental_attachments").unwrap_or_default();
     // Each becomes a block, which takes more than an empty one has.
     if images.len().max(attached.len()) > limits::HISTORY_TINY {
@@ -86,7 +99,7 @@ pub(super) fn said<'a>(
             let block = object! { "type": "image", "image": image };
             entry.parts.push(Part::Media { marks: Marks::OLLAMA, block });
         } else {
-            entry.parts.extend(block::part(image, &mut entry.marks));
+            entry.parts.push(block::part(image, &mut entry.marks)?);
         }
     }
     for item in attached {
@@ -109,9 +122,13 @@ pub(super) fn said<'a>(
         // AI SDK's provider-executed tools, which follow their calls.
         attach(&mut entry, results, &mut late);
     }
-    if !only_results {
-        finish(fields.clone(), &mut entry);
-        pieces.push(Piece::Say(entry));
+    finish(fields.clone(), &mut entry);
+    match pieces.last_mut() {
+        // Of a message that has only results, they have its members.
+        Some(Piece::Result { result, .. }) if only_results => {
+            result.extra.append(&mut entry.extra);
+        }
+        _ => pieces.push(Piece::Say(entry)),
     }
     pieces.append(&mut late);
     Some(pieces)
@@ -193,7 +210,11 @@ fn calls<'a>(
             let mut marks = Marks::NONE;
             let mut call = call::call(item, index, &mut marks)?;
             call.own = key == "toolCalls";
-            entry.marks.add(if call.own { marks.and(Marks::CAMEL) } else { marks });
+            entry.marks.add(marks.and(match key {
+                "tool_calls" => Marks::NONE,
+                "toolCalls" => Marks::CAMEL,
+                _ => Marks::LANGCHAIN,
+            }));
             // LangChain stores Anthropic's calls twice: in the content and here.
             if in_content.find(&call.id).is_none() {
                 entry.parts.push(Part::call(call));
@@ -274,10 +295,19 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     if camel {
         marks.add(Marks::CAMEL);
     }
+    let own_id = fields.has_text("tool_call_id");
     let listed = fields.take_list("tool_call_ids").and_then(|ids| ids.into_iter().next());
     let id = fields
         .take_any_text(&["tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "call_id"])
         .or_else(|| listed.and_then(|id| id.as_str().map(|id| Cow::Owned(id.to_owned()))));
+    if id.is_some() && !own_id && !spelled {
+        marks.add(Marks::EVENT);
+    }
+    if fields.has("tool_name") {
+        marks.add(Marks::OLLAMA);
+    } else if fields.has("toolName") {
+        marks.add(Marks::CAMEL);
+    }
     let tool_name = fields.take_any_text(&["tool_name", "toolName"]);
     let name = tool_name.or_else(|| fields.text("name"));
     let failed = |value: Option<Json<'_>>| value.as_ref().and_then(Json::as_bool) == Some(true);
@@ -285,8 +315,13 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         | failed(fields.take("is_error"))
         | (fields.take_text("status").as_deref() == Some("error"));
     let message = fields.take("error");
-    let value = content.or_else(|| fields.take("result")).or_else(|| fields.take("output"));
+    let value = content.or_else(|| fields.take("result")).or_else(|| {
+        let output = fields.take("output")?;
+        marks.add(Marks::EVENT);
+        Some(output)
+    });
     let null = value.is_none();
+    let hollow = value.as_ref().and_then(Json::as_array).is_some_and(<[_]>::is_empty);
     let content = call::content(value, &mut marks);
     let (content, error) = match message {
         Some(message) if block::nothing(&content) => {
@@ -303,7 +338,7 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let marks = if camel { marks } else { marks.and(Marks::CHAT) };
     let mut piece = call::answer(called, (content, error), (marks, fields.rest()), index);
     if let Piece::Result { result, .. } = &mut piece {
-        (result.camel, result.null) = (spelled, null);
+        (result.camel, result.null, result.hollow) = (spelled, null, hollow);
     }
     one(piece)
 }

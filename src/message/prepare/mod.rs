@@ -98,15 +98,16 @@ pub(super) fn entry<'a>(
             ),
         }
     }
-    // A blank text beside a call is common and is not reported.
+    // A blank text beside a call is common and is not reported, but where a block of it is refused.
     let thought = |part: &Out<'_>| matches!(part, Out::Reasoning(_));
-    if blank > 0 && !made.parts.iter().all(thought) && !called {
+    let refused = match context.rules.blank {
+        Blank::Refused => true,
+        Blank::RefusedAlone => made.parts.is_empty(),
+        Blank::Dropped | Blank::Kept => false,
+    };
+    let block = refused && entry.listed && entry.marks.within(context.rules.own);
+    if blank > 0 && !made.parts.iter().all(thought) && (!called || block) {
         let finding = Finding::new(Code::ContentEmpty, Action::Dropped, entry.index);
-        let refused = match context.rules.blank {
-            Blank::Refused => true,
-            Blank::RefusedAlone => made.parts.is_empty(),
-            Blank::Dropped | Blank::Kept => false,
-        };
         work.findings.push(finding.risk_if(!refused));
     }
     // What a turn of ours keeps for another provider is left out in silence.
@@ -123,6 +124,11 @@ pub(super) fn entry<'a>(
     if entry.null && called && !context.rules.null && entry.marks.within(context.rules.own) {
         let finding = Finding::new(Code::ContentNull, Action::Converted, entry.index);
         work.findings.push(finding.more("an empty text is wanted").spelling());
+    }
+    let says = called || !made.parts.is_empty();
+    if entry.hollow && says && !context.rules.empty_lists && entry.marks.within(context.rules.own) {
+        let finding = Finding::new(Code::ContentShape, Action::Converted, entry.index);
+        work.findings.push(finding.more("a list in it is empty").spelling());
     }
     made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
     let most = context.rules.most_calls;
@@ -337,6 +343,11 @@ impl<'a> Work<'_, 'a> {
         {
             let more = ("an object is wanted".into(), Weight::Spelling);
             self.note(Code::ToolArgsType, Action::Converted, (call.index, &call.id), more);
+        }
+        if call.untyped && rules.typed_calls && self.entry.marks.within(rules.own) {
+            let finding = Finding::new(Code::ContentShape, Action::Converted, call.index);
+            let finding = finding.call(&call.id).more("a call without `type: \"function\"`");
+            self.findings.push(finding.spelling());
         }
         let mut thought_signature = call.thought_signature.clone();
         if let Signatures::OnParts { placeholder } = rules.thought_signatures

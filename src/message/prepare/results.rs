@@ -48,8 +48,9 @@ impl<'a> Work<'_, 'a> {
         let value = matches!(&result.content, Content::Value(value) if !object(value));
         for (is, code) in [
             (native && value, Code::ToolResultType),
-            (native && result.name.is_empty(), Code::ToolResultNameRequired),
+            (native && result.name != call.name, Code::ToolResultNameRequired),
             (!native && result.null, Code::ContentNull),
+            (result.hollow && !self.rules().empty_lists, Code::ContentShape),
         ] {
             if is {
                 self.note(

@@ -15,6 +15,8 @@ const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
 pub(super) const RULES: Rules = Rules {
     // The reasoner refuses a final assistant message; the other models continue it only on request.
     last: Last::Better,
+    // "missing field `type`"
+    typed_calls: true,
     reasoning: Replay::Content,
     media: Media::None,
     fields: Fields { message: &["name", "prefix"], result: &["name"], ..Fields::NONE },

@@ -12,6 +12,7 @@ const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
 
 pub(super) const RULES: Rules = Rules {
     strict: true,
+    typed_calls: true,
     fields: Fields { message: &["name"], result: &["name"], ..Fields::NONE },
     style: Some(STYLE),
     ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))

@@ -12,6 +12,8 @@ const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
 pub(super) const RULES: Rules = Rules {
     developer: true,
     instructions_alone: true,
+    typed_calls: true,
+    empty_lists: false,
     media: Media::FilesAsBytes,
     fields: Fields {
         message: &["name", "audio", "annotations"],
