@@ -1,5 +1,6 @@
 //! What `diagnose` does not name, and `normalize` does not tell, stays as it was given: each member
-//! of a history that a provider takes is left out, has another name or another value.
+//! of a history that a provider takes is left out, has another name or another value, each item of
+//! a list is left out, doubled or moved.
 
 use serde_json::{Map, Value, json};
 use turnlock::Dialect;
@@ -116,6 +117,17 @@ fn changes(value: &Value, place: &str) -> Vec<Value> {
             *changed.pointer_mut(around).unwrap() = Value::Object(members);
             all.push(changed);
         }
+    }
+    if value.pointer(around).unwrap().is_array() {
+        let at: usize = key.parse().unwrap();
+        let mut edit = |edit: &dyn Fn(&mut Vec<Value>)| {
+            let mut changed = value.clone();
+            edit(changed.pointer_mut(around).and_then(Value::as_array_mut).unwrap());
+            all.push(changed);
+        };
+        edit(&|items| drop(items.remove(at)));
+        edit(&|items| items.insert(at, here.clone()));
+        edit(&|items| items.swap(at, at.saturating_sub(1)));
     }
     let mut others = vec![json!(null), json!(""), json!([]), json!({}), json!(7), json!("zzz")];
     others.extend([json!([here]), json!(["zzz"])]);

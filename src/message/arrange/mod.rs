@@ -9,7 +9,7 @@ use super::prepare::{self, Prepared};
 use super::report::{Action, Finding};
 use crate::json::{Joined, Json};
 use crate::provider::{
-    Blank, Bridge, First, Merge, Message, Out, Results, Role, Rules, System, joined,
+    Blank, Bridge, First, Marks, Merge, Message, Out, Results, Role, Rules, System, joined,
 };
 
 /// The synthesized assistant text between a tool result and a user message.
@@ -61,6 +61,9 @@ pub(super) struct Arranger<'a> {
     begins: Vec<Option<Mark>>,
     /// Whether the current entry was merged into the previous message.
     joined: bool,
+    /// The element that had the results at the end of `last`, if it is a message of the user in the
+    /// provider's own shape.
+    answered: Option<usize>,
     /// The lengths of `written` (`stood`) and `findings` (`found`) unchanged since the last update.
     stood: usize,
     found: usize,
@@ -228,6 +231,22 @@ impl<'a> Arranger<'a> {
             }
         }
         self.results(results, entry.index, context, before);
+        self.answered = None;
+        let own = |marks: Marks| marks != Marks::NONE && marks.within(context.rules.own);
+        for result in entry.calls().filter_map(|call| call.result.as_ref()) {
+            if context.rules.results == Results::WithUser && own(result.marks) {
+                if self.answered.is_some_and(|at| at < result.index) {
+                    self.alternate(result.index, context.rules);
+                }
+                self.answered = Some(result.index);
+            }
+        }
+    }
+
+    /// Reports that a message was merged into the one before it.
+    fn alternate(&mut self, index: usize, rules: &Rules) {
+        let finding = Finding::new(Code::RoleAlternation, Action::Merged, index);
+        self.findings.push(finding.risk_if(rules.merge == Merge::Neater));
     }
 
     fn results(
@@ -369,15 +388,10 @@ impl<'a> Arranger<'a> {
         if !may || rules.results == Results::Alone && mixed && !message.beside {
             return Some(message);
         }
-        if system {
-            let finding = Finding::new(Code::SystemMultiple, Action::Merged, index);
-            self.findings.push(finding.risk_if(rules.merge == Merge::Neater));
-        } else if !result(last.parts.last())
-            && (message.role == Role::User || !last.beside && !message.beside)
-        {
-            let finding = Finding::new(Code::RoleAlternation, Action::Merged, index);
-            self.findings.push(finding.risk_if(rules.merge == Merge::Neater));
-        }
+        let twice = match result(last.parts.last()) {
+            true => mixed && self.answered.is_some_and(|at| at != index),
+            false => message.role == Role::User || !last.beside && !message.beside,
+        };
         let mut parts = message.parts;
         if let Some(Out::Text { apart, .. }) = parts.first_mut() {
             *apart = true;
@@ -386,6 +400,12 @@ impl<'a> Arranger<'a> {
         last.extra.extend(message.extra);
         // Where neighbours are merged, `listed` does not matter.
         last.beside = message.beside;
+        if system {
+            let finding = Finding::new(Code::SystemMultiple, Action::Merged, index);
+            self.findings.push(finding.risk_if(rules.merge == Merge::Neater));
+        } else if twice {
+            self.alternate(index, rules);
+        }
         None
     }
 }

@@ -115,7 +115,10 @@ pub(super) fn entry<'a>(
         |part: &Part<'_>| matches!(part, Part::Native { marks, .. } if marks.meets(Marks::TURN));
     made.silent = work.findings.len() > before || entry.parts.first().is_some_and(kept);
     if context.rules.calls_last {
-        calls_last(&mut made.parts);
+        if calls_last(&mut made.parts) && entry.marks.within(context.rules.own) {
+            let finding = Finding::new(Code::ToolUseNotLast, Action::Moved, entry.index);
+            work.findings.push(finding.risk_if(true));
+        }
         while matches!(made.parts.last(), Some(Out::Reasoning(_))) {
             made.parts.pop();
             work.findings.push(Finding::new(Code::ReasoningFinal, Action::Dropped, entry.index));
@@ -386,16 +389,17 @@ impl<'a> Work<'_, 'a> {
     }
 }
 
-/// Moves calls behind the last text or media; all other parts keep their order.
-fn calls_last(parts: &mut Vec<Out<'_>>) {
+/// Moves calls behind the last text or media; all other parts keep their order. Returns whether there
+/// was one to move.
+fn calls_last(parts: &mut Vec<Out<'_>>) -> bool {
     let is_call = |part: &Out<'_>| matches!(part, Out::Call { .. });
     let said = |part: &Out<'_>| matches!(part, Out::Text { .. } | Out::Media(_));
     let (Some(first), Some(last)) = (parts.iter().position(is_call), parts.iter().rposition(said))
     else {
-        return;
+        return false;
     };
     if first > last {
-        return;
+        return false;
     }
     let rest = parts.split_off(last + 1);
     let all = std::mem::take(parts);
@@ -403,6 +407,7 @@ fn calls_last(parts: &mut Vec<Out<'_>>) {
     parts.extend(said);
     parts.extend(calls);
     parts.extend(rest);
+    true
 }
 
 /// Removes white space from the end of the last text.
