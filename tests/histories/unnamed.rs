@@ -193,6 +193,7 @@ fn alike(dialect: Dialect, message: &mut Map<String, Value>) {
     }
     match dialect {
         Dialect::Anthropic => {
+            calls_last(message, |block| block["type"] == "tool_use");
             for block in list(message, "content") {
                 block.retain(|key, value| key != "content" || !nothing(value));
             }
@@ -206,7 +207,10 @@ fn alike(dialect: Dialect, message: &mut Map<String, Value>) {
                 _ => true,
             });
         }
-        Dialect::Bedrock => blank_beside(message, "content", "toolUse"),
+        Dialect::Bedrock => {
+            blank_beside(message, "content", "toolUse");
+            calls_last(message, |block| block.get("toolUse").is_some());
+        }
         // JSON of protocol buffers: https://protobuf.dev/programming-guides/json/
         Dialect::Gemini => {
             message.entry("role").or_insert(json!("user"));
@@ -235,6 +239,13 @@ fn list<'a>(
 ) -> impl Iterator<Item = &'a mut Map<String, Value>> {
     let items = message.get_mut(key).and_then(Value::as_array_mut);
     items.into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+/// What was said behind a call is moved before it, because some models refuse that.
+fn calls_last(message: &mut Map<String, Value>, call: impl Fn(&Value) -> bool) {
+    if let Some(Value::Array(blocks)) = message.get_mut("content") {
+        blocks.sort_by_key(call);
+    }
 }
 
 /// Leaves out a blank text beside a call.

@@ -115,10 +115,7 @@ pub(super) fn entry<'a>(
         |part: &Part<'_>| matches!(part, Part::Native { marks, .. } if marks.meets(Marks::TURN));
     made.silent = work.findings.len() > before || entry.parts.first().is_some_and(kept);
     if context.rules.calls_last {
-        if calls_last(&mut made.parts) && entry.marks.within(context.rules.own) {
-            let finding = Finding::new(Code::ToolUseNotLast, Action::Moved, entry.index);
-            work.findings.push(finding.risk_if(true));
-        }
+        calls_last(&mut made.parts);
         while matches!(made.parts.last(), Some(Out::Reasoning(_))) {
             made.parts.pop();
             work.findings.push(Finding::new(Code::ReasoningFinal, Action::Dropped, entry.index));
@@ -389,17 +386,16 @@ impl<'a> Work<'_, 'a> {
     }
 }
 
-/// Moves calls behind the last text or media; all other parts keep their order. Returns whether there
-/// was one to move.
-fn calls_last(parts: &mut Vec<Out<'_>>) -> bool {
+/// Moves calls behind the last text or media; all other parts keep their order.
+fn calls_last(parts: &mut Vec<Out<'_>>) {
     let is_call = |part: &Out<'_>| matches!(part, Out::Call { .. });
     let said = |part: &Out<'_>| matches!(part, Out::Text { .. } | Out::Media(_));
     let (Some(first), Some(last)) = (parts.iter().position(is_call), parts.iter().rposition(said))
     else {
-        return false;
+        return;
     };
     if first > last {
-        return false;
+        return;
     }
     let rest = parts.split_off(last + 1);
     let all = std::mem::take(parts);
@@ -407,7 +403,6 @@ fn calls_last(parts: &mut Vec<Out<'_>>) -> bool {
     parts.extend(said);
     parts.extend(calls);
     parts.extend(rest);
-    true
 }
 
 /// Removes white space from the end of the last text.
