@@ -104,6 +104,14 @@ test('behind a pause, a text is read as any other', () => {
   }
 })
 
+test('an element that a pause cuts is masked', async () => {
+  const text = '<password>hunter2259</password> and more'
+  for (let at = '<password>hunt'.length; at <= text.indexOf('</') + 2; at++) {
+    const said = await divided(without, [text.slice(0, at), text.slice(at)])
+    assert.equal(said, '<password>[redacted:secret]</password> and more', text.slice(0, at))
+  }
+})
+
 test('of a value that a pause cuts, far into a text, nothing more is shown', async () => {
   const before = 'There is more to say. '.repeat(400)
   const said = await divided(registered, [`${before}${LONG.slice(0, 20)}`, LONG.slice(20)])

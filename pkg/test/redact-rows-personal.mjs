@@ -44,6 +44,7 @@ export const FOUND = {
     ['ada@xn--e1afmkfd.xn--p1ai.', '‡.'],
     ['write to ada@example.com--or call; ada@example.com-- no', 'write to ‡--or call; ‡-- no'],
     ['mail%3Aada%40example.com', '‡'],
+    [`${'a'.repeat(70)}@example.com`, `${'a'.repeat(6)}‡`],
   ],
   'cards by brand': [
     each(
@@ -83,6 +84,7 @@ export const FOUND = {
     ['0:0:0:0:0:0:0:1, 0:0:0:0:0:ffff:192.0.2.33', '‡, ‡'],
     ['ada@[192.0.2.1, 192.0.2.2]', 'ada@[‡, ‡]'],
     ['?ip%3D10.0.0.1&x', '?ip%3D‡&x'],
+    ['version: at 10.0.0.1, host 1:2::3', 'version: at ‡, host ‡'],
     ['conversion: 10.0.0.1 host/10.0.0.1 10.0.0.0', 'conversion: ‡ host/‡ ‡'],
   ],
   'versions of four numbers': [
@@ -114,13 +116,14 @@ export const FOUND = {
     ['1,Ada,415-555-2671\n2,Bob,(415) 555-2671,x', '1,Ada,‡\n2,Bob,‡,x'],
     ['1,0612345678,2; 1,+14155552671,2; a,+1 415 555 2671,2', '1,‡,2; 1,‡,2; a,‡,2'],
     ['phone,4155552671,12', 'phone,‡,12'],
+    ['089 /123456, 1-800.555.0199', '‡, ‡'],
     ['To=%2B14155552671&q=tel%3A415-555-2671', 'To=%2B‡&q=tel%3A‡'],
   ],
 }
 
 export const SHOWN = [
   'npm i react@next numpy@1.26.0rc1 react@19.0.0rc vue@3.alpha1 && ssh deploy@build',
-  '<meta name="site" content="@ada.dev">, matrix@[0:3], slice@[1], ask bob@work...thanks',
+  '<meta name="site" content="@ada.dev">, matrix@[0:3], slice@[1], ask bob@work...thanks, buy 3@20… and',
   // Of other lengths, and beginnings that nobody has.
   cards({
     4: [14, 15, 17, 18],
@@ -135,10 +138,11 @@ export const SHOWN = [
   `${VISA.slice(0, 8)} ${VISA.slice(8)}, ${VISA.slice(0, 7)} ${VISA.slice(7)}`,
   `${VISA.slice(0, 4)}.${VISA.slice(4, 8)} ${VISA.slice(8, 12)}.${VISA.slice(12)}`,
   `${card('36', 14).match(/../g).join(' ')}, ${inFours(VISA, ', ')}, | ${inFours(VISA, ' | ')} |`,
+  inFours(VISA, '    '),
   `DE12 ${inFours(VISA, ' ')} 00, DE12 3704 ${inFours(card('36', 14), ' ')}`,
   `https://host.example/items/${VISA} 0.${VISA} v-${VISA} 12:${VISA} ${VISA}0 x${VISA}`,
   `${IBAN}12 ${IBAN.slice(0, -1)}1 ${inFours(IBAN, ', ')} X${IBAN}`,
-  'items[::2] items[1::2] s[10::30] s[::-1] s[::10] s[10::1] Cafe::Fade std::b2::c3 codes::E100 2001:db8::1.5 1.2.3',
+  'items[::2] items[1::2] s[10::30] s[::-1] s[::10] s[10::1] s[::100] Cafe::Fade std::b2::c3 codes::E100 2001:db8::1.5 1.2.3',
   'total + 12345678 and 2 + 14155552671, +1 2 3 4 5 6 7 8 9 10',
   '+12.345.678,90 € and +1 234 567 890,50 €',
   // Decimals, whose digits may be those of a card, and what goes on behind such digits.
