@@ -70,6 +70,7 @@ export const FOUND = {
     [`DE12 3704 and ${inFours(VISA, ' ')}`, 'DE12 3704 and ‡'],
     [`DE12 ${VISA}, карта${VISA}`, 'DE12 ‡, карта‡'],
     [`?q=card%3D${VISA}`, '?q=card%3D‡'],
+    [`DE12 3704 ${inFours(VISA, ' ')}, ${inFours(VISA, '.')}.5`, 'DE12 3704 ‡, ‡.5'],
   ],
   'accounts in groups': [
     each([' ', '  ', '-', '.', '+', '\u202f', '\n'].map((gap) => inFours(IBAN, gap))),
@@ -116,7 +117,8 @@ export const FOUND = {
     ['1,Ada,415-555-2671\n2,Bob,(415) 555-2671,x', '1,Ada,‡\n2,Bob,‡,x'],
     ['1,0612345678,2; 1,+14155552671,2; a,+1 415 555 2671,2', '1,‡,2; 1,‡,2; a,‡,2'],
     ['phone,4155552671,12', 'phone,‡,12'],
-    ['089 /123456, 1-800.555.0199', '‡, ‡'],
+    ['089 /123456, 1-800.555.0199, 004930 901 8200, |138 1234 5678|', '‡, ‡, ‡, |‡|'],
+    ['room 3 (012) 345 67890, page 12 (800) 5551234', 'room 3 ‡, page 12 ‡'],
     ['To=%2B14155552671&q=tel%3A415-555-2671', 'To=%2B‡&q=tel%3A‡'],
   ],
 }
@@ -146,9 +148,9 @@ export const SHOWN = [
   'total + 12345678 and 2 + 14155552671, +1 2 3 4 5 6 7 8 9 10',
   '+12.345.678,90 € and +1 234 567 890,50 €',
   // Decimals, whose digits may be those of a card, and what goes on behind such digits.
-  `{"duration":${VISA.slice(0, 3)}.${VISA.slice(3)}} ${VISA.slice(0, 6)}.${VISA.slice(6)} ${VISA}.5`,
+  `{"duration":${VISA.slice(0, 3)}.${VISA.slice(3)}} ${VISA.slice(0, 6)}.${VISA.slice(6)} ${VISA}.5 ${inFours(VISA, ' ')}.5`,
   // Points of a drawing, an amount, numbers of frames and lots, a place in a genome, calls.
   'points="1040,277.764 1035,267.764" d="M0 011.067 12 2.926" 13,178,002.113936031',
-  'frames 008396-046503, lot 006985/722969, [009979/397063], ref 0618-5089-4',
+  'frames 008396-046503, lot 006985/722969, 0049/3090182012, phone 12 1234567x, f 1 (23) 45678, [009979/397063], ref 0618-5089-4',
   'chr 1 (248956422), f(0)(1234567890), DFARS 252.227-7013',
 ]
