@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createRedactor } from 'turnlock/redact'
 import { KINDS, Scanner } from '../dist/redactor/scanner.js'
+import { DIGIT, runEnd } from '../dist/redactor/view.js'
 import { divided, random } from './secrets.mjs'
 
 const GITHUB = `ghp_${random(36)}`
@@ -112,6 +113,31 @@ test('an element that a pause cuts is masked', async () => {
   }
 })
 
+test('a password of an address that a pause cuts is masked, and no port is', async () => {
+  const text = 'redis://ada:hunter2259@host/x'
+  for (let at = 'redis://ada:h'.length; at <= text.indexOf('/x'); at++) {
+    const said = await divided(without, [text.slice(0, at), text.slice(at)])
+    assert.equal(said, 'redis://ada:[redacted:secret]@host/x', text.slice(0, at))
+  }
+  for (const shown of [
+    'http://localhost:8080/x',
+    'https://host.example/x',
+    'http://${U}:${P}@host/x',
+  ]) {
+    for (let at = 0; at < shown.length; at++) {
+      assert.equal(await divided(without, [shown.slice(0, at), shown.slice(at)]), shown)
+    }
+  }
+})
+
+test('the work is counted: what is read ahead, and each character', () => {
+  const view = { text: '12345 ', final: true, steps: 0 }
+  assert.deepEqual([runEnd(view, DIGIT, 1, 3), view.steps], [4, 4])
+  const scanner = new Scanner({ kinds: new Set(KINDS), mask: () => '' })
+  scanner.feed('one two')
+  assert.ok(scanner.steps >= 'one two'.length)
+})
+
 test('of a value that a pause cuts, far into a text, nothing more is shown', async () => {
   const before = 'There is more to say. '.repeat(400)
   const said = await divided(registered, [`${before}${LONG.slice(0, 20)}`, LONG.slice(20)])
@@ -148,6 +174,7 @@ test('the rest of a text is read behind any character, and a colour of twelve', 
     [`x,${random(32)}`]: `x,${random(32)}`,
     [`{"key": "x", "${random(32)}": 1}`]: `{"key": "x", "${random(32)}": 1}`,
     [`passenger: "${random(32)}"`]: `passenger: "${random(32)}"`,
+    [`Authorization: Basic ${random(40)}`]: 'Authorization: Basic [redacted:secret]',
     // It ends as a sentence does, however long it is.
     [`password: ${'correct-horse-'.repeat(8)}22! x`]: 'password: [redacted:secret]! x',
   })
