@@ -170,6 +170,8 @@ test('the rest of a text is read behind any character, and a colour of twelve', 
   checked({
     [`\x80 ${GITHUB} x`]: '\x80 [redacted:secret] x',
     '\x1b[38;5;123;1m4111111111111111': '\x1b[38;5;123;1m[redacted:card]',
+    // It goes on: a key of this beginning has sixteen characters behind it.
+    [`A3T${random(20).toUpperCase()} x`]: `A3T${random(20).toUpperCase()} x`,
     // No list, and no name of a secret before it.
     [`x,${random(32)}`]: `x,${random(32)}`,
     [`{"key": "x", "${random(32)}": 1}`]: `{"key": "x", "${random(32)}": 1}`,

@@ -44,7 +44,7 @@ export const FOUND = {
     ['ada@xn--e1afmkfd.xn--p1ai.', '‡.'],
     ['write to ada@example.com--or call; ada@example.com-- no', 'write to ‡--or call; ‡-- no'],
     ['mail%3Aada%40example.com', '‡'],
-    [`${'a'.repeat(70)}@example.com`, `${'a'.repeat(6)}‡`],
+    [`${'a'.repeat(70)}@example.com now`, `${'a'.repeat(6)}‡ now`],
   ],
   'cards by brand': [
     each(
