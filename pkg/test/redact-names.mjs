@@ -234,6 +234,7 @@ export const NOT_NAMED = [
   '| password | AES-256 |',
   'password: 12345678, pin_secret = 12345678',
   '<password>Enter your password</password><password></password><token>abc</token>',
+  'mysql://<user>:<password>@db1.example:<port>/x',
   '<passwordHint>a1b2c3 x</passwordHint>, a < b && password>12',
   'with C<pw_> before their names, C<< $user->shell >> and C<pass*> and C<fail*> as they are',
   // Words, names and numbers.
