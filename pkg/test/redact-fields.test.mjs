@@ -65,9 +65,9 @@ test('a path that ends with any number of names hides all below', () => {
 })
 
 test('a path names an element by its place', () => {
-  const { value, redact } = hiding('/1/pin', '/2')
-  const given = [{ pin: 1 }, { pin: 2 }, 3, { pin: 4 }]
-  const shown = [{ pin: 1 }, { pin: FIELD }, FIELD, { pin: 4 }]
+  const { value, redact } = hiding('/0/id', '/1/pin', '/2')
+  const given = [{ pin: 1, id: 5 }, { pin: 2 }, 3, { pin: 4, id: 6 }]
+  const shown = [{ pin: 1, id: FIELD }, { pin: FIELD }, FIELD, { pin: 4, id: 6 }]
   assert.deepEqual(value(given), shown)
   assert.deepEqual(JSON.parse(redact(JSON.stringify(given))), shown)
 })
@@ -89,6 +89,9 @@ const TEXTS = [
   ['{"b"} 1 {b:1} {"b":2}', '{"b"} 1 {b:1} {"b":‡}'],
   ['{"a":"x\ny" {"b":2}', '{"a":"x\ny" {"b":‡}'],
   ['{"a":1 {"b":2}', '{"a":1 {"b":‡}'],
+  ['{"a":1},"b":5,{"b":2}', '{"a":1},"b":5,{"b":‡}'],
+  ['{"a":1;"b":5}', '{"a":1;"b":5}'],
+  ['{"a":{"c":],"b":5}', '{"a":{"c":],"b":5}'],
 ]
 for (const [given, shown] of TEXTS) {
   test(`a field in a text: ${JSON.stringify(given)}`, () => {
@@ -115,6 +118,12 @@ const PARTS = {
   'the same without spaces': [['{"n":"x', 'see{"b":4711,"m":2}'], '"m":2}'],
   'a text with brackets goes on': [['{"n": ["x', 'y [1]"], "b": 4711, "m": 2}'], '"m": 2}'],
   'a text with brackets in a word': [['{"n": ["x', 'y[1]"], "b": 4711, "m": 2}'], '"m": 2}'],
+  'it begins with a bracket, and more follows': [
+    ['{"a": "x"', ', "c": {"d": 1}, "b": 4711, "m": 2}'],
+    '"m": 2}',
+  ],
+  'the second of two that are open': [['{"q": "a', '{",', 'x": 1, "b": 4711, "m": 2}'], '"m": 2}'],
+  'one reads behind the other': [['{"n": "x', '{"b": 4711, "c": {"b": 4712}, "m": 2}'], '"m": 2}'],
   'two that are open': [['{"n": "x', 'y {"a": "x', 'z", "b": 4711, "m": 2}'], '"m": 2}'],
 }
 for (const [name, [parts, end]] of Object.entries(PARTS)) {
@@ -143,6 +152,21 @@ test('what another event divided goes on as it is, in parts too', async () => {
   const whole = parts.join('')
   assert.equal(await shown(hiding('b')), whole.replace('4711', `"${FIELD}"`))
   assert.equal(await shown(createRedactor()), whole)
+})
+
+test('a value that two readers hide has one mask', async () => {
+  const said = await divided(hiding('b'), ['{"n": 1, "b": ', '{"b": 4711}, "m": 2}'])
+  assert.equal(said, `{"n": 1, "b": "${FIELD}", "m": 2}`)
+})
+
+test('without fields, a mask for them is not asked for', () => {
+  const kinds = []
+  const { redact } = createRedactor({ mask: (kind) => (kinds.push(kind), '‡') })
+  assert.deepEqual([redact('{"b":5}'), kinds], ['{"b":5}', []])
+})
+
+test('a name that is no JSON is read as it stands', () => {
+  assert.equal(hiding('a\\q').redact('{"a\\q":5}'), `{"a\\q":"${FIELD}"}`)
 })
 
 test('a name with a `~` or a `/`', () => {
@@ -175,6 +199,20 @@ test('a field is hidden, however often the string before it is divided', async (
       const said = await divided(redactor, chunks)
       assert.equal(said, `${before}"ssn":"[redacted:field]","then":1}`, `${piece} ${pauses}`)
     }
+  }
+})
+
+test('what was cut before it takes no place of the text that is divided often', async () => {
+  // Behind the second part, JSON that the first one began is none, or has ended.
+  for (const [before, name] of [
+    ['He said: {"q": "', '{'],
+    ['He said: ["', ']'],
+  ]) {
+    const piece = '{\\"a\\":\\"b'
+    const parts = [`{"${name}`, ...Array(20).fill(piece), '":1,"ssn":"123-45","then":1}']
+    const said = await divided(hiding('/ssn'), [before, ...parts])
+    const shown = before + parts.join('').replace('123-45', FIELD)
+    assert.equal(said, shown, name)
   }
 })
 

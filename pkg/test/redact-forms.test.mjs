@@ -19,6 +19,10 @@ const [BEGIN, END] = ['BEGIN', 'END'].map((one) => `-----${one} RSA ${'PRIVATE'}
 /** A private key whose lines stand between others of these texts. */
 const pem = (before, after) => [BEGIN, ...LINES, END].map((line) => before + line + after).join('')
 
+/** Letters of a key that has no digits. */
+const LETTERS = random(60).replace(/\d/g, '')
+const PGP = [BEGIN, '', ...LINES, END].join('\n').replaceAll(/RSA (.*) KEY/g, 'PGP $1 KEY BLOCK')
+
 /** `‡` stands where a mask is. */
 const FOUND = {
   ...NAMED,
@@ -68,7 +72,10 @@ const FOUND = {
   ],
   addresses: [
     [`postgres://ada:${PASSWORD}@db.example:5432/x`, 'postgres://ada:‡@db.example:5432/x'],
-    [`mongodb+srv://ada:p@${PASSWORD}@c.example/x`, 'mongodb+srv://ada:‡@c.example/x'],
+    ...['', 'a text before it, '.repeat(6)].map((before) => [
+      `${before}mongodb+srv://ada:p@${PASSWORD}@c.example/x`,
+      `${before}mongodb+srv://ada:‡@c.example/x`,
+    ]),
     [`x?sp=r&sig=${random(43)}%3D`, 'x?sp=r&sig=‡'],
     [
       `https://discord.com/api/webhooks/${'1'.repeat(18)}/${random(68)}`,
@@ -103,6 +110,7 @@ const FOUND = {
     [`<p>${pem('', '<br>')}</p>`, '<p>‡<br></p>'],
     [pem('', '&#10;'), '‡&#10;'],
     [encodeURIComponent(pem('', '\n')), '‡%0A'],
+    [encodeURIComponent(PGP), '‡'],
     [
       `${BEGIN}\nComment: D88E 6EB7 A4B2 C1D2 E3F4\nComment: Ada (of 1815)\n\n${LINES.join('\n')}\n${END}\n`,
       '‡\n',
@@ -113,6 +121,9 @@ const FOUND = {
     [`AC${hex(32)}, SK${hex(32)}. ${hex(32)}-us12`, '‡, ‡. ‡'],
     [`with ghp_${random(10)}… and`, 'with ‡… and'],
     [`with ghp_aB1c… and`, 'with ‡… and'],
+    ['with AKIAQ3RTY7… or sk-aB1cD2… and', 'with ‡… or ‡… and'],
+    [`ghp_${LETTERS.slice(0, 36)} sk-${LETTERS.slice(0, 40)}`, '‡ ‡'],
+    [`=..aB38Q~${random(34)}`, '=..‡'],
     [`ghp_${'a1'.repeat(18)} sk-${'0'.repeat(40)}`, '‡ ‡'],
     [`sk-${'abcx'.repeat(10)}`, '‡'],
     [`redis://u:${PASSWORD}@h and ada@example.com`, 'redis://u:‡@h and ‡'],
@@ -226,6 +237,8 @@ const SHOWN = [
   '212.168.10.20 010.123.45.67 (123456) 789012, (12) 345678, 850000 (12345), delta +00000042',
   '+1234567 and +1.234567890, +1234567890123456, number is 213812345678, number 138123456789',
   '012345678905, 4006381333931, 0012345678905, 061234567, 01234567 12345678, 0123 4567 8901 2345',
+  'sk-READING-THE-MANUAL-OF-THESE-LONG-FORMS, xoxb-READING-THE-MANUAL-OF-FORMS',
+  '000 12345 67890, x%2By=12345678',
   'curl -u $USER:$PASS x, curl --user "${U}:${P}", curl -u <user>:<pass>, curl -u user:password x',
   'docker run -u 1000:1000 x, non-uniform: yes, sudo -u postgres psql',
   'token=none,expires_in=3600,scope=read1,write2 api_key=abc,def,ghi',

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createRedactor } from 'turnlock/redact'
 import { KINDS, Scanner } from '../dist/redactor/scanner.js'
+import { DIGIT, runEnd } from '../dist/redactor/view.js'
 import { divided, random } from './secrets.mjs'
 
 const GITHUB = `ghp_${random(36)}`
@@ -51,6 +52,9 @@ test('a private key ends where its last line does, or with what cannot stand in 
     [key(`-----END RSA ${'PRIVATE'} KEY-----hello`)]: '[redacted:secret]hello',
     [key('-----END RSA PRI!VATE KEY-----hello')]: '[redacted:secret]!VATE KEY-----hello',
     [key('abc!hello')]: '[redacted:secret]!hello',
+    // A header before it may have any character.
+    [key('').replace('\n', `\nComment: <ada@host> [1]!\n\n${random(64, 3)}\n`)]:
+      '[redacted:secret]',
   })
 })
 
@@ -68,6 +72,9 @@ test('an address is one with `%40` too, and none that only looks like it', () =>
     // What stands before an `@` of an address is a password; of one before it is not.
     'https://joe:p@ss@host.example/x': 'https://joe:[redacted:secret]@host.example/x',
     'see http://h:80 and mail joe@example.com': 'see http://h:80 and mail [redacted:email]',
+    'v-40x.example.com is up': 'v-40x.example.com is up',
+    // Also where much of the text has come: what stands for a password is shown.
+    [`https://joe:your-password@host.example/x${' and more'.repeat(20)}`]: `https://joe:your-password@host.example/x${' and more'.repeat(20)}`,
   })
 })
 
@@ -80,7 +87,7 @@ test('the name of a service is a word of its own, or a part of a name', () => {
   const masked = (name) => shown(`${name}: "${random(32)}"`) === `${name}: "[redacted:secret]"`
   for (const name of ['okta', 'Okta', 'myOkta', 'MY_OKTA', 'oktaX', 'sentry', 'my-sentry'])
     assert.ok(masked(name), name)
-  for (const name of ['xokta', 'oktas', 'brOktab', 'myOktab', 'xsentry', 'sentrys'])
+  for (const name of ['XOKTA', 'xokta', 'oktas', 'brOktab', 'myOktab', 'xsentry', 'sentrys'])
     assert.ok(!masked(name), name)
 })
 
@@ -98,9 +105,79 @@ test('behind a pause, a text is read as any other', () => {
   }
 })
 
+test('an element that a pause cuts is masked', async () => {
+  const text = '<password>hunter2259</password> and more'
+  for (let at = '<password>hunt'.length; at <= text.indexOf('</') + 2; at++) {
+    const said = await divided(without, [text.slice(0, at), text.slice(at)])
+    assert.equal(said, '<password>[redacted:secret]</password> and more', text.slice(0, at))
+  }
+})
+
+test('a password of an address that a pause cuts is masked, and no port is', async () => {
+  const text = 'redis://ada:hunter2259@host/x'
+  for (let at = 'redis://ada:h'.length; at <= text.indexOf('/x'); at++) {
+    const said = await divided(without, [text.slice(0, at), text.slice(at)])
+    assert.equal(said, 'redis://ada:[redacted:secret]@host/x', text.slice(0, at))
+  }
+  for (const shown of [
+    'http://localhost:8080/x',
+    'https://host.example/x',
+    'http://${U}:${P}@host/x',
+  ]) {
+    for (let at = 0; at < shown.length; at++) {
+      assert.equal(await divided(without, [shown.slice(0, at), shown.slice(at)]), shown)
+    }
+  }
+})
+
+test('the work is counted: what is read ahead, and each character', () => {
+  const view = { text: '12345 ', final: true, steps: 0 }
+  assert.deepEqual([runEnd(view, DIGIT, 1, 3), view.steps], [4, 4])
+  const scanner = new Scanner({ kinds: new Set(KINDS), mask: () => '' })
+  scanner.feed('one two')
+  assert.ok(scanner.steps >= 'one two'.length)
+})
+
 test('of a value that a pause cuts, far into a text, nothing more is shown', async () => {
   const before = 'There is more to say. '.repeat(400)
   const said = await divided(registered, [`${before}${LONG.slice(0, 20)}`, LONG.slice(20)])
   assert.ok(said.startsWith(`${before}[redacted:value]`), said.slice(before.length))
   for (const piece of ['hunter2', 'bob@', GITHUB.slice(0, 12)]) assert.ok(!said.includes(piece))
+})
+
+test('what is held back tells so, and a match that a pause divides is masked from there on', () => {
+  const scanner = new Scanner({ kinds: new Set(KINDS), mask: (kind) => `[redacted:${kind}]` })
+  const holds = (text) => [scanner.feed(text), scanner.holds]
+  assert.deepEqual(holds('one two. '), ['one two. ', false])
+  assert.deepEqual(holds('three'), ['', true])
+  assert.deepEqual(holds(`, ${GITHUB}. `), ['three, [redacted:secret]. ', false])
+  assert.deepEqual(holds('4111 1111 11'), ['', true])
+  assert.deepEqual([scanner.pause(), scanner.holds], ['4111 1111 11', false])
+  assert.deepEqual(holds('11 1111. And '), ['[redacted:card]. And ', false])
+  assert.equal(scanner.end(), '')
+})
+
+test('the beginning of a long value is shown where it does not go on', () => {
+  const value = `begin ${random(300)}`
+  const redactor = createRedactor({ values: [value], kinds: ['value'] })
+  for (const size of [97, 200, 299]) {
+    const text = `a text before it, ${'word '.repeat(30)}${value.slice(0, size)}! and more`
+    assert.equal(shown(text, redactor), text)
+  }
+})
+
+test('the rest of a text is read behind any character, and a colour of twelve', () => {
+  checked({
+    [`\x80 ${GITHUB} x`]: '\x80 [redacted:secret] x',
+    '\x1b[38;5;123;1m4111111111111111': '\x1b[38;5;123;1m[redacted:card]',
+    // It goes on: a key of this beginning has sixteen characters behind it.
+    [`A3T${random(20).toUpperCase()} x`]: `A3T${random(20).toUpperCase()} x`,
+    // No list, and no name of a secret before it.
+    [`x,${random(32)}`]: `x,${random(32)}`,
+    [`{"key": "x", "${random(32)}": 1}`]: `{"key": "x", "${random(32)}": 1}`,
+    [`passenger: "${random(32)}"`]: `passenger: "${random(32)}"`,
+    [`Authorization: Basic ${random(40)}`]: 'Authorization: Basic [redacted:secret]',
+    // It ends as a sentence does, however long it is.
+    [`password: ${'correct-horse-'.repeat(8)}22! x`]: 'password: [redacted:secret]! x',
+  })
 })

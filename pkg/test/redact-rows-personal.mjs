@@ -44,6 +44,7 @@ export const FOUND = {
     ['ada@xn--e1afmkfd.xn--p1ai.', '‡.'],
     ['write to ada@example.com--or call; ada@example.com-- no', 'write to ‡--or call; ‡-- no'],
     ['mail%3Aada%40example.com', '‡'],
+    [`${'a'.repeat(70)}@example.com now`, `${'a'.repeat(6)}‡ now`],
   ],
   'cards by brand': [
     each(
@@ -69,6 +70,7 @@ export const FOUND = {
     [`DE12 3704 and ${inFours(VISA, ' ')}`, 'DE12 3704 and ‡'],
     [`DE12 ${VISA}, карта${VISA}`, 'DE12 ‡, карта‡'],
     [`?q=card%3D${VISA}`, '?q=card%3D‡'],
+    [`DE12 3704 ${inFours(VISA, ' ')}, ${inFours(VISA, '.')}.5`, 'DE12 3704 ‡, ‡.5'],
   ],
   'accounts in groups': [
     each([' ', '  ', '-', '.', '+', '\u202f', '\n'].map((gap) => inFours(IBAN, gap))),
@@ -83,6 +85,7 @@ export const FOUND = {
     ['0:0:0:0:0:0:0:1, 0:0:0:0:0:ffff:192.0.2.33', '‡, ‡'],
     ['ada@[192.0.2.1, 192.0.2.2]', 'ada@[‡, ‡]'],
     ['?ip%3D10.0.0.1&x', '?ip%3D‡&x'],
+    ['version: at 10.0.0.1, host 1:2::3', 'version: at ‡, host ‡'],
     ['conversion: 10.0.0.1 host/10.0.0.1 10.0.0.0', 'conversion: ‡ host/‡ ‡'],
   ],
   'versions of four numbers': [
@@ -114,13 +117,15 @@ export const FOUND = {
     ['1,Ada,415-555-2671\n2,Bob,(415) 555-2671,x', '1,Ada,‡\n2,Bob,‡,x'],
     ['1,0612345678,2; 1,+14155552671,2; a,+1 415 555 2671,2', '1,‡,2; 1,‡,2; a,‡,2'],
     ['phone,4155552671,12', 'phone,‡,12'],
+    ['089 /123456, 1-800.555.0199, 004930 901 8200, |138 1234 5678|', '‡, ‡, ‡, |‡|'],
+    ['room 3 (012) 345 67890, page 12 (800) 5551234', 'room 3 ‡, page 12 ‡'],
     ['To=%2B14155552671&q=tel%3A415-555-2671', 'To=%2B‡&q=tel%3A‡'],
   ],
 }
 
 export const SHOWN = [
   'npm i react@next numpy@1.26.0rc1 react@19.0.0rc vue@3.alpha1 && ssh deploy@build',
-  '<meta name="site" content="@ada.dev">, matrix@[0:3], slice@[1], ask bob@work...thanks',
+  '<meta name="site" content="@ada.dev">, matrix@[0:3], slice@[1], ask bob@work...thanks, buy 3@20… and',
   // Of other lengths, and beginnings that nobody has.
   cards({
     4: [14, 15, 17, 18],
@@ -135,16 +140,17 @@ export const SHOWN = [
   `${VISA.slice(0, 8)} ${VISA.slice(8)}, ${VISA.slice(0, 7)} ${VISA.slice(7)}`,
   `${VISA.slice(0, 4)}.${VISA.slice(4, 8)} ${VISA.slice(8, 12)}.${VISA.slice(12)}`,
   `${card('36', 14).match(/../g).join(' ')}, ${inFours(VISA, ', ')}, | ${inFours(VISA, ' | ')} |`,
+  inFours(VISA, '    '),
   `DE12 ${inFours(VISA, ' ')} 00, DE12 3704 ${inFours(card('36', 14), ' ')}`,
   `https://host.example/items/${VISA} 0.${VISA} v-${VISA} 12:${VISA} ${VISA}0 x${VISA}`,
   `${IBAN}12 ${IBAN.slice(0, -1)}1 ${inFours(IBAN, ', ')} X${IBAN}`,
-  'items[::2] items[1::2] s[10::30] s[::-1] s[::10] s[10::1] Cafe::Fade std::b2::c3 codes::E100 2001:db8::1.5 1.2.3',
+  'items[::2] items[1::2] s[10::30] s[::-1] s[::10] s[10::1] s[::100] Cafe::Fade std::b2::c3 codes::E100 2001:db8::1.5 1.2.3',
   'total + 12345678 and 2 + 14155552671, +1 2 3 4 5 6 7 8 9 10',
   '+12.345.678,90 € and +1 234 567 890,50 €',
   // Decimals, whose digits may be those of a card, and what goes on behind such digits.
-  `{"duration":${VISA.slice(0, 3)}.${VISA.slice(3)}} ${VISA.slice(0, 6)}.${VISA.slice(6)} ${VISA}.5`,
+  `{"duration":${VISA.slice(0, 3)}.${VISA.slice(3)}} ${VISA.slice(0, 6)}.${VISA.slice(6)} ${VISA}.5 ${inFours(VISA, ' ')}.5`,
   // Points of a drawing, an amount, numbers of frames and lots, a place in a genome, calls.
   'points="1040,277.764 1035,267.764" d="M0 011.067 12 2.926" 13,178,002.113936031',
-  'frames 008396-046503, lot 006985/722969, [009979/397063], ref 0618-5089-4',
+  'frames 008396-046503, lot 006985/722969, 0049/3090182012, phone 12 1234567x, f 1 (23) 45678, [009979/397063], ref 0618-5089-4',
   'chr 1 (248956422), f(0)(1234567890), DFARS 252.227-7013',
 ]

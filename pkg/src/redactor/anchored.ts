@@ -62,6 +62,12 @@ export function ruleAt(view: View, rule: Rule, from: number, at: number): Read<S
   const read = follow(view, rule.follows, at)
   if (typeof read === 'number') return read
   const end = read.end
+  if (read.cut && rule.url) {
+    // Behind the name a password has begun; digits may be a port.
+    const begun = read.opened ?? end
+    const given = text.slice(begun, end)
+    return /[a-z]/i.test(given) && !isPlace(given) ? { from: begun, to: end } : NO
+  }
   if (read.cut) {
     const known = /[^a-z\d]/.test(rule.anchor ?? '') && at - from >= LEAST_OF_ANCHOR
     return known && isMixed(text.slice(at, end)) ? { from: begin, to: end } : NO

@@ -1,5 +1,5 @@
 /** Secrets that only their context tells: `api_key = "…"`, `password: …`, `the token is …`. */
-import { back, chars, entropy, NO, runEnd, unknown, WAIT, within, WORD, type View } from './view.js'
+import { back, chars, entropy, NO, runEnd, unknown, WAIT, within, type View } from './view.js'
 
 /** Words near which a random text is a secret (gitleaks: generic-api-key). */
 export const WORDS = 'access|auth|api|credential|creds|key|passwd|password|secret|token'.split('|')
@@ -234,7 +234,9 @@ export function valueAt(view: View, context: Context): number {
     if (value.length < 4 || prose || isCode || !odd || none) return NO
     if (!isElement) return to
     if (unknown(view, to + 2)) return WAIT
-    return /^<\\?\//.test(text.slice(to, to + 3)) ? from + value.length : NO
+    // Or the text is cut within it.
+    const isCut = value !== read && !/\s/.test(value)
+    return isCut || /^<\\?[/…]/.test(text.slice(to, to + 3)) ? from + value.length : NO
   }
   let begin = from
   let to = runEnd(view, UNQUOTED, from, MOST)
@@ -291,4 +293,4 @@ function quotedEnd(view: View, { from, quote }: Context): number {
 }
 
 /** Whether a key may not end before this character. */
-export const goesOn = (code: number) => within(KEYS, code) || within(WORD, code)
+export const goesOn = (code: number) => within(KEYS, code)

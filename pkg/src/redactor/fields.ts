@@ -40,11 +40,6 @@ export class Fields {
     this.#paths = this.#open = new Set(paths)
   }
 
-  /** Whether a text that begins here, also with a bracket, may go on a value or a name. */
-  get midway(): boolean {
-    return this.#hides || ['value', 'string', 'in name'].includes(this.#reads)
-  }
-
   /** Whether JSON has begun that has not ended. */
   get isOpen(): boolean {
     return this.#reads !== 'text'
@@ -56,7 +51,7 @@ export class Fields {
     let span = this.#hides ? { from: 0, to: chunk.length, begins: false } : undefined
     for (let at = 0; at < chunk.length; at++) {
       const [hid, one] = [this.#hides, chunk.charAt(at)]
-      if (!hid && this.#reads === 'text' && one !== '{' && one !== '[') continue
+      if (this.#reads === 'text' && one !== '{' && one !== '[') continue
       this.#take(one)
       if (!hid && this.#hides) span = { from: at, to: chunk.length, begins: true }
       if (!span || this.#hides) continue
@@ -83,7 +78,7 @@ export class Fields {
     if (this.#hides) return this.#inHidden(one)
     switch (this.#reads) {
       case 'value':
-        if (one === ']' && this.#levels.at(-1)?.index === 0) return this.#close()
+        if (one === ']' && this.#levels.at(-1)!.index === 0) return this.#close()
         return this.#value(one)
       case 'name':
         if (one === '}') return this.#close()
@@ -140,7 +135,7 @@ export class Fields {
 
   /** A value comes behind a name. */
   #expect(name: string): void {
-    const { open, ends } = behindName(this.#levels.at(-1)?.open ?? [], unescaped(name))
+    const { open, ends } = behindName(this.#levels.at(-1)!.open, unescaped(name))
     this.#open = open
     this.#reads = 'value'
     this.#coming = ends
@@ -149,9 +144,9 @@ export class Fields {
   #coming = false
 
   #comma(one: string): void {
-    const level = this.#levels.at(-1)
+    const level = this.#levels.at(-1)!
     if (one === '}' || one === ']') return this.#close()
-    if (one !== ',' || !level) return this.#lost(one)
+    if (one !== ',') return this.#lost(one)
     if (level.index === undefined) this.#reads = 'name'
     else this.#expect(String(++level.index))
   }
@@ -173,7 +168,6 @@ export class Fields {
     this.#levels = []
     this.#open = this.#paths
     this.#reads = 'text'
-    this.#escaped = false
     if (one === '{' || one === '[') this.#push(one)
   }
 }

@@ -72,6 +72,12 @@ interface Run {
   match: Match | undefined
 }
 
+/** A private key, and what of it is read. */
+interface Key {
+  match: Match
+  part: 'body' | 'end' | 'dashes'
+}
+
 interface Look {
   kind: RedactKind
   end(view: View, at: number): number
@@ -116,7 +122,7 @@ export class Scanner implements View {
   #matches: Match[] = []
   /** By set: its last run in the text, and what grows with it. */
   readonly #runs: Run[] = this.#tables.sets.map(() => ({ from: 0, to: -1, match: undefined }))
-  #key: { match: Match; part: 'body' | 'end' | 'dashes' } | undefined
+  #key: Key | undefined
 
   readonly #secrets: boolean
   /** Whether a name may belong to what follows it. */
@@ -219,7 +225,7 @@ export class Scanner implements View {
       this.#state = state
       if (this.#names) this.#name = local(code) ? Math.min(this.#name + 1, LONGEST_LOCAL) : 0
       for (const match of here) this.#add(match)
-      if (this.#key) this.#inKey(at, code, state)
+      if (this.#key) this.#inKey(this.#key, at, code, state)
     }
   }
 
@@ -362,9 +368,8 @@ export class Scanner implements View {
   }
 
   /** Goes on in a private key, to the end of its last line, or of what may stand in one. */
-  #inKey(at: number, code: number, state: number): void {
-    const key = this.#key
-    if (!key || at + this.#base < key.match.to) return
+  #inKey(key: Key, at: number, code: number, state: number): void {
+    if (at + this.#base < key.match.to) return
     if (key.part === 'body') {
       if (this.#tables.found[state]?.end) key.part = 'end'
       else if (!within(KEY_BODY, code) && !isLine(code)) return void (this.#key = undefined)
@@ -380,14 +385,10 @@ export class Scanner implements View {
   }
 
   #add(match: Match): void {
-    if (match.from >= match.to) return
     const last = this.#matches.at(-1)
     if (match.isKey) this.#key = { match, part: 'body' }
-    else if (match.run) {
-      const { run } = match
-      if (run.match && run.match.from <= match.from) return
-      run.match = match
-    } else if (last && last.from <= match.from && last.to >= match.to) return
+    else if (match.run) match.run.match ??= match
+    else if (last && last.from <= match.from && last.to >= match.to) return
     this.#matches.push(match)
   }
 
@@ -419,7 +420,6 @@ export class Scanner implements View {
       if (match.from >= this.#masked && match.to > this.#shown) {
         shown += text.slice(Math.max(this.#shown, this.#masked) - base, match.from - base)
         shown += this.#plan.mask(match.kind)
-        this.#shown = Math.max(this.#shown, match.from)
       }
       this.#masked = Math.max(this.#masked, match.to)
     }

@@ -34,12 +34,10 @@ export class Stream {
   feed(chunk: string): string {
     if (this.#isDivided && /\S/.test(chunk)) {
       this.#isDivided = false
-      // Another answer begins, or what is open goes on; both are read where it may be either.
-      const isJson = /^\s*(?:[[{]|```)/.test(chunk)
+      // Another answer begins, or what is open goes on; both are read. The oldest has read the text
+      // from where it began; the others began behind a division.
       const [oldest, ...others] = this.#fields.filter(({ isOpen }) => isOpen)
-      const goesOn = oldest && (!isJson || this.#fields.some(({ midway }) => midway))
-      // The oldest has read the text from where it began; the others began behind a division.
-      const kept = goesOn ? [oldest, ...others.slice(2 - MOST_READERS)] : []
+      const kept = oldest ? [oldest, ...others.slice(2 - MOST_READERS)] : []
       this.#fields = [...kept, ...this.#fresh()]
     }
     const spans = this.#fields.flatMap((fields) => fields.feed(chunk))
