@@ -56,7 +56,7 @@ const PAGES = {
     first: 34.2,
   },
   // 430 before `createRedactor`, which is 19.5 KB.
-  everything: { all: true, parts: ['turn'], run: 454.5 },
+  everything: { all: true, parts: ['turn'], run: 455 },
 }
 
 const PEERS = {
