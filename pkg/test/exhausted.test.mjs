@@ -11,47 +11,24 @@ import {
   resumeTurn,
   runTurn,
 } from 'turnlock'
+import { exhaust, nearTheEnd } from './exhaust.mjs'
 import { partsOf } from './parts.mjs'
 
 await init()
 const { parts } = await partsOf('../dist')
 const messages = [{ role: 'user', content: 'go' }]
 
-/**
- * Calls `work` where so many frames are left of an exhausted stack. What `work` throws there is kept
- * and not looked at: nothing more could be called.
- */
-function nearTheEnd(frames, work) {
-  let left = frames
-  let isOver = false
-  let thrown
-  const down = () => {
-    try {
-      down()
-    } catch {
-      if (isOver || left-- > 0) throw thrown
-      isOver = true
-      try {
-        work()
-      } catch (error) {
-        thrown = error
-      }
-    }
-  }
-  try {
-    down()
-  } catch {
-    // The frames above.
-  }
-  return thrown
-}
-
 test('a stack that is exhausted within a call leaves no instance that is half changed', () => {
   const text = `${'['.repeat(100)}{ "b":1,"a":2}${']'.repeat(100)}`
   const want = `${'['.repeat(100)}{"a":2,"b":1}${']'.repeat(100)}`
   const told = { failed: 0, fine: 0 }
   for (let n = 0; n < 3000; n++) {
-    told[nearTheEnd(n % 600, () => canonicalize(text)) ? 'failed' : 'fine']++
+    try {
+      nearTheEnd(n % 600, () => canonicalize(text))
+      told.fine++
+    } catch {
+      told.failed++
+    }
     // The next call is right, whatever the one before left behind.
     assert.equal(canonicalize(text), want)
   }
@@ -63,17 +40,6 @@ test('a stack that is exhausted within a call leaves no instance that is half ch
 async function shown(turn) {
   const events = turn[Symbol.asyncIterator]()
   while ((await events.next()).value.type !== 'text');
-}
-
-/** Takes all memory that an instance can have: from here on, the core gets none. */
-function exhaust({ glue: { memory } }) {
-  for (let pages = 32_768; pages >= 1;) {
-    try {
-      memory.grow(pages)
-    } catch {
-      pages >>= 1
-    }
-  }
 }
 
 test('without memory, the turns of the instance settle, and the next ones run', async () => {
@@ -90,7 +56,7 @@ test('without memory, the turns of the instance settle, and the next ones run', 
   })
   const turns = [large, waiting].map((model) => runTurn({ model, messages }))
   for (const turn of turns) await shown(turn)
-  exhaust(parts.turn.core())
+  exhaust(parts.turn.core().glue)
   go()
   const results = await Promise.all(turns.map(({ result }) => result))
   assert.deepEqual(
@@ -115,7 +81,7 @@ test('a kept turn goes on behind it, and its tool is not run again', async () =>
       yield { type: 'tool_call_end', index: 0 }
       yield { type: 'finish', reason: 'tool_calls', raw: '' }
     } else if (asked === 2) {
-      exhaust(parts.durable.core())
+      exhaust(parts.durable.core().glue)
       yield { type: 'text', text: 'x'.repeat(3 * 2 ** 20) }
     } else yield { type: 'text', text: 'the answer' }
   })

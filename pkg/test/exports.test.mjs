@@ -1,9 +1,12 @@
-// Every function of the core traps once: what called it ends with `core.fault`, everything else is as
-// ever, no tool runs twice, and the next call is right. Needs the test build (`--trap`).
+// Every function of the core traps once, runs out of stack and runs out of memory, in the part that it
+// is in and in the whole core: what called it ends with `core.fault`, everything else is as ever, no
+// tool runs twice, and the next call is right. Needs the test build (`--trap`).
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import test from 'node:test'
 import { diagnoseTools } from '../../.cache/trap/dist/diagnose-tools.js'
 import * as turnlock from '../../.cache/trap/dist/index.js'
+import { exhaust, nearTheEnd } from './exhaust.mjs'
 import { partsOf } from './parts.mjs'
 
 const unhandled = []
@@ -170,33 +173,100 @@ test('all of them work', () => {
 
 /** What is asked only of an instance that is large, and what tests trap with. */
 const APART = ['live_handles', 'trap', 'memory']
+const named = (glue) => Object.keys(glue).filter((name) => !APART.includes(name))
 
-for (const [part, { core }] of Object.entries(parts).map(([name, one]) => [
-  name,
-  { core: () => one.core() },
-])) {
-  for (const name of Object.keys(core().glue).filter((one) => !APART.includes(one))) {
-    test(`${part}: ${name}`, async () => {
-      const { glue } = core()
-      let hits = 0
-      const real = glue[name]
-      glue[name] = (...given) => {
-        // An instance that has trapped is never called again.
-        assert.equal(++hits, 1)
-        glue.trap()
-        return real(...given)
+/** How a call does not return. With a little of the stack, or with what memory is left, it may. */
+const ENDS = {
+  traps(glue, real) {
+    glue.trap()
+    return real()
+  },
+  'has no stack': (_, real) => nearTheEnd(2, real),
+  'has a little of the stack': (_, real) => nearTheEnd(30, real),
+  'has no memory'(glue, real) {
+    exhaust(glue)
+    return real()
+  },
+}
+
+/** The first call of this function, on whichever of these instances, ends in this way. */
+async function broken(glues, name, end) {
+  const told = { hits: 0 }
+  for (const glue of glues) {
+    const real = glue[name]
+    if (!real) continue
+    let isOver = false
+    glue[name] = (...given) => {
+      // An instance that has trapped is never called again.
+      assert.ok(!isOver, 'it is called again')
+      if (told.hits++ > 0) return real(...given)
+      told.glue = glue
+      try {
+        return end(glue, () => real(...given))
+      } catch (error) {
+        isOver = true
+        throw error
       }
-      const all = await used()
-      assert.equal(hits, 1, 'something uses it')
-      const failed = Object.entries(all).filter(([, how]) => how !== 'fine')
-      assert.ok(failed.length <= 1, JSON.stringify(failed))
-      for (const [, how] of failed) assert.equal(how, 'core.fault')
-      // A machine that is given back has ended: nobody waits for it.
-      if (!name.endsWith('_free')) assert.equal(failed.length, 1)
-      assert.notEqual(core().glue, glue)
-      assert.deepEqual(await used(), PLAIN)
-      await new Promise((resolve) => setImmediate(resolve))
-      assert.deepEqual(unhandled.splice(0), [])
-    })
+    }
+  }
+  const all = await used()
+  const failed = Object.entries(all).filter(([, how]) => how !== 'fine')
+  assert.ok(failed.length <= 1, JSON.stringify(failed))
+  for (const [, how] of failed) assert.equal(how, 'core.fault')
+  assert.deepEqual(await used(), PLAIN)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(unhandled.splice(0), [])
+  return { ...told, failed: failed.length }
+}
+
+for (const [how, end] of Object.entries(ENDS)) {
+  for (const [part, one] of Object.entries(parts)) {
+    for (const name of named(one.core().glue)) {
+      test(`${part}: ${name} ${how}`, async () => {
+        const { hits, glue, failed } = await broken([one.core().glue], name, end)
+        assert.ok(hits > 0, 'nothing uses it')
+        if (how !== 'traps') return
+        // A machine that is given back has ended: nobody waits for it.
+        if (!name.endsWith('_free')) assert.equal(failed, 1)
+        assert.notEqual(one.core().glue, glue)
+      })
+    }
   }
 }
+
+test('an instance that traps when it is asked whether it is in use is gone, and its result is not', () => {
+  const { glue } = parts.signature.core()
+  let asked = 0
+  for (const name of named(glue)) {
+    const real = glue[name]
+    glue[name] = (...given) => {
+      const result = real(...given)
+      // Large within the call; a large one gets no new ones.
+      if (glue.memory.buffer.byteLength < 2 ** 26) glue.memory.grow(1100)
+      return result
+    }
+  }
+  glue.live_handles = () => (asked++, glue.trap())
+  assert.equal(turnlock.canonicalize('1.0'), '1')
+  assert.equal(asked, 1)
+  assert.notEqual(parts.signature.core().glue, glue)
+  assert.equal(turnlock.canonicalize('2.0'), '2')
+})
+
+test('the same of the whole core', async (t) => {
+  const wasm = new URL('../../.cache/trap/dist/turnlock.wasm', import.meta.url)
+  await turnlock.init(await readFile(wasm))
+  assert.deepEqual(await used(), PLAIN)
+  // Its memory is taken away in its parts alone, which takes a quarter of a second each time.
+  for (const how of ['traps', 'has a little of the stack']) {
+    const end = ENDS[how]
+    const glues = () => Object.values(parts).map((one) => one.core().glue)
+    for (const name of named(glues()[0])) {
+      await t.test(`${name} ${how}`, async () => {
+        const { hits, failed } = await broken(glues(), name, end)
+        assert.ok(hits > 0, 'nothing uses it')
+        if (how === 'traps' && !name.endsWith('_free')) assert.equal(failed, 1)
+      })
+    }
+  }
+})

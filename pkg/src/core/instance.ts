@@ -130,7 +130,13 @@ export class Part<G = Glue> {
 
   /** Drops an instance that is large and has no objects: the memory of an instance never shrinks. */
   retire(on: Core<G>): void {
-    if (size(on) < LARGE || this.#live !== on || (on.glue as Glue).live_handles() > 0) return
+    if (size(on) < LARGE || this.#live !== on) return
+    try {
+      if (this.callOn(on, (glue) => (glue as Glue).live_handles()) > 0) return
+    } catch {
+      // A trap has dropped it, and told its objects; what the call before it returned stands.
+      return
+    }
     this.#live = undefined
   }
 
