@@ -233,13 +233,22 @@ impl<'a> Arranger<'a> {
         self.results(results, entry.index, context, before);
         self.answered = None;
         let own = |marks: Marks| marks != Marks::NONE && marks.within(context.rules.own);
-        for result in entry.calls().filter_map(|call| call.result.as_ref()) {
-            if context.rules.results == Results::WithUser && own(result.marks) {
-                if self.answered.is_some_and(|at| at < result.index) {
-                    self.alternate(result.index, context.rules);
+        for call in entry.calls() {
+            let result = call.result.as_ref().filter(|result| own(result.marks));
+            let Some(result) = result else { continue };
+            if self.answered.is_some_and(|at| at < result.index) {
+                match context.rules.results {
+                    Results::Messages => {}
+                    Results::WithUser => self.alternate(result.index, context.rules),
+                    // It counts the results of one message.
+                    Results::Alone => {
+                        let code = Code::ToolResultNotAdjacent;
+                        let finding = Finding::new(code, Action::Merged, result.index);
+                        self.findings.push(finding.call(&call.id));
+                    }
                 }
-                self.answered = Some(result.index);
             }
+            self.answered = Some(result.index);
         }
     }
 

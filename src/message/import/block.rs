@@ -146,6 +146,7 @@ fn wires(kind: &str, fields: &Fields<'_>, beside: Marks) -> Marks {
             Marks::AI_SDK
         }
         "image" | "document" if fields.has("source") => Marks::ANTHROPIC,
+        "input_image" if fields.has("image_url") && !fields.has_text("image_url") => Marks::CHAT,
         "image" | "image-data" | "image-url" | "file-data" | "file-url" | "media" => Marks::AI_SDK,
         "input_image" | "input_file" => Marks::RESPONSES,
         // Cohere's documents, and the chunks of Mistral and of LangChain's providers.
@@ -241,13 +242,22 @@ fn tool_use<'a>(mut fields: Fields<'a>, index: usize) -> Part<'a> {
 }
 
 fn tool_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
+    // TanStack AI: `{ content, state: "streaming" | "complete" | "error", error? }`.
+    let state = fields.take_text("state");
+    if state.as_deref() == Some("streaming") {
+        return Block::Nothing;
+    }
+    let told = fields.take("error");
     let id = fields.take_text("toolCallId").unwrap_or_default();
     let name = fields.take_text("toolName").unwrap_or_default();
     let flagged = fields.take("isError").as_ref().and_then(Json::as_bool).unwrap_or(false);
     let mut inner = Marks::NONE;
     let (content, error) = match fields.take("output") {
         Some(output) => call::output(output, &mut inner),
-        None => (call::content(fields.take_any(&["result", "content"]), &mut inner), false),
+        None => {
+            let (value, failed) = call::told(fields.take_any(&["result", "content"]), told);
+            (call::content(value, &mut inner), failed || state.as_deref() == Some("error"))
+        }
     };
     let origin = (Marks::NONE, Vec::new());
     answered(call::answer((id, name), (content, error || flagged), origin, index))

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::model::{Args, Call, Content, Piece, ToolResult};
 use super::{Fields, block};
-use crate::json::{Json, object};
+use crate::json::{Joined, Json, object};
 use crate::provider::{Marks, Members};
 
 /// Parses a call: `{ id, function: { name, arguments } }`, `{ toolCallId, toolName, args }`,
@@ -28,6 +28,8 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
     let function = fields.take("function").and_then(Fields::of);
     let nested = function.is_some();
     let mut inner = function.unwrap_or_else(|| fields.clone());
+    // Ollama's own responses have it.
+    inner.forget(&["index"]);
     let (own_name, own_args) = (inner.has_text("name"), inner.has("arguments"));
     let name = inner.take_any_text(&["toolName", "toolCallName", "name", "tool"]);
     let args = inner.take_any(&["arguments", "args", "input", "parameters"]);
@@ -123,6 +125,30 @@ pub(super) fn content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content
         }
         Some(value) => Content::Value(value),
     }
+}
+
+/// The content of a result with an `error` beside it, and whether it failed.
+#[inline(never)]
+pub(super) fn told<'a>(
+    value: Option<Json<'a>>,
+    error: Option<Json<'a>>,
+) -> (Option<Json<'a>>, bool) {
+    let is_nothing = |one: &Json<'a>| one.as_str() == Some("") || *one == Json::Bool(false);
+    let error = error.filter(|error| !is_nothing(error));
+    let failed = error.is_some();
+    let error = error.filter(|error| *error != Json::Bool(true));
+    let value = match (value, error) {
+        (Some(value), Some(error)) if value.as_str() == Some("") => Some(error),
+        (Some(value), Some(error)) if value.is_text() && error.is_text() && value != error => {
+            let mut both = Joined::default();
+            both.value(&value);
+            both.text("\n");
+            both.value(&error);
+            Some(both.into_json())
+        }
+        (value, error) => value.or(error),
+    };
+    (value, failed)
 }
 
 #[inline(never)]

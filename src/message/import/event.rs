@@ -222,13 +222,13 @@ fn result<'a>(mut fields: Fields<'a>, failed: bool, index: usize) -> Option<Vec<
     if id.is_empty() && name.is_none() {
         return None;
     }
-    let wrong = failed
-        || flagged
-        || value.is_none() && error.is_some()
-        || status.as_deref() == Some("error");
-    let content = call::content(value.or(error), &mut Marks::default());
+    let wrong = failed || flagged || status.as_deref() == Some("error");
+    // What has ended well, as it says, has no error.
+    let well = value.is_some() && status.as_deref().is_some_and(|status| status != "error");
+    let (value, told) = call::told(value, error.filter(|_| !well));
+    let content = call::content(value, &mut Marks::default());
     let called = (id, name.unwrap_or_default());
-    one(call::answer(called, (content, wrong), (Marks::EVENT, Vec::new()), index))
+    one(call::answer(called, (content, wrong || told), (Marks::EVENT, Vec::new()), index))
 }
 
 fn text_start<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {

@@ -35,11 +35,10 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> 
         _ => "",
     };
     match kind {
-        Some("image_url") => match block.get("image_url")? {
+        Some("image_url" | "input_image") => match block.get("image_url")? {
             Json::String(url) => made(url.clone(), None, "image/*"),
             nested => made(text(nested, "url")?, None, "image/*"),
         },
-        Some("input_image") => made(text(block, "image_url")?, None, "image/*"),
         Some("image" | "document" | "audio" | "video")
             if block.get("source").is_some_and(|s| s.as_object().is_some()) =>
         {

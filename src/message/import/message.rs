@@ -55,6 +55,12 @@ pub(super) fn said<'a>(
     if content.as_ref().is_none_or(Json::is_text) {
         entry.marks.add(Marks::PLAIN);
     }
+    // OpenAI Responses has a type of text for each side.
+    let other = if speaker == Speaker::Assistant { "input_text" } else { "output_text" };
+    let is_other = |block: &Json<'_>| block.get("type").and_then(Json::as_str) == Some(other);
+    if content.as_ref().and_then(Json::as_array).is_some_and(|all| all.iter().any(is_other)) {
+        entry.marks.add(Marks::EVENT);
+    }
     let (parts, results, listed) = block::content(content, index, &mut entry.marks)?;
     entry.listed = listed;
     entry.hollow |= listed && parts.is_empty() && results.is_empty();
@@ -87,7 +93,13 @@ pub(super) fn said<'a>(
         }
         None => Vec::new(),
     };
-    let attached = fields.take_list("experimental_attachments").unwrap_or_default();
+    let mut attached = fields.take_list("experimental_attachments").unwrap_or_default();
+    // assistant-ui: `{ name, content: [blocks] }`.
+    let has_blocks = |one: &Json<'_>| one.get("content").and_then(Json::as_array).is_some();
+    let theirs = fields.get("attachments").and_then(Json::as_array);
+    if theirs.is_some_and(|all| all.iter().all(has_blocks)) {
+        attached.extend(fields.take_list("attachments").unwrap_or_default());
+    }
     // Each becomes a block, which takes more than an empty one has.
     if images.len().max(attached.len()) > limits::HISTORY_TINY {
         return None;
@@ -105,11 +117,17 @@ pub(super) fn said<'a>(
     for item in attached {
         // AI SDK 4: `{ url, contentType?, name? }`.
         let mut given = Fields::of(item)?;
+        entry.marks.add(Marks::AI_SDK);
+        if let Some(blocks) = given.take_list("content") {
+            entry
+                .parts
+                .extend(block::content(Some(Json::Array(blocks)), index, &mut entry.marks)?.0);
+            continue;
+        }
         let mut block = members! { "type": "file" };
         for (theirs, ours) in [("url", "url"), ("contentType", "mediaType"), ("name", "filename")] {
             block.extend(given.take(theirs).map(|value| (ours.into(), value)));
         }
-        entry.marks.add(Marks::AI_SDK);
         entry.parts.push(Part::Media { marks: Marks::AI_SDK, block: Json::Object(block) });
     }
     let only_results = entry.parts.is_empty() && !results.is_empty();
@@ -314,7 +332,6 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let error = failed(fields.take("isError"))
         | failed(fields.take("is_error"))
         | (fields.take_text("status").as_deref() == Some("error"));
-    let message = fields.take("error");
     let value = content.or_else(|| fields.take("result")).or_else(|| {
         let output = fields.take("output")?;
         marks.add(Marks::EVENT);
@@ -322,13 +339,8 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     });
     let null = value.is_none();
     let hollow = value.as_ref().and_then(Json::as_array).is_some_and(<[_]>::is_empty);
+    let (value, failed) = call::told(value, fields.take("error"));
     let content = call::content(value, &mut marks);
-    let (content, error) = match message {
-        Some(message) if block::nothing(&content) => {
-            (call::content(Some(message), &mut marks), true)
-        }
-        _ => (content, error),
-    };
     let content = match content {
         Content::Value(Json::Array(items)) if items.is_empty() => Content::Text(Json::string("")),
         content => content,
@@ -336,7 +348,7 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     fields.forget(&["artifact", "type", "result"]);
     let called = (id.unwrap_or_default(), name.unwrap_or_default());
     let marks = if camel { marks } else { marks.and(Marks::CHAT) };
-    let mut piece = call::answer(called, (content, error), (marks, fields.rest()), index);
+    let mut piece = call::answer(called, (content, error || failed), (marks, fields.rest()), index);
     if let Piece::Result { result, .. } = &mut piece {
         (result.camel, result.null, result.hollow) = (spelled, null, hollow);
     }

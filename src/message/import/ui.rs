@@ -3,7 +3,7 @@
 //! <https://ai-sdk.dev/docs/reference/ai-sdk-core/ui-message>
 
 use super::super::code::Code;
-use super::super::model::{Call, Entry, Part, Piece, Speaker};
+use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::block::{self, Block};
 use super::{Fields, call};
 use crate::json::Json;
@@ -21,6 +21,9 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         entry.marks.add(Marks::AI_SDK);
         entry
     };
+    let said = ["content", "text"]
+        .iter()
+        .find_map(|key| if fields.has_text(key) { fields.take(key) } else { None });
     let mut pieces = Vec::new();
     let mut entry = fresh();
     for item in fields.take_list("parts")? {
@@ -64,6 +67,19 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
             Block::Nothing => {}
         }
     }
+    let texts = |entry: &Entry<'_>| entry.parts.iter().any(|one| matches!(one, Part::Text(_)));
+    let spoken = pieces.iter().any(|one| matches!(one, Piece::Say(entry) if texts(entry)));
+    if let Some(text) = said.filter(|text| !text.is_blank())
+        && !spoken
+        && !texts(&entry)
+    {
+        // Older versions keep the text beside the parts.
+        let first = pieces.iter_mut().find_map(|one| match one {
+            Piece::Say(entry) => Some(entry),
+            _ => None,
+        });
+        first.unwrap_or(&mut entry).parts.insert(0, Part::Text(Text::new(text)));
+    }
     if !entry.parts.is_empty() || !pieces.iter().any(|piece| matches!(piece, Piece::Say(_))) {
         pieces.push(Piece::Say(entry));
     }
@@ -82,6 +98,8 @@ fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Result<Call<'a>,
     let named = fields.take_any_text(&["toolName"]);
     let input = fields.take("input").or_else(|| fields.take("rawInput"));
     let result = match state.as_ref() {
+        // More of it would have come.
+        "output-available" if fields.get("preliminary") == Some(&Json::Bool(true)) => None,
         "output-available" => Some((call::content(fields.take("output"), &mut marks), false)),
         "output-error" => Some((call::content(fields.take("errorText"), &mut marks), true)),
         "output-denied" => {

@@ -87,7 +87,8 @@ fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {
         }
         Some(all.into_json())
     };
-    let inner = block.get("document").unwrap_or(block);
+    // Of OpenAI-compatible providers, and of MCP.
+    let inner = block.get("document").or_else(|| block.get("resource")).unwrap_or(block);
     let source = inner.get("source");
     let found =
         [source.and_then(|source| source.get("text")), inner.get("data"), inner.get("text")];

@@ -106,7 +106,9 @@ pub(super) fn entry<'a>(
         Blank::Dropped | Blank::Kept => false,
     };
     let block = refused && entry.listed && entry.marks.within(context.rules.own);
-    if blank > 0 && !made.parts.iter().all(thought) && (!called || block) {
+    // Nor is one beside images that are no blocks.
+    let beside = called || !entry.listed && made.parts.iter().any(|part| !thought(part));
+    if blank > 0 && !made.parts.iter().all(thought) && (!beside || block) {
         let finding = Finding::new(Code::ContentEmpty, Action::Dropped, entry.index);
         work.findings.push(finding.risk_if(!refused));
     }
@@ -278,7 +280,13 @@ impl<'a> Work<'_, 'a> {
         let stored = |next: &Entry<'a>| {
             next.marks.within(own) && next.extra.iter().any(|(key, _)| key == "id")
         };
-        let speaks = |next: &Entry<'a>| matches!(next.parts.first(), Some(Part::Text(_)));
+        let is_sent = |part: &&Part<'a>| match part {
+            Part::Reasoning(Reasoning::Native { marks, .. }) => self.own(*marks),
+            Part::Reasoning(_) => false,
+            _ => true,
+        };
+        let speaks =
+            |next: &Entry<'a>| matches!(next.parts.iter().find(is_sent), Some(Part::Text(_)));
         let id = block.get("id").and_then(Json::as_str);
         id.is_some_and(|id| id.starts_with("rs_"))
             && self.next.is_some_and(|next| speaks(next) && !stored(next))
