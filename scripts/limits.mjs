@@ -1,5 +1,7 @@
-// docs/limits.md: every limit, with its unit, default and what happens at it. The numbers are those
-// of the code: constants of src/limits.rs and of the package, and rows of docs/options.md.
+// docs/limits.md: limits, with their unit, default and what happens at them. The numbers are those
+// of the code: constants of src/limits.rs, of other modules of the core, of the package and of the
+// Rust client, and rows of docs/options.md. A number in a file that has a row is a row too, or stands
+// in APART_FROM_LIMITS; a file without a row is not looked at.
 //
 //   node scripts/limits.mjs [--check]
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -62,6 +64,93 @@ const CORE = {
   CONDITION_BYTES: ['a condition of a step', 'bytes', '`plan.invalid_condition`'],
   STEP_RESULT_BYTES: ['the result of a step', 'bytes', '`chain.result_too_large`'],
   PATTERN_LATENCIES: ['latencies kept of a pattern', 'numbers', 'the oldest is dropped'],
+}
+
+/** Constants of modules of the core, and of its boundary to JavaScript: `file NAME`. */
+const MODULES = {
+  'crates/wasm/src/driven/mod.rs EFFECTS': [
+    'effects of one answer',
+    'effects',
+    'the next answer has the others',
+  ],
+  'crates/wasm/src/driven/mod.rs EFFECTS_BYTES': [
+    'JSON of the effects of one answer',
+    'bytes, then no other effect',
+    'the next answer has the others',
+  ],
+  'src/inference/retry.rs LONGEST_WAIT_MS': [
+    'a wait before a request is sent again',
+    'ms',
+    'the request fails, if its provider asks for more',
+  ],
+  'src/stream/decoder.rs SHOWN': ['text that is no framing, as it is told', 'bytes', 'cut'],
+  'src/stream/template.rs SHARE': [
+    'what templates of events copy, for each byte that was read',
+    'times',
+    'events are read without one',
+  ],
+  'src/stream/template.rs PATIENCE': [
+    'templates in a row that were not used',
+    'templates',
+    'no other is learned',
+  ],
+  'src/tool/judge.rs NAME_CHARS': ['the name of a tool in a prompt', 'characters', 'cut'],
+  'src/tool/batch/mod.rs WHY_BYTES': ['what is wrong with arguments', 'bytes', 'cut'],
+  'src/turn/record/mod.rs ANSWER_ERRORS': [
+    'what is wrong with an answer, as the model is told',
+    'bytes',
+    'cut',
+  ],
+  'src/turn/record/outcomes.rs COMPOSED_CHARS': [
+    'a result in an answer that the turn writes itself',
+    'characters',
+    'cut',
+  ],
+  'src/turn/durable/journal.rs ANSWER_MS': [
+    'an attempt to commit',
+    'ms',
+    'the commit is tried again',
+  ],
+  'src/turn/durable/journal.rs ATTEMPTS': ['attempts to commit', 'attempts', 'the turn fails'],
+  'src/turn/durable/journal.rs LONGEST_GATHER_MS': [
+    'gathering text between two commits, for a slow store',
+    'ms',
+    'it is committed',
+  ],
+  'src/request/cut.rs PARAMS_BYTES': ['arguments in an event of a pass', 'bytes of JSON', 'cut'],
+  'src/request/cut.rs NAME_BYTES': ['a name in an event of a pass', 'bytes', 'cut'],
+  'src/request/cut.rs SUMMARY_BYTES': ['a summary in an event of a pass', 'bytes', 'cut'],
+  'src/request/machine/calls.rs ERROR_BYTES': ["a tool's message of an error", 'bytes', 'cut'],
+  'src/request/machine/trace.rs KEYS': ['names of members in a summary', 'names', 'not named'],
+  'src/request/machine/trace.rs KEY_BYTES': ['a name of a member in a summary', 'bytes', 'cut'],
+  'src/request/machine/trace.rs FLAGS': [
+    'members of `global_context` in a trace',
+    'names',
+    'not named',
+  ],
+  'src/bundle/machine.rs ERRORS': ['errors of a replicate', 'errors', 'the others are not told'],
+  'src/bundle/emit.rs REASON_CHARS': [
+    'the reason for which a bundle was cancelled',
+    'characters',
+    'cut',
+  ],
+  'src/chain/condition.rs DEPTH': [
+    'levels of a condition of a step',
+    'levels',
+    '`plan.invalid_condition`',
+  ],
+  'src/chain/classify/mod.rs MOST': [
+    'what of a query is classified',
+    'bytes',
+    'the rest is not read',
+  ],
+  'src/chain/plan/read.rs TRIES': [
+    'places in a text at which a plan may begin',
+    'places',
+    '`plan.syntax`',
+  ],
+  'src/chain/learn.rs MOST': ['chains that a pattern has seen', 'chains', 'they count as so many'],
+  'src/chain/machine.rs RECALL_MS': ['asking the cache of a chain', 'ms', 'as if it had nothing'],
 }
 
 /** Constants of the package: `file NAME`. */
@@ -128,7 +217,98 @@ const PACKAGE = {
     'pages',
     'the rest is not read',
   ],
+  'adapters/ai-sdk/middleware.ts KEPT': [
+    'calls whose signatures a middleware keeps',
+    'calls',
+    'the oldest is dropped',
+  ],
+  'driver/at-hand.ts ENOUGH': ['chunks of a body that are joined', 'bytes', 'they are read apart'],
+  'turn/kept.ts READ_MS': ['reading a store', 'ms', '`store.timeout`'],
+  'turn/resume.ts ATTEMPTS': [
+    'attempts to write between two writes of an owner',
+    'attempts',
+    '`turn.conflict`',
+  ],
+  'remote/turn.ts MOST_BEHIND': [
+    'events that all readers of a remote turn are behind',
+    'events',
+    'the handler waits',
+  ],
+  'remote/turns.ts REMEMBERED': [
+    'turns of which a page knows the last event',
+    'turns',
+    'the oldest is forgotten',
+  ],
+  'proxy/stray.ts DEEPEST': ['levels in which calls are looked for', 'levels', 'passes unread'],
+  'proxy/report.ts MOST': ['repairs and refusals in a header', 'entries', 'counted'],
+  'proxy/headers.ts ROUNDS': ['times that a path is encoded', 'times', '400 `request.path`'],
+  'bundle/lints.ts MOST': ['nits of one lint', 'nits', 'the others are not told'],
+  'bundle/schema.ts ERRORS': ['errors of a replicate', 'errors', 'the others are not told'],
+  'redactor/stream.ts MOST_READERS': [
+    'readers of JSON in a text that events divide',
+    'readers',
+    'one of the middle is dropped',
+  ],
+  'redactor/events.ts MOST_WAITING': [
+    'events that wait behind a text',
+    'events',
+    'the text is shown, as at a pause',
+  ],
+  'redactor/tables.ts MOST': ['a run without an end', 'characters', 'the rest is not read'],
+  'server/follow.ts LONGEST_SECRET': [
+    'text that is held back where the first events were dropped',
+    'characters',
+    'shown',
+  ],
+  'stores/postgres.ts TRIES': [
+    'attempts at a transaction that lost',
+    'attempts',
+    'the error is reported',
+  ],
 }
+
+/** Constants of the Rust client: `file NAME`. */
+const CLIENT = {
+  'effects.rs SLICE': ['a response that the core reads at once', 'bytes', 'sliced'],
+  'effects.rs PROGRESS': ['a progress report of a tool', 'bytes', 'it is dropped'],
+  'http.rs FAILURE_BODY': ['the body of a failure', 'bytes', 'the rest is not read'],
+  'feed.rs MOST_BEHIND': ['events that a slow reader is behind', 'events', 'the model waits'],
+  'resume.rs READ_MS': ['reading a store', 'ms', '`store.timeout`'],
+  'resume.rs MOST_GROUPS': ['groups of events read at once', 'groups', 'read on'],
+  'resume.rs ATTEMPTS': [
+    'attempts to write between two writes of an owner',
+    'attempts',
+    '`turn.conflict`',
+  ],
+  'beside.rs MOST_LISTED': ['turns of a list', 'turns', 'the newest'],
+  'bundle/host.rs ERRORS': ['errors of a replicate', 'errors', 'the others are not told'],
+  'bundle/tool.rs MAX_FIELDS': ['fields of a bundle that is a tool', 'fields', 'the list is cut'],
+  'bundle/tool.rs MAX_DIFFS': ['differences of a bundle that is a tool', 'entries', 'cut'],
+  'bundle/tool.rs MAX_BYTES': ['a bundle that is a tool, without metadata', 'bytes', 'cut'],
+  'bundle/tool.rs SECONDS': ['a bundle that is a tool', 's', 'it ends with what it has'],
+  'request/result.rs ERRORS': ['errors of a plan in a message', 'errors', 'not named'],
+}
+
+/** Numbers that bound nothing that others send, in files that have rows. */
+const APART_FROM_LIMITS = [
+  'crates/client/src/bundle/tool.rs GRACE_MS',
+  'crates/client/src/bundle/tool.rs RESULT_BYTES',
+  'crates/client/src/effects.rs HELD_BACK_MS',
+  'crates/client/src/effects.rs SLACK',
+  'pkg/src/driver/at-hand.ts TICKS',
+  'pkg/src/driver/driver.ts ANSWER',
+  'pkg/src/driver/driver.ts CHUNKS',
+  'pkg/src/driver/feed.ts BLOCK',
+  'pkg/src/driver/model-requests.ts HELD_BACK',
+  'pkg/src/proxy/frames.ts CR',
+  'pkg/src/proxy/frames.ts LF',
+  'pkg/src/redactor/tables.ts MIXED',
+  'pkg/src/server/limits.ts MINUTE',
+  'src/chain/classify/mod.rs CLEAR',
+  'src/inference/retry.rs FIRST_WAIT_MS',
+  'src/turn/durable/journal.rs FIRST_WAIT_MS',
+  'src/turn/durable/journal.rs ROUND_TRIPS',
+]
 
 /** Rows of docs/options.md: `Section name`. Their ranges and meanings stand there. */
 const OPTIONS = {
@@ -169,12 +349,12 @@ function constants(text, pattern) {
     const plain = expression
       .replace(/ as \w+/g, '')
       .replace(/\b[A-Z_]{2,}\b/g, (other) => values[other])
-    if (/^[\d_\s*+()<-]+$/.test(plain)) values[name] = Function(`return ${plain}`)()
+    if (/^[\d_.\s*+()<-]+$/.test(plain)) values[name] = Function(`return ${plain}`)()
   }
   return values
 }
 
-const RUST = /^pub(?:\(crate\))? const (\w+): \w+ = ([^;]+);/gm
+const RUST = /^(?:pub(?:\([\w ]+\))? )?const (\w+): \w+ = ([^;]+);/gm
 const SCRIPT = /^(?:export )?const ([A-Z_]+)(?:: \w+)? = ([^\n]+)$/gm
 
 const UNITS = [
@@ -206,11 +386,22 @@ function coreRows() {
   )
 }
 
-function packageRows() {
-  return Object.entries(PACKAGE).map(([place, [what, unit, error]]) => {
+/** Rows of constants of files under `under`; a further number of such a file is a mistake. */
+function fileRows(under, places) {
+  const numbers = new Map()
+  for (const place of Object.keys(places)) {
+    const path = under + place.split(' ')[0]
+    numbers.set(path, constants(read(path), path.endsWith('.rs') ? RUST : SCRIPT))
+  }
+  const lacks = [...numbers]
+    .flatMap(([path, values]) => Object.keys(values).map((name) => `${path} ${name}`))
+    .filter((place) => !Object.hasOwn(places, place.slice(under.length)))
+    .filter((place) => !APART_FROM_LIMITS.includes(place))
+  if (lacks.length) throw new Error(`scripts/limits.mjs has no row for ${lacks.join(', ')}`)
+  return Object.entries(places).map(([place, [what, unit, error]]) => {
     const [file, name] = place.split(' ')
-    const value = constants(read(`pkg/src/${file}`), SCRIPT)[name]
-    if (value === undefined) throw new Error(`pkg/src/${file} has no number ${name}`)
+    const value = numbers.get(under + file)[name]
+    if (value === undefined) throw new Error(`${under}${file} has no number ${name}`)
     return line(what, amount(value, unit), unit, error, `\`${name}\` of \`${file}\``)
   })
 }
@@ -244,7 +435,7 @@ const made = `<!-- Generated by \`node scripts/limits.mjs\`. Do not edit. -->
 
 # Limits
 
-Whatever grows with what others send has a limit. Where a code is named, the failure has it; no other turn is touched. The memory of a core is at most ${memory()}; one that asks for more traps, which is \`core.fault\` for the turns of that instance alone.
+What bounds that which others send, and what is told of it. Where a code is named, the failure has it; no other turn is touched. The memory of a core is at most ${memory()}; one that asks for more traps, which is \`core.fault\` for the turns of that instance alone.
 
 ## Options
 
@@ -258,11 +449,21 @@ Constants of \`src/limits.rs\`, with the reasons there.
 
 ${table(HEAD, coreRows())}
 
+Constants of its modules, and of its boundary to JavaScript.
+
+${table(HEAD, fileRows('', MODULES))}
+
 ## The package
 
 Constants of \`pkg/src\`.
 
-${table(HEAD, packageRows())}
+${table(HEAD, fileRows('pkg/src/', PACKAGE))}
+
+## The Rust client
+
+Constants of \`crates/client/src\`. What the core bounds, it bounds there too.
+
+${table(HEAD, fileRows('crates/client/src/', CLIENT))}
 `
 
 const to = join(root, 'docs/limits.md')

@@ -35,7 +35,10 @@ for (const page of ['rust-page', 'rust-leptos']) await buildPage(page)
 await buildWorker()
 const weighed = run(process.execPath, ['scripts/size.mjs', '--check'])
 for (const [line] of weighed.matchAll(/^example .*$/gm)) console.log(line)
-const packed = run('npm', ['publish', '--dry-run', '--json'], join(root, 'pkg'))
+// A release that is started again may have published this version, of which npm 11 makes no dry run.
+const view = spawnSync('npm', ['view', `turnlock@${version}`, 'version'], { encoding: 'utf8' })
+const again = tag && view.stdout?.trim() === version ? ['--force'] : []
+const packed = run('npm', ['publish', '--dry-run', '--json', ...again], join(root, 'pkg'))
 // By the package's name, or, of older versions of npm, at once.
 const said = JSON.parse(/\{[\s\S]*\}/.exec(packed)[0])
 const { name, size, unpackedSize, files } = said.files ? said : Object.values(said)[0]
