@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import { createRedactor } from 'turnlock/redact'
+import { holds } from '../../tests/properties/hold.mjs'
 import { KINDS, Scanner } from '../dist/redactor/scanner.js'
 import { valuesOf } from '../dist/redactor/values.js'
 import { random as secret } from './secrets.mjs'
@@ -68,7 +69,8 @@ const value = fc
   .filter((text) => text.trim() === text)
 
 test('what the host registered is found with each of its characters as itself or escaped', () =>
-  fc.assert(
+  holds(
+    'registered values, escaped',
     fc.property(
       value,
       fc.array(fc.integer({ min: 0, max: ESCAPES.length }), { minLength: 16, maxLength: 16 }),
@@ -87,7 +89,7 @@ test('what the host registered is found with each of its characters as itself or
         assert.equal(streamed(redactor, text, at), masked)
       },
     ),
-    { numRuns: 500 },
+    500,
   ))
 
 test('behind each character, the longest value that ends there, and the longest that may go on', () => {
@@ -357,14 +359,15 @@ const texts = fc
   .map((pieces) => pieces.join(''))
 
 test('any text, cut anywhere, also in each of its characters', () =>
-  fc.assert(
+  holds(
+    'any text, cut anywhere',
     fc.property(texts, fc.array(fc.nat(400), { maxLength: 6 }), (text, cuts) => {
       const whole = registered.redact(text)
       const places = cuts.filter((cut) => cut <= text.length).sort((a, b) => a - b)
       assert.equal(streamed(registered, text, places), whole)
       assert.equal(streamed(registered, text, [...Array(text.length).keys()]), whole)
     }),
-    { numRuns: 3000 },
+    3000,
   ))
 
 test('values as long as what is read of one, and a little more or less, cut in each character', () => {

@@ -1,6 +1,6 @@
 //! The blocks of a content list, by their type.
 
-use super::super::model::{Content, Part, Piece, Text};
+use super::super::model::{Part, Piece, Text};
 use super::media::media;
 use super::{Fields, call};
 use crate::json::{Json, members};
@@ -356,9 +356,4 @@ pub(super) fn content<'a>(
         }
         Some(_) => None,
     }
-}
-
-/// Whether a content is an empty text.
-pub(super) fn nothing(content: &Content<'_>) -> bool {
-    matches!(content, Content::Text(Json::String(text)) if text.is_empty())
 }
