@@ -24,9 +24,16 @@ import { until } from '../../tests/patience.mjs'
 
 const unhandled = []
 process.on('unhandledRejection', (error) => unhandled.push(error))
+/** What every object, list and function inherits. */
+const inherited = () =>
+  [Object, Array, Function, String].map(({ prototype }) =>
+    Object.getOwnPropertyDescriptors(prototype),
+  )
+const INHERITED = inherited()
 test.afterEach(async () => {
   await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual(unhandled.splice(0), [])
+  assert.deepEqual(inherited(), INHERITED)
 })
 
 const messages = [{ role: 'user', content: 'go' }]
@@ -445,7 +452,11 @@ test('whatever a model server answers, a turn on any wire ends with an outcome',
       `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"${'i'.repeat(1e6)}","function":{"name":"${'n'.repeat(1e6)}","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
       `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"${'i'.repeat(1e6)}","name":"${'n'.repeat(1e6)}","input":{}}}`,
     ),
-    __proto__: sse('{"__proto__":{"choices":[]},"constructor":{"prototype":1}}'),
+    // A name in brackets: without them it is no member.
+    ['__proto__']: sse(
+      '{"__proto__":{"choices":[]},"constructor":{"prototype":{"polluted":1}}}',
+      '{"choices":[{"__proto__":{"polluted":1},"delta":{"__proto__":{"content":"a"}}}]}',
+    ),
     'an error of everything': sse(`{"error":{"message":${JSON.stringify('e'.repeat(100_000))}}}`),
     'line ends': bytes('\r\n'.repeat(100_000)),
     'fields without data': bytes('event: x\nid: y\nretry: 0\n\n'.repeat(10_000)),
@@ -477,4 +488,42 @@ test('whatever a model server answers, a turn on any wire ends with an outcome',
       }
     }
   }
+})
+
+test('members named as prototypes are members, wherever they come from', async () => {
+  const POLLUTES = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"a":1}'
+  const polluting = () => JSON.parse(POLLUTES)
+  const seen = []
+  const look = defineTool({
+    inputSchema,
+    execute(args) {
+      seen.push(args)
+      return polluting()
+    },
+  })
+  const past = { role: 'user', content: 'a', ...polluting() }
+  const turn = runTurn({ model: calls('look', POLLUTES), messages: [past], tools: { look } })
+  assert.equal((await turn.result).status, 'complete')
+  assert.deepEqual(Object.keys(seen[0]), ['__proto__', 'constructor', 'a'])
+  assert.equal(seen[0].polluted, undefined)
+
+  const bundle = runBundle({ task: 't', replicate: async () => ({ data: polluting() }), k: 2 })
+  const [replicate] = (await bundle.result).replicates
+  assert.equal(JSON.stringify(replicate.data), POLLUTES)
+  const asked = `{"tool_calls":[{"tool_name":"look","params":${POLLUTES}}]}`
+  const tools = { look: { ...look, readOnly: true } }
+  const answers = [asked, 'the plan']
+  const model = customModel(async function* () {
+    yield { type: 'text', text: answers.shift() }
+  })
+  const pass = await runWithToolRequests({ model, input: polluting(), tools })
+  assert.deepEqual(Object.keys(seen[1]), ['__proto__', 'constructor', 'a'])
+  assert.equal(pass.calls.length, 1)
+  const plan = `{"pattern":"sequential","__proto__":{"polluted":1},"steps":[{"id":1,"type":"search","query":"x","__proto__":{"polluted":1}}]}`
+  const chain = runChain({
+    query: 'Compare a and b, then c.',
+    ...{ classify: () => 'complex', plan: () => JSON.parse(plan), search: () => [polluting()] },
+    ...{ answer: () => 'a', synthesize: () => 'b' },
+  })
+  assert.ok((await chain.result).status)
 })
