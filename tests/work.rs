@@ -10,7 +10,15 @@
 // `TIMES` asks for times, which nothing is asserted of.
 #![allow(clippy::disallowed_methods)]
 
+#[path = "work/decisions.rs"]
+mod decisions;
+#[path = "work/texts.rs"]
+mod texts;
+#[path = "work/turns.rs"]
+mod turns;
+
 use std::alloc::System;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -26,8 +34,18 @@ static COUNTED: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// Units for each byte of the input: a part of a history of 20 bytes is some 400 bytes of values, which
 /// are read, arranged and written.
 const PER_BYTE: usize = 200;
-/// Units that are free: what does not depend on the input.
-const FREE: usize = 1 << 20;
+/// Units that are free: what does not depend on the input, and the parts of a history that may have any
+/// size, however few bytes they are.
+const FREE: usize = 1 << 21;
+/// Units that are free where there are no such parts.
+const ROUGH: usize = 1 << 16;
+
+/// Whatever else allocates at the same time would be counted too: one test runs at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The units of work of `call`.
 fn work<T>(call: impl FnOnce() -> T) -> usize {
@@ -62,10 +80,45 @@ fn linear(
         let [few, many] = [make(4_000), make(32_000)].map(|input| time(|| call(&input)));
         eprintln!("{:5.1} {many:10.1?} {name}", many.as_secs_f64() / few.as_secs_f64());
     }
-    let ((few, _), (many, bytes)) = (measured(1_500), measured(6_000));
-    if many > FREE + PER_BYTE * bytes || many > FREE + 5 * few {
+    let ((few, _), (many, bytes)) = (measured(500), measured(2_000));
+    if many > FREE + PER_BYTE * bytes || many > 4 * ROUGH + 5 * few {
         broken.push(format!(
             "{name}: {few} units, then {many} for {bytes} bytes, four times as many"
+        ));
+    }
+}
+
+/// What a machine was given and has told, in bytes, and its units of work.
+#[derive(Debug, Default)]
+struct Counted {
+    done: usize,
+    given: usize,
+    told: usize,
+}
+
+/// Checks that the work that is `measured` for `count` pieces, and for four times as many, is bounded
+/// and linear.
+fn bounded(
+    name: &str,
+    per_byte: usize,
+    measured: &dyn Fn(usize) -> Counted,
+    count: usize,
+    broken: &mut Vec<String>,
+) {
+    let (few, many) = (measured(count), measured(4 * count));
+    let bytes = many.given + many.told;
+    if std::env::var_os("TIMES").is_some() {
+        let [few, more] = [count, 8 * count].map(|count| time(|| drop(measured(count))));
+        let ratio = more.as_secs_f64() / few.as_secs_f64();
+        let (units, told) = (many.done / bytes.max(1), many.told / many.given.max(1));
+        eprintln!("{ratio:5.1} {more:10.1?} {units:4} units, {told:3} told: {name}");
+    }
+    // What is given need not be four times as long.
+    let likewise = few.done * many.given / few.given.max(1);
+    if many.done > ROUGH + per_byte * bytes || many.done > ROUGH + 5 * likewise / 4 {
+        broken.push(format!(
+            "{name}: {few:?}, then {many:?}, {} units for a byte",
+            many.done / bytes.max(1)
         ));
     }
 }
@@ -262,15 +315,15 @@ fn grows(
     let (few, given, told) = measured(100, true);
     let (many, more, all) = measured(400, true);
     for (done, bytes) in [(few, given + told), (many, more + all)] {
-        if done > FREE / 16 + PER_BYTE * bytes {
+        if done > ROUGH + PER_BYTE * bytes {
             broken.push(format!("{name}: {done} units for {bytes} bytes"));
         }
     }
-    if always && (all > 5 * told || many > FREE / 16 + 5 * few) {
+    if always && (all > 5 * told || many > ROUGH + 5 * few) {
         broken.push(format!("{name}: {told} bytes, then {all}; {few} units, then {many}"));
     }
     let ((few, ..), (many, ..)) = (measured(100, false), measured(400, false));
-    if many > FREE / 16 + 5 * few {
+    if many > ROUGH + 5 * few {
         broken.push(format!("{name}, without requests: {few} units, then {many}"));
     }
 }
@@ -403,9 +456,9 @@ const STREAMS: &[Wire] = &[
     ("an event without end", Dialect::OpenAiChat, |n| format!("data: {}", "\\".repeat(50 * n))),
 ];
 
-/// One test, because whatever else allocates at the same time would be counted too.
 #[test]
 fn the_work_of_a_call_is_bounded_and_linear() {
+    let _alone = alone();
     let mut broken = Vec::new();
     for (name, make) in HISTORIES {
         let make = |count| make(count).to_string();

@@ -4,6 +4,9 @@
 //! result, named by a JSON Pointer (RFC 6901). If no id is a number, a number is the position of the step, from 1. A
 //! dollar sign before anything else stays a dollar sign: `$1,000` and `$2.50` are amounts.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use super::plan::PlanStep;
 use crate::json::{Json, unescaped};
 use crate::limits;
@@ -40,17 +43,20 @@ pub(crate) fn fill<'r>(
 ) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
+    // A text is made of a part once, however often it is mentioned: the part may be large.
+    let mut made: BTreeMap<(usize, &str), Cow<'_, str>> = BTreeMap::new();
     for place in places(text, steps) {
         let Some(value) = result(place.step) else { continue };
         out.push_str(text.get(at..place.from).unwrap_or(""));
         let whole = place.pointer.is_empty();
-        match pointed(value, place.pointer) {
-            Some(Json::String(text)) if !whole => out.push_str(cut(text)),
+        let make = || match pointed(value, place.pointer) {
+            Some(Json::String(text)) if !whole => Cow::Borrowed(cut(text)),
             part => match short(place.step).filter(|_| whole) {
-                Some(text) => out.push_str(cut(text)),
-                None => out.push_str(&shown(part.unwrap_or(&Json::Null))),
+                Some(text) => Cow::Borrowed(cut(text)),
+                None => Cow::Owned(shown(part.unwrap_or(&Json::Null))),
             },
-        }
+        };
+        out.push_str(made.entry((place.step, place.pointer)).or_insert_with(make));
         at = place.to;
     }
     out.push_str(text.get(at..).unwrap_or(""));
@@ -59,10 +65,16 @@ pub(crate) fn fill<'r>(
 
 fn places<'a>(text: &'a str, steps: &[PlanStep]) -> Vec<Place<'a>> {
     let mut found = Vec::new();
+    // The next closing brace: many opening ones may stand before the same one, or before none.
+    let mut closing = Some(0);
     for (from, _) in text.match_indices('$') {
         let Some(tail) = text.get(from + 1..) else { continue };
         let (name, pointer, length) = if let Some(inside) = tail.strip_prefix('{') {
-            let Some(end) = inside.find('}') else { continue };
+            let start = from + 2;
+            if closing.is_some_and(|at| at < start) {
+                closing = inside.find('}').map(|end| start + end);
+            }
+            let Some(end) = closing.map(|at| at - start) else { continue };
             let whole = inside.get(..end).unwrap_or("");
             let slash = whole.find('/').unwrap_or(whole.len());
             let (name, pointer) = whole.split_at_checked(slash).unwrap_or((whole, ""));

@@ -143,17 +143,43 @@ pub fn fit<'a>(history: Vec<Json<'a>>, options: FitOptions<'_>) -> Result<Fitted
     // How many of the oldest units are left out, of those that may be.
     let mut cut = 0;
     if !options.holds(whole) {
-        let free: Vec<usize> = (0..=last).filter(|u| stays.get(*u) == Some(&false)).collect();
-        let mut costs = Vec::with_capacity(free.len());
-        for unit in &free {
-            costs.push(options.part(size(of(&|one| one == Some(*unit)))?));
-        }
-        for end in cuts(&costs, options.part(whole)) {
-            cut = free.get(end.saturating_sub(1)).map_or(0, |unit| unit + 1);
-            whole = size(of(&|unit| unit.is_none_or(|u| u >= cut || stays.get(u) == Some(&true))))?;
-            if options.holds(whole) {
-                break;
+        let mut parts: Vec<Vec<Json<'a>>> = vec![Vec::new(); last + 1];
+        for (element, unit) in history.iter().zip(&units) {
+            if let Some(part) = unit.and_then(|unit| parts.get_mut(unit)) {
+                part.push(element.clone());
             }
+        }
+        let (mut free, mut costs) = (Vec::new(), Vec::new());
+        for (unit, part) in parts.into_iter().enumerate() {
+            if stays.get(unit) == Some(&false) {
+                free.push(unit);
+                costs.push(options.part(size(part)?));
+            }
+        }
+        let cuts = cuts(&costs, options.part(whole));
+        let behind = |at: usize| {
+            let end = cuts.get(at).copied().unwrap_or(0);
+            free.get(end.saturating_sub(1)).map_or(0, |unit| unit + 1)
+        };
+        let left = |cut: usize| {
+            size(of(&|unit| unit.is_none_or(|u| u >= cut || stays.get(u) == Some(&true))))
+        };
+        // The first one suffices mostly. Otherwise halves are left, not all of them tried: each try
+        // reads what stays.
+        let (mut low, mut high, mut at) = (0, cuts.len().saturating_sub(1), 0);
+        let mut known = false;
+        while low < high {
+            let tried = left(behind(at))?;
+            if options.holds(tried) {
+                (high, whole, known) = (at, tried, true);
+            } else {
+                low = at + 1;
+            }
+            at = low.midpoint(high);
+        }
+        cut = behind(high);
+        if !known {
+            whole = left(cut)?;
         }
     }
     let mut fitted = Fitted { history: Vec::new(), dropped: Vec::new(), tokens: None };
