@@ -66,9 +66,44 @@ pub(crate) fn holds(text: &str, needle: &str) -> bool {
     find(text, needle).is_some()
 }
 
+/// Decodes base64 with or without padding; `None` if it is none.
+pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
+    let text = text.trim_end_matches('=');
+    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    let (mut bits, mut count) = (0_u32, 0);
+    for byte in text.bytes() {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(digit);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push(u8::try_from(bits >> count & 0xFF).unwrap_or(0));
+        }
+    }
+    Some(out)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{find, said, unfenced};
+    use super::{base64, find, said, unfenced};
+
+    #[test]
+    fn base64_is_read() {
+        let read = |text| base64(text).map(|bytes| String::from_utf8(bytes).unwrap());
+        for (text, want) in
+            [("", ""), ("YQ==", "a"), ("YWI=", "ab"), ("YWJj", "abc"), ("YWI", "ab")]
+        {
+            assert_eq!(read(text).as_deref(), Some(want), "{text}");
+        }
+        assert_eq!(base64("a b"), None);
+    }
 
     #[test]
     fn what_was_thought_is_not_said() {

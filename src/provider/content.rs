@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::shapes::Marks;
 use crate::json::{Joined, Json};
+use crate::text::base64;
 
 /// The members of an object that remain after the known ones were taken.
 pub(crate) type Members<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
@@ -112,6 +113,65 @@ pub(crate) struct Attachment<'a> {
     pub(crate) data: Cow<'a, str>,
     pub(crate) is_url: bool,
     pub(crate) name: Option<Cow<'a, str>>,
+}
+
+/// The types of which some providers take no others, and their extensions.
+const FORMATS: [(&str, &str); 14] = [
+    ("image/png", "png"),
+    ("image/*", "png"),
+    ("image/jpeg", "jpeg"),
+    ("image/jpg", "jpeg"),
+    ("image/gif", "gif"),
+    ("image/webp", "webp"),
+    ("application/pdf", "pdf"),
+    ("text/csv", "csv"),
+    ("text/html", "html"),
+    ("text/markdown", "md"),
+    ("application/msword", "doc"),
+    ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
+    ("application/vnd.ms-excel", "xls"),
+    ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
+];
+
+/// How many of them, the first, are images.
+const IMAGES: usize = 6;
+
+impl Attachment<'_> {
+    pub(crate) fn is_image(&self) -> bool {
+        self.mime.starts_with("image/")
+    }
+
+    /// The extension of its type, as Bedrock names it; `None` if it is another type.
+    pub(crate) fn format(&self) -> Option<&'static str> {
+        let known = FORMATS.iter().find(|(mime, _)| *mime == self.mime);
+        known.map(|(_, format)| *format).or_else(|| self.mime.starts_with("text/").then_some("txt"))
+    }
+
+    /// What a text says that is given as base64.
+    pub(crate) fn text(&self) -> Option<String> {
+        let is = self.mime.starts_with("text/") && !self.is_url;
+        String::from_utf8(is.then(|| base64(&self.data))??).ok()
+    }
+}
+
+/// Whether documents of Bedrock have this format.
+pub(crate) fn is_format(format: &str) -> bool {
+    format == "txt" || FORMATS.iter().skip(IMAGES).any(|(_, known)| *known == format)
+}
+
+/// The name of a document as Bedrock takes it: 200 of `[a-zA-Z0-9()[\]-]` and of spaces, which are
+/// single.
+pub(crate) fn document_name(name: &str) -> String {
+    let mut spaced = false;
+    let fitting = name.chars().take(200).map(|c| {
+        let space = c.is_ascii_whitespace();
+        let single = space && !spaced;
+        spaced = space;
+        let fits = single || c.is_ascii_alphanumeric() || matches!(c, '(' | ')' | '[' | ']');
+        if fits { c } else { '-' }
+    });
+    let made: String = fitting.collect();
+    if made.is_empty() { "file".to_owned() } else { made }
 }
 
 /// Joins the texts.

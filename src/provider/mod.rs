@@ -36,14 +36,16 @@ mod stream;
 mod tools;
 mod wire;
 
-pub(crate) use content::{Attachment, Members, Message, Out, Reasoning, ResultOut, Role, joined};
+pub(crate) use content::{
+    Attachment, Members, Message, Out, Reasoning, ResultOut, Role, document_name, is_format, joined,
+};
 pub(crate) use prompt::{
     AnsweredCall, Context, Exchange, Prompt, Structured, answer, beside, elements, request,
     structured,
 };
 pub use request::{Choice, Request, RequestParts, ToolDeclaration};
 pub(crate) use rules::{
-    Arguments, Blank, Bridge, Elements, EmptyResult, First, Ids, Last, Merge, Names, Replay,
+    Arguments, Blank, Bridge, Elements, EmptyResult, First, Ids, Last, Media, Merge, Names, Replay,
     ResultParts, ResultValues, Results, Rules, SentIds, Signatures, System, UndeclaredTools,
 };
 pub(crate) use shapes::Marks;

@@ -2,7 +2,7 @@
 //! independent of them.
 
 use super::chat::Style;
-use super::content::{Message, Out};
+use super::content::{Attachment, Message, Out};
 use super::shapes::Marks;
 use crate::json::Json;
 
@@ -58,6 +58,8 @@ pub(crate) struct Rules {
     /// Whether it refuses a request with an unknown field.
     pub(crate) strict: bool,
     pub(crate) media: Media,
+    /// Whether only the user's messages, and results, have media.
+    pub(crate) media_of_user: bool,
     /// The OpenAI-style block types that it accepts; it accepts all blocks of its other shapes.
     /// `image_url:text`: with a text in place of an object.
     pub(crate) blocks: &'static [&'static str],
@@ -105,6 +107,7 @@ impl Rules {
             instructions_alone: false,
             strict: false,
             media: Media::Images,
+            media_of_user: true,
             blocks: &["image_url"],
             fields: Fields::NONE,
             undeclared_tools: UndeclaredTools::Accepted,
@@ -307,16 +310,20 @@ pub(crate) enum Media {
     Files,
     /// Images, and files as bytes.
     FilesAsBytes,
-    /// Images and files, both as bytes.
-    Bytes,
+    /// Images of four types, PDFs, and texts as bytes.
+    /// <https://docs.anthropic.com/en/api/messages>
+    Documents,
+    /// As bytes, what has a format; a file only beside a text.
+    /// <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html>
+    Formats,
     /// Images, files, sounds and films.
     Any,
 }
 
 impl Media {
     /// Whether it accepts media of this type, by address or as bytes.
-    pub(crate) fn takes(self, mime: &str, is_url: bool) -> bool {
-        let image = mime.starts_with("image/");
+    pub(crate) fn takes(self, seen: &Attachment<'_>) -> bool {
+        let (mime, is_url, image) = (&seen.mime, seen.is_url, seen.is_image());
         let file = !mime.starts_with("audio/") && !mime.starts_with("video/");
         match self {
             Self::None => false,
@@ -324,8 +331,24 @@ impl Media {
             Self::ImagesAsBytes => image && !is_url,
             Self::Files => file,
             Self::FilesAsBytes => image || file && !is_url,
-            Self::Bytes => file && !is_url,
+            Self::Documents => match seen.format() {
+                Some(format) => image || format == "pdf" || seen.text().is_some(),
+                // The address of a file without a type is that of a PDF.
+                None => is_url && mime.is_empty(),
+            },
+            Self::Formats => !is_url && seen.format().is_some(),
             Self::Any => true,
+        }
+    }
+
+    /// Whether a block of its own form that holds this stays as it is.
+    pub(crate) fn keeps(self, seen: &Attachment<'_>) -> bool {
+        match self {
+            Self::Documents | Self::Formats => {
+                let text = seen.mime.starts_with("text/");
+                self.takes(seen) && !text && (seen.is_url || seen.mime != "image/jpg")
+            }
+            _ => true,
         }
     }
 }

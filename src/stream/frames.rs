@@ -8,6 +8,7 @@
 
 use crate::json::{Json, Reader, object, write_string};
 use crate::limits;
+use crate::text::base64;
 
 /// The lengths, their CRC, and the CRC of the frame.
 const LEAST: usize = 16;
@@ -222,30 +223,6 @@ fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| step(step(crc ^ u32::from(*byte))))
 }
 
-/// Decodes base64 with or without padding; `None` if it is none.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim_end_matches('=');
-    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 2);
-    let (mut bits, mut count) = (0_u32, 0);
-    for byte in text.bytes() {
-        let digit = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(digit);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push(u8::try_from(bits >> count & 0xFF).unwrap_or(0));
-        }
-    }
-    Some(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,16 +231,5 @@ mod tests {
     fn checksums_are_those_of_zlib() {
         assert_eq!(crc32(b""), 0);
         assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
-    }
-
-    #[test]
-    fn base64_is_read() {
-        let read = |text| base64(text).map(|bytes| String::from_utf8(bytes).unwrap());
-        for (text, want) in
-            [("", ""), ("YQ==", "a"), ("YWI=", "ab"), ("YWJj", "abc"), ("YWI", "ab")]
-        {
-            assert_eq!(read(text).as_deref(), Some(want), "{text}");
-        }
-        assert_eq!(base64("a b"), None);
     }
 }

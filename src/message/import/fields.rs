@@ -120,7 +120,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The remaining members, without nulls.
-    pub(super) fn rest(self) -> Members<'a> {
+    pub(in crate::message) fn rest(self) -> Members<'a> {
         self.0.into_iter().filter(|(_, value)| !value.is_null()).collect()
     }
 

@@ -1,24 +1,40 @@
 //! Prepares media, and blocks that only their own wire format has.
 
 use super::super::code::Code;
-use super::super::import::media;
+use super::super::import::{Fields, media};
 use super::super::model::Speaker;
 use super::super::report::{Action, Finding};
 use super::Work;
-use crate::json::{Joined, Json};
-use crate::provider::{Attachment, Marks, Out};
+use crate::json::{Add, Joined, Json, object};
+use crate::provider::{Attachment, Elements, Marks, Media, Out, document_name, is_format};
+
+/// The synthesized text beside a document, which is not taken alone.
+const BESIDE: &str = "(see the document)";
 
 impl<'a> Work<'_, 'a> {
     pub(super) fn media(&mut self, marks: Marks, block: &Json<'a>) -> Out<'a> {
         let rules = self.rules();
-        if self.takes(marks, block) {
+        // Items of instructions may have media.
+        let speaks =
+            self.entry.speaker == Speaker::Assistant || rules.elements == Elements::Messages;
+        if rules.media_of_user && speaks && self.entry.speaker != Speaker::User {
+            return self.noted(media(block));
+        }
+        let bare = block.get("image_url").is_some_and(Json::is_text) && self.own(marks);
+        self.seen(block, self.takes(marks, block), bare)
+    }
+
+    /// Media that may stand here. `own`: it is a block of the provider's own form; `bare`: as that,
+    /// but in another spelling.
+    pub(super) fn seen(&mut self, block: &Json<'a>, own: bool, bare: bool) -> Out<'a> {
+        let kinds = self.rules().media;
+        let seen = media(block);
+        if own && seen.as_ref().is_none_or(|seen| kinds.keeps(seen)) {
             return Out::Native(block.clone());
         }
-        let media_of = rules.media;
-        match media(block) {
-            Some(seen) if media_of.takes(&seen.mime, seen.is_url) => {
-                let bare = block.get("image_url").is_some_and(Json::is_text);
-                if bare && self.own(marks) {
+        match seen {
+            Some(seen) if kinds.takes(&seen) => {
+                if own || bare {
                     let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
                     self.tell(finding.spelling());
                 }
@@ -43,9 +59,51 @@ impl<'a> Work<'_, 'a> {
         Out::Text { text: note.into(), extra: Vec::new(), apart: false }
     }
 
+    /// A document of Bedrock's own.
+    fn document(&mut self, document: &Json<'a>) -> Out<'a> {
+        let text = |key: &str| document.get(key).and_then(Json::as_str);
+        let name = text("name").unwrap_or_default();
+        if text("format").is_some_and(|format| !is_format(format)) {
+            let mime = text("format").unwrap_or_default().to_owned();
+            let name = (!name.is_empty()).then(|| name.to_owned().into());
+            return self.noted(Some(Attachment { mime, data: "".into(), is_url: false, name }));
+        }
+        let made = document_name(name);
+        if made == name {
+            return Out::Native(object! { "document": document.clone() });
+        }
+        let finding = Finding::new(Code::NameFieldFormat, Action::Renamed, self.index);
+        self.findings.push(finding.done(format!("now {made}")));
+        let mut rest = Fields::of(document.clone()).map(Fields::rest).unwrap_or_default();
+        rest.retain(|(key, _)| key != "name");
+        rest.add("name", Json::from(made));
+        Out::Native(object! { "document": Json::Object(rest) })
+    }
+
+    /// Adds a text to a document of the user that has none beside it, if one is needed.
+    pub(super) fn beside_text(&mut self, parts: &mut Vec<Out<'a>>) {
+        let document = |part: &Out<'a>| match part {
+            Out::Media(seen) => !seen.is_image(),
+            Out::Native(block) => block.get("document").is_some(),
+            _ => false,
+        };
+        let text = |part: &Out<'a>| matches!(part, Out::Text { .. });
+        let user = self.entry.speaker == Speaker::User && self.rules().media == Media::Formats;
+        if user && parts.iter().any(document) && !parts.iter().any(text) {
+            let finding = Finding::new(Code::ContentEmpty, Action::Synthesized, self.index);
+            let finding = finding.more("a document needs a text beside it");
+            self.findings.push(finding.done(format!("added \"{BESIDE}\"")));
+            parts.push(Out::Text { text: BESIDE.into(), extra: Vec::new(), apart: false });
+        }
+    }
+
     pub(super) fn native(&mut self, marks: Marks, block: &Json<'a>) -> Option<Out<'a>> {
         if self.takes(marks, block) {
-            return Some(Out::Native(block.clone()));
+            let document = block.get("document").filter(|_| self.rules().media == Media::Formats);
+            return Some(match document {
+                Some(document) => self.document(document),
+                None => Out::Native(block.clone()),
+            });
         }
         // What a turn of ours keeps for the provider that made it: the text that came of it stays.
         if marks.meets(Marks::TURN) {

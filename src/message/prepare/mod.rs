@@ -98,6 +98,7 @@ pub(super) fn entry<'a>(
             ),
         }
     }
+    work.beside_text(&mut made.parts);
     // A blank text beside a call is common and is not reported, but where a block of it is refused.
     let thought = |part: &Out<'_>| matches!(part, Out::Reasoning(_));
     let refused = match context.rules.blank {

@@ -121,17 +121,11 @@ impl<'a> Work<'_, 'a> {
                 Some(Out::Text { text: text.clone(), extra, apart: false })
             }
             Part::Media { marks, block } => {
-                let shown = self.rules().result_parts == ResultParts::WithMedia;
-                if self.takes(*marks, block) && shown && self.own(result.marks) {
-                    return Some(Out::Native(block.clone()));
+                if self.rules().result_parts != ResultParts::WithMedia {
+                    return Some(self.noted(media(block)));
                 }
-                let takes = self.rules().media;
-                match media(block) {
-                    Some(seen) if shown && takes.takes(&seen.mime, seen.is_url) => {
-                        Some(Out::Media(seen))
-                    }
-                    seen => Some(self.noted(seen)),
-                }
+                let own = self.takes(*marks, block) && self.own(result.marks);
+                Some(self.seen(block, own, false))
             }
             Part::Native { marks, block } => match block.get("json") {
                 Some(value) if !self.own(*marks) => {

@@ -54,15 +54,21 @@ fn payload(content: ResultOut<'_>) -> Json<'_> {
 }
 
 fn media(seen: Attachment<'_>) -> Json<'_> {
-    let kind = if seen.mime.starts_with("image/") { "image" } else { "document" };
+    let kind = if seen.is_image() { "image" } else { "document" };
     let source = if seen.is_url {
         object! { "type": "url", "url": Json::String(seen.data) }
     } else {
-        let mime = if seen.mime == "image/*" { "image/png".to_owned() } else { seen.mime };
+        let (kind, mime, data) = match (seen.text(), seen.format()) {
+            (Some(text), _) => ("text", "text/plain".into(), text.into()),
+            (_, Some(format)) if seen.is_image() => {
+                ("base64", ["image/", format].concat(), seen.data)
+            }
+            _ => ("base64", seen.mime, seen.data),
+        };
         object! {
-            "type": "base64",
+            "type": kind,
             "media_type": Json::from(mime),
-            "data": Json::String(seen.data),
+            "data": Json::String(data),
         }
     };
     object! { "type": kind, "source": source }

@@ -37,7 +37,7 @@ pub(super) const RULES: Rules = Rules {
     calls_last: true,
     blank: Blank::Refused,
     strict: true,
-    media: Media::Files,
+    media: Media::Documents,
     fields: Fields {
         text: &["cache_control", "citations"],
         call: &["cache_control", "caller"],

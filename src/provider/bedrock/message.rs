@@ -2,7 +2,7 @@
 
 use crate::json::{Add, Json, members, object};
 use crate::provider::content::{
-    Attachment, Members, Message, Out, Reasoning, ResultOut, Role, blocks,
+    Attachment, Members, Message, Out, Reasoning, ResultOut, Role, blocks, document_name,
 };
 
 pub(super) fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
@@ -48,16 +48,13 @@ pub(super) fn block(part: Out<'_>) -> Option<Json<'_>> {
 }
 
 fn media(seen: Attachment<'_>) -> Json<'_> {
-    let (kind, format) = seen.mime.split_once('/').unwrap_or(("", "png"));
-    let format = Json::string(if format == "*" { "png".to_owned() } else { format.to_owned() });
+    let format = Json::from(seen.format().unwrap_or_default());
+    let image = seen.is_image();
+    let name = document_name(seen.name.as_deref().unwrap_or_default());
     let source = object! { "bytes": Json::String(seen.data) };
-    if kind == "image" {
+    if image {
         return object! { "image": object! { "format": format, "source": source } };
     }
-    // Other characters are refused.
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '(' | ')' | '[' | ']');
-    let name = seen.name.as_deref().unwrap_or("file").chars();
-    let name: String = name.map(|c| if fits(c) { c } else { '-' }).collect();
     let document = [("format", format), ("name", Json::from(name)), ("source", source)];
     object! { "document": Json::object(document) }
 }

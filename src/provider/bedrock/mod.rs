@@ -35,7 +35,7 @@ pub(super) const RULES: Rules = Rules {
     calls_last: true,
     blank: Blank::RefusedAlone,
     strict: true,
-    media: Media::Bytes,
+    media: Media::Formats,
     fields: Fields { result: &["status", "type"], ..Fields::NONE },
     undeclared_tools: UndeclaredTools::Refused { stubs },
     ..Rules::common(OWN, write)

@@ -19,6 +19,7 @@ pub(super) const RULES: Rules = Rules {
     bridge: Bridge::Needed,
     ids: Ids::Nine,
     null: false,
+    media_of_user: false,
     arguments: Arguments::Text { read: true },
     style: Some(STYLE),
     ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))

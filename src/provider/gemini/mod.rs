@@ -43,6 +43,7 @@ pub(super) const RULES: Rules = Rules {
     blank: Blank::Kept,
     strict: true,
     media: Media::Any,
+    media_of_user: false,
     fields: Fields {
         text: &["thoughtSignature"],
         result: &["parts", "scheduling", "willContinue"],

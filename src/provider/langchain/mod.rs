@@ -11,8 +11,11 @@ use crate::json::{Add, Json, members, object};
 
 const OWN: Marks = Marks::LANGCHAIN.and(Marks::CHAT).and(Marks::PLAIN).and(Marks::TYPED);
 
-pub(super) const RULES: Rules =
-    Rules { arguments: Arguments::Object { or_text: true }, ..chat::rules(OWN, write) };
+pub(super) const RULES: Rules = Rules {
+    arguments: Arguments::Object { or_text: true },
+    media_of_user: false,
+    ..chat::rules(OWN, write)
+};
 
 const STYLE: Style =
     Style { silence: Silence::Empty, typed: true, result_name: None, lists: true, plan: false };

@@ -23,6 +23,7 @@ pub(super) const RULES: Rules = Rules {
     arguments: Arguments::Object { or_text: false },
     reasoning: Replay::Thinking,
     media: Media::ImagesAsBytes,
+    media_of_user: false,
     result_parts: ResultParts::Joined,
     blocks: &[],
     ..chat::rules(OWN, write)
