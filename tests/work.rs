@@ -7,6 +7,7 @@
 //! grows where the input is eight times as long.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::indexing_slicing, clippy::type_complexity)]
 // `TIMES` asks for times, which nothing is asserted of.
 #![allow(clippy::disallowed_methods)]
 
@@ -56,10 +57,10 @@ fn work<T>(call: impl FnOnce() -> T) -> usize {
 }
 
 /// The shortest time of three calls.
-fn time(call: impl Fn()) -> Duration {
+fn time<T>(call: impl Fn() -> T) -> Duration {
     let timed = |_| {
         let started = Instant::now();
-        call();
+        drop(call());
         started.elapsed()
     };
     (0..3).map(timed).min().unwrap_or_default()
@@ -108,7 +109,7 @@ fn bounded(
     let (few, many) = (measured(count), measured(4 * count));
     let bytes = many.given + many.told;
     if std::env::var_os("TIMES").is_some() {
-        let [few, more] = [count, 8 * count].map(|count| time(|| drop(measured(count))));
+        let [few, more] = [count, 8 * count].map(|count| time(|| measured(count)));
         let ratio = more.as_secs_f64() / few.as_secs_f64();
         let (units, told) = (many.done / bytes.max(1), many.told / many.given.max(1));
         eprintln!("{ratio:5.1} {more:10.1?} {units:4} units, {told:3} told: {name}");

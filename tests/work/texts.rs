@@ -150,7 +150,7 @@ fn the_work_of_trimming_is_bounded_and_linear() {
                 let measured = |n: usize| {
                     let text = make(n).to_string();
                     let Json::Array(history) = Json::parse_str(&text).unwrap() else {
-                        unreachable!("a history is a list")
+                        panic!("a history is a list")
                     };
                     let options = FitOptions::new(dialect).max_bytes(most);
                     Counted { done: work(|| fit(history, options)), given: text.len(), told: 0 }

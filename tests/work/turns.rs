@@ -301,7 +301,7 @@ const STORED: &[Given] = &[
     ("an earlier outcome", |dialect, own, text| {
         let mut played = Played::asking(dialect, own);
         played.calls("g", 1, "{}");
-        let outcome = json!({ "v": 1, "outcome": { "status": "ok", "result": serde_json::from_str::<Value>(text).unwrap_or(json!(text)), "truncated": false } });
+        let outcome = json!({ "v": 1, "outcome": { "status": "ok", "result": serde_json::from_str::<Value>(text).unwrap_or_else(|_| json!(text)), "truncated": false } });
         for call in std::mem::take(&mut played.recalled) {
             let outcome = outcome.to_string();
             let bytes = outcome.len();
