@@ -233,7 +233,8 @@ impl<'a> Arranger<'a> {
         self.results(results, entry.index, context, before);
         self.answered = None;
         let own = |marks: Marks| marks != Marks::NONE && marks.within(context.rules.own);
-        for call in entry.calls() {
+        let sent = context.options.strategy == Strategy::Reconstruct;
+        for call in entry.calls().filter(|_| sent) {
             let result = call.result.as_ref().filter(|result| own(result.marks));
             let Some(result) = result else { continue };
             if self.answered.is_some_and(|at| at < result.index) {
