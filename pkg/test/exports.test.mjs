@@ -181,7 +181,6 @@ const ENDS = {
     glue.trap()
     return real()
   },
-  'has no stack': (_, real) => nearTheEnd(2, real),
   'has a little of the stack': (_, real) => nearTheEnd(30, real),
   'has no memory'(glue, real) {
     exhaust(glue)
