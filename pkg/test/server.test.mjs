@@ -57,6 +57,7 @@ for (const [name, options, path, body, code] of [
 }
 
 // Where nobody reads, the body cannot tell that its reader is gone: workerd's, for one, does not.
+// The events stay far below `keep.bytes`: of a longer turn, a slow reader may miss the first ones.
 test(
   'a client that leaves without having read holds no turn back',
   { timeout: 600_000 },
@@ -65,7 +66,7 @@ test(
     const model = customModel(async function* () {
       for (; said < 1000; said++) {
         await new Promise((resolve) => setImmediate(resolve))
-        yield { type: 'text', text: 'x'.repeat(4000) }
+        yield { type: 'text', text: 'x'.repeat(400) }
       }
     })
     const handler = createHandler({ model, store: memoryStore(), authorize })
