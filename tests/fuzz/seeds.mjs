@@ -64,6 +64,17 @@ write(
     .map(({ input }, at) => join_(at, bytes(JSON.stringify(input))))
     .filter(({ length }) => length < 1500),
 )
+// A dialect, a row of `shapes.json` in two bytes, and changes of it.
+const importers = readdirSync(join(here, '../../src/message/import'))
+  .filter((file) => !['mod.rs', 'fields.rs'].includes(file))
+  .map((file) => file.replace('.rs', ''))
+for (const [at, name] of importers.entries()) {
+  const input = (_, one) =>
+    Buffer.from(
+      Array.from({ length: 8 + one }, (_, byte) => (at * 67 + one * 31 + byte * 97) & 255),
+    )
+  write(`import_${name}`, Array.from({ length: 8 }, input))
+}
 write(
   'fit',
   nasty.slice(0, 8).map(({ input }, at) => join_(at, at * 3, bytes(JSON.stringify(input)))),

@@ -9,7 +9,7 @@ use super::prepare::{self, Prepared};
 use super::report::{Action, Finding};
 use crate::json::{Joined, Json};
 use crate::provider::{
-    Blank, Bridge, First, Marks, Merge, Message, Out, Results, Role, Rules, System, joined,
+    Blank, Bridge, First, Marks, Members, Merge, Message, Out, Results, Role, Rules, System, joined,
 };
 
 /// The synthesized assistant text between a tool result and a user message.
@@ -406,7 +406,14 @@ impl<'a> Arranger<'a> {
         if let Some(Out::Text { apart, .. }) = parts.first_mut() {
             *apart = true;
         }
-        last.parts.extend(parts);
+        // An empty text that a provider takes alone is left out beside others.
+        if !is_empty_text(&parts) {
+            if is_empty_text(&last.parts) {
+                last.parts.clear();
+                self.told = Told::default();
+            }
+            last.parts.extend(parts);
+        }
         last.extra.extend(message.extra);
         // Where neighbours are merged, `listed` does not matter.
         last.beside = message.beside;
@@ -418,6 +425,12 @@ impl<'a> Arranger<'a> {
         }
         None
     }
+}
+
+/// Whether these are an empty text alone.
+fn is_empty_text(parts: &[Out<'_>]) -> bool {
+    let signs = |extra: &Members<'_>| extra.iter().any(|(key, _)| key == "thoughtSignature");
+    matches!(parts, [Out::Text { text, extra, .. }] if text.is_blank() && !signs(extra))
 }
 
 fn says<'a>(role: Role, text: &'static str) -> Message<'a> {

@@ -13,11 +13,16 @@ fn elements<'a>(text: &'a [u8]) -> Option<Vec<Json<'a>>> {
     }
 }
 
-/// What is made of a history is valid, and is made of itself without a change.
+/// Messages of any text.
 pub(super) fn history(data: &[u8]) {
     let mut bytes = Bytes(data);
     let dialect = Dialect::ALL[bytes.below(Dialect::ALL.len())];
-    let Some(all) = elements(bytes.0) else { return };
+    hold(bytes.0, dialect);
+}
+
+/// What is made of a history is valid, and is made of itself without a change.
+pub(super) fn hold(text: &[u8], dialect: Dialect) {
+    let Some(all) = elements(text) else { return };
     let options = HistoryOptions::new(dialect);
     let known = diagnose(all.clone(), dialect);
     let made = match normalize(all, &options) {
@@ -31,10 +36,11 @@ pub(super) fn history(data: &[u8]) {
     if own.is_empty() {
         return;
     }
+    let given = || format!("{dialect:?}: {}", String::from_utf8_lossy(text));
     let left = diagnose(own.clone(), dialect).expect("own messages can be read");
-    assert!(left.is_empty(), "{dialect:?} would refuse: {left:?} in {own:?}");
+    assert!(left.is_empty(), "would be refused: {left:?} in {own:?}, of {}", given());
     let again = normalize(own.clone(), &options).expect("own messages can be read");
-    assert_eq!(again.messages, own, "made of itself, {dialect:?}");
+    assert_eq!(again.messages, own, "made of itself, {}", given());
 }
 
 /// What fits is not longer than what was given.

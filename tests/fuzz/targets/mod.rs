@@ -4,6 +4,7 @@
 
 mod decisions;
 mod histories;
+mod imports;
 mod machines;
 mod texts;
 mod wires;
@@ -27,6 +28,15 @@ pub(crate) const TARGETS: &[Target] = &[
     ("wire_cohere", |data| wires::wire(Dialect::Cohere, data)),
     ("wire_ollama", |data| wires::wire(Dialect::Ollama, data)),
     ("history", histories::history),
+    ("import_block", imports::block),
+    ("import_call", imports::call),
+    ("import_event", imports::event),
+    ("import_gemini", imports::gemini),
+    ("import_item", imports::item),
+    ("import_langchain", imports::langchain),
+    ("import_media", imports::media),
+    ("import_message", imports::message),
+    ("import_ui", imports::ui),
     ("fit", histories::fit),
     ("plan", decisions::plan),
     ("request", decisions::request),
@@ -50,13 +60,18 @@ impl<'a> Bytes<'a> {
         *first
     }
 
+    /// A number of two bytes.
+    fn wide(&mut self) -> usize {
+        usize::from(self.byte()) << 8 | usize::from(self.byte())
+    }
+
     fn below(&mut self, most: usize) -> usize {
         usize::from(self.byte()) % most
     }
 
     /// A piece: its length is the next two bytes.
     fn piece(&mut self) -> &'a [u8] {
-        let length = usize::from(self.byte()) << 8 | usize::from(self.byte());
+        let length = self.wide();
         let (piece, rest) = self.0.split_at(length.min(self.0.len()));
         self.0 = rest;
         piece
