@@ -135,6 +135,31 @@ fn a_random_history_is_trimmed_by_whole_turns() {
     assert!(trimmed > 1000, "{trimmed}");
 }
 
+/// Cuts are found by halves, which is right only where fewer turns are never longer.
+#[test]
+fn fewer_turns_are_never_longer() {
+    let mut pairs = 0;
+    for seed in 1..=40 {
+        let text = Value::Array(history(seed).elements).to_string();
+        for dialect in Dialect::ALL {
+            let normal = HistoryOptions::new(dialect);
+            let whole = size(&made(&text, &normal));
+            let step = usize::try_from(whole / 24 + 1).unwrap();
+            let mut left = BTreeMap::new();
+            for most in (1..=whole).step_by(step) {
+                let options = FitOptions::new(dialect).max_bytes(most);
+                let fitted = fit(elements(&text), options).unwrap();
+                let dropped: usize = fitted.dropped.iter().map(ExactSizeIterator::len).sum();
+                let rest = Json::Array(fitted.history).to_text();
+                left.insert(dropped, size(&made(&rest, &normal)));
+            }
+            pairs += left.len() - 1;
+            assert!(left.values().rev().is_sorted(), "{} {left:?}: {text}", dialect.name());
+        }
+    }
+    assert!(pairs > 300, "{pairs}");
+}
+
 /// The cut moves only now and then, so that the beginning of the request stays the same.
 #[test]
 fn the_cut_stays_while_the_history_grows() {
