@@ -139,8 +139,9 @@ fn a_random_history_is_trimmed_by_whole_turns() {
 #[test]
 fn fewer_turns_are_never_longer() {
     let mut pairs = 0;
-    for seed in 1..=40 {
-        let text = Value::Array(history(seed).elements).to_string();
+    for seed in 1..=20 {
+        let several = (seed * 4..seed * 4 + 4).flat_map(|seed| history(seed).elements);
+        let text = Value::Array(several.collect()).to_string();
         for dialect in Dialect::ALL {
             let normal = HistoryOptions::new(dialect);
             let whole = size(&made(&text, &normal));
@@ -157,7 +158,7 @@ fn fewer_turns_are_never_longer() {
             assert!(left.values().rev().is_sorted(), "{} {left:?}: {text}", dialect.name());
         }
     }
-    assert!(pairs > 300, "{pairs}");
+    assert!(pairs > 500, "{pairs}");
 }
 
 /// The cut moves only now and then, so that the beginning of the request stays the same.
