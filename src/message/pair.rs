@@ -57,14 +57,21 @@ impl<'a> Pairs<'a> {
 
     /// Registers a call; returns a result that arrived before it.
     pub(super) fn call(&mut self, id: usize, place: Place) -> Option<ToolResult<'a>> {
+        let early = self.early(id);
         let known = self.id(id);
-        let Some(early) = known.waiting.get(known.next).copied() else {
-            known.open.push(place);
-            return None;
-        };
+        match early {
+            Some(_) => known.answered = Some(place),
+            None => known.open.push(place),
+        }
+        early
+    }
+
+    /// Takes the next result of this id that arrived before its call.
+    pub(super) fn early(&mut self, id: usize) -> Option<ToolResult<'a>> {
+        let known = self.id(id);
+        let place = *known.waiting.get(known.next)?;
         known.next += 1;
-        known.answered = Some(place);
-        self.early.get_mut(early)?.take().map(|(_, result)| result)
+        self.early.get_mut(place)?.take().map(|(_, result)| result)
     }
 
     /// Marks a call as answered: it came with its result, or it was matched by its place.

@@ -64,7 +64,7 @@ impl<'a> History<'a> {
                 self.pairs.settled(id, (at, part));
                 answered = Some(part);
             } else if let Some(result) = self.pairs.call(id, (at, part)) {
-                early.push((part, result));
+                early.push((id, part, result));
             }
         }
         entry.answered = answered;
@@ -95,8 +95,8 @@ impl<'a> History<'a> {
         }
         self.entries.push(entry);
         self.spoke(at);
-        for (part, result) in early {
-            self.early(result, (at, part), index);
+        for (id, part, result) in early {
+            self.early(result, (id, (at, part)), index);
         }
     }
 

@@ -75,22 +75,38 @@ impl<'a> History<'a> {
             self.open_from = 0;
         }
         if let Some(result) = self.pairs.call(id, place) {
-            self.early(result, place, index);
+            self.early(result, (id, place), index);
         }
     }
 
-    pub(super) fn early(&mut self, result: ToolResult<'a>, place: Place, index: usize) {
-        if let Some(at) = result.kept
-            && let Some(entry) = self.entries.get_mut(at)
-        {
-            // The call has arrived, so the result is no longer sent on its own.
-            entry.gone = true;
-            self.arranger.rewind(at);
-        }
+    /// The call of this number has arrived behind its result.
+    pub(super) fn early(
+        &mut self,
+        result: ToolResult<'a>,
+        (number, place): (usize, Place),
+        index: usize,
+    ) {
+        let kept = result.kept.is_some();
+        self.gone(&result);
         let finding = Finding::new(Code::ToolResultBeforeCall, Action::Moved, result.index);
         let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
         self.read.push(finding.call(&id).done(format!("moved behind the call of element {index}")));
         self.settle(place, result);
+        // Others that were sent on their own cannot stay there, so no later call has them.
+        while kept && let Some(other) = self.pairs.early(number) {
+            self.gone(&other);
+            self.again(place, other);
+        }
+    }
+
+    /// The call of a result has arrived, so the result is no longer sent on its own.
+    fn gone(&mut self, result: &ToolResult<'a>) {
+        if let Some(at) = result.kept
+            && let Some(entry) = self.entries.get_mut(at)
+        {
+            entry.gone = true;
+            self.arranger.rewind(at);
+        }
     }
 
     pub(super) fn settle(&mut self, place: Place, result: ToolResult<'a>) {

@@ -154,7 +154,7 @@ impl<'a> History<'a> {
     }
 
     /// The last result replaces earlier ones, unless it is the text of a synthesized result.
-    fn again(&mut self, place: Place, result: ToolResult<'a>) {
+    pub(super) fn again(&mut self, place: Place, result: ToolResult<'a>) {
         let made_up = |result: &ToolResult<'_>| matches!(&result.content, Content::Text(text) if text.as_str() == Some(INTERRUPTED));
         let mut dropped = result.index;
         self.link(place.0, dropped);

@@ -68,6 +68,11 @@ fn speak<'a>(
     }
     let said = std::mem::take(said);
     let texts = said.iter().all(|part| matches!(part, Out::Text { .. }));
+    let refusal = |part: &Out<'_>| matches!(part, Out::Native(block) if block.get("type").and_then(Json::as_str) == Some("refusal"));
+    // A list of refusals alone would be read as one of Chat Completions.
+    let typed = role == "assistant"
+        && said.iter().all(refusal)
+        && !extra.iter().any(|(key, _)| key == "type");
     let content = if texts && !listed && said.len() == 1 {
         joined(&said, "")
     } else {
@@ -76,6 +81,9 @@ fn speak<'a>(
         Json::Array(blocks(said, block))
     };
     let mut members: Members<'a> = members! { "role": role, "content": content };
+    if typed {
+        members.add("type", Json::from("message"));
+    }
     // `append` empties `extra`: an id belongs to one item only.
     members.append(extra);
     out.push(Json::Object(members));

@@ -1,0 +1,124 @@
+// Line coverage of the core by its native tests and those of the generator, by folder:
+//
+//   rustup component add llvm-tools
+//   SEEDS=600 SCHEDULES=600 node scripts/coverage.mjs [word…]
+//
+// A word: only tests whose binary has it in its name. The lines of test modules do not count. The tests
+// run in one thread: counters that threads share make them ten times slower. Each line that no test
+// comes by is in `target/coverage/open.txt`.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { root } from './setup.mjs'
+
+const FOLDER = join(root, 'target', 'coverage')
+const RAW = join(FOLDER, 'raw')
+const SOURCES = join(root, 'src')
+const env = {
+  ...process.env,
+  ...{ RUSTFLAGS: '-C instrument-coverage', CARGO_TARGET_DIR: FOLDER, CARGO_INCREMENTAL: '0' },
+  ...{ CARGO_PROFILE_TEST_DEBUG: '0', CARGO_PROFILE_DEV_DEBUG: '0' },
+}
+const output = (program, args) =>
+  execFileSync(program, args, { cwd: root, env, encoding: 'utf8', maxBuffer: 2 ** 30 })
+
+/** The tests as programs. */
+function binaries() {
+  const args = ['test', '--locked', '--no-run', '--message-format=json', '--lib', '--tests']
+  const said = output('cargo', [...args, '--package', 'turnlock', '--package', 'turnlock-codegen'])
+  return said
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+    .filter(({ executable, profile }) => executable && profile.test)
+}
+
+/** The tools of the compiler that made the programs. */
+function tool(name) {
+  const sysroot = output('rustc', ['--print', 'sysroot']).trim()
+  const host = /^host: (.+)$/m.exec(output('rustc', ['-vV']))[1]
+  return join(sysroot, 'lib/rustlib', host, 'bin', name)
+}
+
+const files = readdirSync(SOURCES, { recursive: true })
+  .filter((file) => file.endsWith('.rs'))
+  .map((file) => join(SOURCES, file))
+
+/** The lines of test modules: of each file a set of them, or `true` for all. */
+function ofTests() {
+  const left = new Map()
+  for (const file of files) {
+    const lines = readFileSync(file, 'utf8').split('\n')
+    const own = new Set()
+    for (const [at, line] of lines.entries()) {
+      if (line.trim() !== '#[cfg(test)]') continue
+      let next = at + 1
+      while (/^\s*#\[/.test(lines[next])) next++
+      const module = /^(\s*)(?:pub(?:\(.+?\))? )?mod (\w+)(;| \{)$/.exec(lines[next])
+      if (!module) continue
+      const [, indent, name, end] = module
+      if (end === ';') {
+        const folder = /(^|\/)(mod|lib)\.rs$/.test(file) ? dirname(file) : file.replace(/\.rs$/, '')
+        for (const one of files) {
+          if (one === join(folder, `${name}.rs`) || one.startsWith(join(folder, name) + sep)) {
+            left.set(one, true)
+          }
+        }
+      } else {
+        for (let inner = next; lines[inner] !== `${indent}}`; inner++) own.add(inner + 1)
+      }
+    }
+    if (!left.has(file)) left.set(file, own)
+  }
+  return left
+}
+
+function main() {
+  rmSync(RAW, { recursive: true, force: true })
+  mkdirSync(RAW, { recursive: true })
+  const words = process.argv.slice(2)
+  const all = binaries()
+  const chosen = all.filter(
+    ({ target }) => !words.length || words.some((word) => target.name.includes(word)),
+  )
+  for (const { executable, target } of chosen) {
+    console.error(`${target.name} …`)
+    const { status } = spawnSync(executable, ['--test-threads', '1', '--quiet'], {
+      ...{ cwd: root, stdio: ['ignore', 'ignore', 'inherit'] },
+      env: { ...env, LLVM_PROFILE_FILE: join(RAW, `${target.name}-%p.profraw`) },
+    })
+    if (status !== 0) throw new Error(`${target.name} failed`)
+  }
+  const profile = join(FOLDER, 'all.profdata')
+  const raws = readdirSync(RAW).map((file) => join(RAW, file))
+  output(tool('llvm-profdata'), ['merge', '-sparse', ...raws, '-o', profile])
+  const objects = chosen.flatMap(({ executable }) => ['--object', executable])
+  const how = ['export', '-format=lcov', `-instr-profile=${profile}`, ...objects]
+  const lcov = output(tool('llvm-cov'), [...how, '-sources', SOURCES])
+
+  const left = ofTests()
+  const sums = new Map()
+  const open = []
+  let file
+  for (const line of lcov.split('\n')) {
+    if (line.startsWith('SF:')) file = line.slice(3)
+    const [, number, count] = /^DA:(\d+),(\d+)/.exec(line) ?? []
+    if (!number || left.get(file) === true || left.get(file)?.has(Number(number))) continue
+    const path = relative(SOURCES, file).split(sep)
+    const folder = path.length > 1 ? path[0] : 'files in no folder'
+    for (const name of [folder, 'all']) {
+      const sum = sums.get(name) ?? { lines: 0, run: 0 }
+      sum.lines++
+      sum.run += Number(count) > 0
+      sums.set(name, sum)
+    }
+    if (count === '0') open.push(`${path.join('/')}:${number}`)
+  }
+  writeFileSync(join(FOLDER, 'open.txt'), open.join('\n') + '\n')
+  const share = ({ lines, run }) => run / lines
+  for (const [name, sum] of [...sums].sort((a, b) => share(b[1]) - share(a[1]))) {
+    console.log(`${name}: ${(100 * share(sum)).toFixed(1)} % (${sum.run} of ${sum.lines})`)
+  }
+}
+
+main()
