@@ -141,6 +141,9 @@ pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
         Marks::ANTHROPIC
     } else if !kind.is_empty() {
         Marks::RESPONSES
+    } else if block.as_object().is_none() || block.get("type").is_some() {
+        // No provider has made it.
+        Marks::EVENT
     } else if block.get("toolUse").is_some() || block.get("toolResult").is_some() {
         Marks::BEDROCK
     } else {

@@ -37,7 +37,8 @@ pub(super) fn hold(text: &[u8], dialect: Dialect) {
         return;
     }
     let given = || format!("{dialect:?}: {}", String::from_utf8_lossy(text));
-    let left = diagnose(own.clone(), dialect).expect("own messages can be read");
+    let left = diagnose(own.clone(), dialect)
+        .unwrap_or_else(|error| panic!("cannot be read: {error:?}, {own:?}, of {}", given()));
     assert!(left.is_empty(), "would be refused: {left:?} in {own:?}, of {}", given());
     let again = normalize(own.clone(), &options).expect("own messages can be read");
     assert_eq!(again.messages, own, "made of itself, {}", given());
