@@ -19,6 +19,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -70,6 +71,16 @@ function copy(folder) {
   }
 }
 
+/** Lets cargo-mutants see the providers: it does not expand the macro that declares their modules. */
+function declare() {
+  const folder = join(COPY, 'src', 'provider')
+  const file = join(folder, 'mod.rs')
+  const text = readFileSync(file, 'utf8')
+  const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'mod.rs')))
+  const unseen = names.filter((name) => !text.includes(`\nmod ${name};`))
+  appendFileSync(file, unseen.map((name) => `\nmod ${name};`).join(''))
+}
+
 /** Puts these mutants into the copy: where each one's text is, and which have no switch. */
 function plant(mutants) {
   copy('src')
@@ -95,8 +106,10 @@ function wrong(places, said) {
 
 /** The mutants, and the binaries of the tests, which have those that compile. */
 function build() {
+  copy('.')
+  declare()
   const args = ['mutants', '--list', '--json', ...patterns.flatMap((file) => ['-f', file])]
-  const mutants = JSON.parse(output('cargo', args, { cwd: root }))
+  const mutants = JSON.parse(output('cargo', args, { cwd: COPY }))
   const known = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
   mutants.forEach((mutant, at) => {
     mutant.id = at + 1
@@ -108,7 +121,6 @@ function build() {
     writeFileSync(RESULTS, JSON.stringify({ ...known, ...Object.fromEntries(ends) }))
   }
   const left = (ids, end) => ids.forEach((id) => (mutants[id - 1].end = end))
-  copy('.')
   for (;;) {
     const { places, without } = plant(mutants.filter(({ end }) => !end))
     left(without, 'no switch')

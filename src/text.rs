@@ -102,6 +102,7 @@ mod tests {
         {
             assert_eq!(read(text).as_deref(), Some(want), "{text}");
         }
+        assert_eq!(base64("+/+/").as_deref(), Some(&[0xFB, 0xFF, 0xBF][..]));
         assert_eq!(base64("a b"), None);
     }
 

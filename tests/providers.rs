@@ -205,16 +205,21 @@ fn bedrock() {
     // A history with calls is refused without declarations.
     let called = [
         r#"{"role":"user","content":[{"text":"go"}]}"#,
-        r#"{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]}"#,
-        r#"{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"r"}]}}]}"#,
+        r#"{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}},{"toolUse":{"toolUseId":"b","name":"g","input":{}}},{"toolUse":{"toolUseId":"c","name":"f","input":{}}}]}"#,
+        r#"{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"r"}]}},{"toolResult":{"toolUseId":"b","content":[{"text":"r"}]}},{"toolResult":{"toolUseId":"c","content":[{"text":"r"}]}}]}"#,
     ];
     let called = called.map(|text| Json::parse_str(text).unwrap()).to_vec();
     let mut whole = RequestParts::new("m", called, None);
     whole.stream = false;
     let request = Dialect::Bedrock.request(whole).unwrap();
     assert_eq!(request.path, "/model/m/converse");
-    let stub = r#"{"tools":[{"toolSpec":{"name":"f","description":"Not available.","inputSchema":{"json":{"type":"object"}}}}]}"#;
-    assert_eq!(request.body.get("toolConfig").unwrap().to_text(), stub);
+    let stub = |name| {
+        format!(
+            r#"{{"toolSpec":{{"name":"{name}","description":"Not available.","inputSchema":{{"json":{{"type":"object"}}}}}}}}"#
+        )
+    };
+    let stubs = format!(r#"{{"tools":[{},{}]}}"#, stub("f"), stub("g"));
+    assert_eq!(request.body.get("toolConfig").unwrap().to_text(), stubs);
 }
 
 /// What the host has in `toolConfig` stays beside the tools, but for a choice among tools that may not

@@ -261,8 +261,15 @@ fn the_provider_has_the_schema() {
     assert!(tool["description"].as_str().unwrap().contains("read-only data"), "{tool}");
     let given = &request("structured", "openai-chat")["response_format"]["json_schema"];
     assert_eq!((&given["name"], &given["schema"]), (&json!("request_tools"), &schema));
-    let tool = &request("structured", "anthropic")["tools"][0];
+    // Where no member asks for JSON, the model has to call a tool.
+    let asked = request("structured", "anthropic");
+    let tool = &asked["tools"][0];
     assert_eq!((&tool["name"], &tool["input_schema"]), (&json!("request_tools"), &schema));
+    assert_eq!(asked["tool_choice"], json!({ "type": "tool", "name": "request_tools" }));
+    let config = &request("structured", "bedrock")["toolConfig"];
+    let tool = &config["tools"][0]["toolSpec"];
+    assert_eq!((&tool["name"], &tool["inputSchema"]["json"]), (&json!("request_tools"), &schema));
+    assert_eq!(config["toolChoice"], json!({ "tool": { "name": "request_tools" } }));
 }
 
 /// A response that breaks is closed, unless it has ended by itself.

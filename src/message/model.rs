@@ -173,6 +173,8 @@ pub(super) struct ToolResult<'a> {
     /// The tool's name, if the result has it.
     pub(super) name: Cow<'a, str>,
     pub(super) marks: Marks,
+    /// The shapes of the blocks in it, where they are not among `marks`.
+    pub(super) inner: Marks,
     /// Whether it names its call as `toolCallId`.
     pub(super) camel: bool,
     /// Whether it is a message without content.

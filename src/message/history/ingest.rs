@@ -193,6 +193,11 @@ impl<'a> History<'a> {
 
     pub(super) fn shape(&mut self, marks: Marks, index: usize) {
         self.marks.add(marks);
+        self.foreign(marks, index);
+    }
+
+    /// Reports another provider's shape, once an element.
+    pub(super) fn foreign(&mut self, marks: Marks, index: usize) {
         let last = self.read.last().map(|finding| (finding.code, finding.index));
         if !marks.within(self.rules.own) && last != Some((Code::ContentShape, index)) {
             let finding = Finding::new(Code::ContentShape, Action::Converted, index).spelling();

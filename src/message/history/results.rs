@@ -14,6 +14,7 @@ use crate::provider::{Bridge, Elements, Ids, Marks, Results, SentIds};
 impl<'a> History<'a> {
     pub(super) fn result(&mut self, id: &str, mut result: ToolResult<'a>) {
         self.shape(result.marks, result.index);
+        self.foreign(result.inner, result.index);
         if result.behind && self.rules.results == Results::WithUser {
             let finding = Finding::new(Code::ToolResultTextFirst, Action::Moved, result.index);
             self.read.push(finding.call(id).spelling());

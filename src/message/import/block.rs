@@ -66,7 +66,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             let content = call::block_content(fields.take("content"), &mut inner);
             fields.forget(&["type"]);
             let origin = (own, fields.rest());
-            answered(call::answer((id, "".into()), (content, error), origin, index))
+            answered(call::answer((id, "".into()), (content, error), origin, index), inner)
         }
         "tool-call" | "tool_call" | "toolCall" => {
             // assistant-ui keeps the result in the call.
@@ -191,10 +191,11 @@ fn untyped<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block
             // It takes a list.
             own.add(Marks::EVENT);
         }
-        let content = call::block_content(given.take("content"), &mut Marks::default());
+        let mut inner = Marks::NONE;
+        let content = call::block_content(given.take("content"), &mut inner);
         fields.take("toolResult");
         let origin = (own, given.with(fields).rest());
-        return answered(call::answer((id, "".into()), (content, error), origin, index));
+        return answered(call::answer((id, "".into()), (content, error), origin, index), inner);
     }
     if let Some(mut given) = fields.get("reasoningContent").cloned().and_then(Fields::of) {
         let text = given
@@ -260,10 +261,13 @@ fn tool_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
         }
     };
     let origin = (Marks::NONE, Vec::new());
-    answered(call::answer((id, name), (content, error || flagged), origin, index))
+    answered(call::answer((id, name), (content, error || flagged), origin, index), Marks::NONE)
 }
 
-fn answered(piece: Piece<'_>) -> Block<'_> {
+fn answered(mut piece: Piece<'_>, inner: Marks) -> Block<'_> {
+    if let Piece::Result { result, .. } = &mut piece {
+        result.inner = inner;
+    }
     Block::Result(Box::new(piece))
 }
 

@@ -160,6 +160,7 @@ pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> Too
         extra: Vec::new(),
         name: Cow::Borrowed(""),
         marks: Marks::NONE,
+        inner: Marks::NONE,
         camel: false,
         null: false,
         hollow: false,

@@ -55,7 +55,7 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
             let extra = fields.rest();
             let mut piece = call::answer((id, "".into()), (content, false), (marks, extra), index);
             if let Piece::Result { result, .. } = &mut piece {
-                (result.item, result.null) = (item, null);
+                (result.item, result.null, result.inner) = (item, null, inner);
             }
             one(piece)
         }

@@ -131,7 +131,7 @@ impl<'a> Work<'_, 'a> {
     }
 }
 
-/// The text of a document or a search result.
+/// The text of a document, a search result or a sound.
 fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {
     let texts = |list: &Json<'a>| {
         let mut all = Joined::default();
@@ -146,10 +146,13 @@ fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {
         Some(all.into_json())
     };
     // Of OpenAI-compatible providers, and of MCP.
-    let inner = block.get("document").or_else(|| block.get("resource")).unwrap_or(block);
+    let nested = block.get("document");
+    let inner = nested.or_else(|| block.get("resource")).unwrap_or(block);
     let source = inner.get("source");
-    let found =
-        [source.and_then(|source| source.get("text")), inner.get("data"), inner.get("text")];
+    // Of any other block, it may be the bytes of a sound, whose words are its transcript.
+    let data = nested.and_then(|nested| nested.get("data"));
+    let spoken = block.get("transcript");
+    let found = [source.and_then(|source| source.get("text")), data, inner.get("text"), spoken];
     let found = found.into_iter().flatten().find(|value| value.is_text()).cloned();
     let text_source =
         source.filter(|source| source.get("type").and_then(Json::as_str) == Some("text"));
@@ -157,6 +160,6 @@ fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {
         .or_else(|| text_source?.get("data").cloned())
         .or_else(|| texts(source?.get("content")?))
         .or_else(|| texts(inner.get("content")?))
-        .or_else(|| Some(inner.get("data")?.clone().into_text()))
+        .or_else(|| data.map(|data| data.clone().into_text()))
         .filter(|text| !text.is_blank())
 }

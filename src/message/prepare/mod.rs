@@ -281,13 +281,10 @@ impl<'a> Work<'_, 'a> {
         let stored = |next: &Entry<'a>| {
             next.marks.within(own) && next.extra.iter().any(|(key, _)| key == "id")
         };
-        let is_sent = |part: &&Part<'a>| match part {
-            Part::Reasoning(Reasoning::Native { marks, .. }) => self.own(*marks),
-            Part::Reasoning(_) => false,
-            _ => true,
-        };
+        // Items of reasoning are entries of their own, or those of the calls they led to.
+        let is_said = |part: &&Part<'a>| !matches!(part, Part::Reasoning(_));
         let speaks =
-            |next: &Entry<'a>| matches!(next.parts.iter().find(is_sent), Some(Part::Text(_)));
+            |next: &Entry<'a>| matches!(next.parts.iter().find(is_said), Some(Part::Text(_)));
         let id = block.get("id").and_then(Json::as_str);
         id.is_some_and(|id| id.starts_with("rs_"))
             && self.next.is_some_and(|next| speaks(next) && !stored(next))

@@ -396,6 +396,18 @@ mod tests {
     }
 
     #[test]
+    fn a_reason_or_the_end_of_the_message_finishes_it() {
+        let finished = |event: &str| {
+            let mut wire = Messages::default();
+            wire.data(event, &mut Vec::new());
+            wire.is_finished()
+        };
+        assert!(finished(r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#));
+        assert!(finished(r#"{"type":"message_stop"}"#));
+        assert!(!finished(r#"{"type":"message_start","message":{"id":"m"}}"#));
+    }
+
+    #[test]
     fn two_messages_are_never_mixed() {
         let start = |id| format!(r#"{{"type":"message_start","message":{{"id":"{id}"}}}}"#);
         let text = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}"#;

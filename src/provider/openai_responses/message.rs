@@ -103,10 +103,11 @@ fn block<'a>(part: Out<'a>, role: &str) -> Option<Json<'a>> {
     })
 }
 
-/// Whether a block is part of a message; all others are separate items.
+/// Whether a block is part of a message; all others are separate items. One whose type begins with
+/// `output_` is a text, or another provider's.
 fn is_part(block: &Json<'_>) -> bool {
     let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
-    kind == "refusal" || kind.starts_with("input_") || kind.starts_with("output_")
+    kind == "refusal" || kind.starts_with("input_")
 }
 
 fn media(seen: Attachment<'_>) -> Json<'_> {
