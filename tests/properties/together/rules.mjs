@@ -29,7 +29,7 @@ export function runs(world, node, { name, args, context, shape }) {
   const { idempotencyKey, toolBatchId, toolCallId } = context
   if (node.kind === 'pass') {
     if (++node.ran > node.policy.maxToolCalls) world.breaks('budget', `${node.name}: its calls`)
-    if (!shape.readOnly) world.breaks('budget', `${node.name}: ran ${name}, which is not read-only`)
+    if (!shape.readOnly) world.breaks('only reads', `${node.name}: ran ${name}`)
     return
   }
   const { turn } = node
@@ -38,8 +38,8 @@ export function runs(world, node, { name, args, context, shape }) {
   if (turn.durable) {
     const own = (record) =>
       record.startsWith(`claim/${toolBatchId}/`) && record.endsWith(`/${toolCallId}`)
-    if (![...life.records].some(own))
-      world.breaks('kept first', `${node.name}: no claim of ${name}`)
+    const isClaimed = [...life.records].some(own)
+    if (!isClaimed) world.breaks('kept first', `${node.name}: no claim of ${name}`)
   }
   if (!shape.readOnly && !shape.idempotent) {
     const call = shape.dedupe ? idempotencyKey : `${name} ${JSON.stringify(args)}`
@@ -71,7 +71,8 @@ export function replicates(world, node, id, attempt, signal) {
 export function calls(world, node, kind, context) {
   const { limits, costs, calls, steps, at } = node
   const { id, signal, final } = context
-  calls[kind] = (calls[kind] ?? 0) + 1
+  const counted = kind === 'synthesize' && final ? 'last synthesis' : kind
+  calls[counted] = (calls[counted] ?? 0) + 1
   node.spent += costs[kind] ?? 0
   const most = limits.maxRetries + 1
   const isStep = ['search', 'refine'].includes(kind) || (kind === 'synthesize' && !final)
@@ -79,8 +80,8 @@ export function calls(world, node, kind, context) {
     world.breaks('budget', `${node.name}: spent ${node.spent} of ${limits.maxCost}`)
   }
   if (!isStep) {
-    if (kind !== 'assess' && calls[kind] - (kind === 'synthesize' ? steps.size * most : 0) > most) {
-      world.breaks('budget', `${node.name}: ${calls[kind]} calls of ${kind}`)
+    if (kind !== 'assess' && calls[counted] > most) {
+      world.breaks('budget', `${node.name}: ${calls[counted]} calls of ${counted}`)
     }
     return () => {}
   }
@@ -89,8 +90,8 @@ export function calls(world, node, kind, context) {
   if (times > most) world.breaks('budget', `${node.name}: step ${id}, ${times} times`)
   if (steps.size > limits.maxSteps) world.breaks('budget', `${node.name}: ${steps.size} steps`)
   const call = Symbol(id)
-  if (at.add(call).size > limits.maxParallel)
-    world.breaks('budget', `${node.name}: ${at.size} at once`)
+  at.add(call)
+  if (at.size > limits.maxParallel) world.breaks('budget', `${node.name}: ${at.size} at once`)
   const over = () => at.delete(call)
   signal.addEventListener('abort', over, { once: true })
   return over
@@ -123,9 +124,8 @@ export function judge(world, node, { value, error }) {
   }
   if (kind === 'bundle' && error) world.breaks('one end', `${name}: ${error.stack}`)
   if (kind === 'pass') judgePass(world, node, error)
-  if (turn && value?.inferences > inferences(turn)) {
-    world.breaks('budget', `${name}: ${value.inferences} inferences`)
-  }
+  const code = error?.code ?? value?.error?.code ?? ''
+  if (code.startsWith('core.')) world.breaks('one end', `${name}: ${code}`)
 }
 
 function inferences({ mode, policy, answerSchema }) {
@@ -144,6 +144,10 @@ function judgeTurn(world, node, value, last) {
   const first = kept[0]?.seq
   const odd = kept.find(({ seq }, at) => seq !== first + at)
   if (odd) world.breaks('one end', `${name}: ${JSON.stringify(odd)} has a wrong number`)
+  const most = inferences(turn)
+  const asked = node.said.length
+  if (value.inferences > most) world.breaks('budget', `${name}: ${value.inferences} inferences`)
+  if (asked > most * (node.tries + 1)) world.breaks('budget', `${name}: ${asked} requests`)
   if (!turn.durable || !life || !last) return
   if (node.owns && ['complete', 'cancelled'].includes(value.status) && life.open) {
     world.breaks('kept first', `${name}: ${value.status}, and the store has it open`)
@@ -152,7 +156,9 @@ function judgeTurn(world, node, value, last) {
 
 function judgePass(world, node, error) {
   const { name, said, policy, stopped } = node
-  if (said.length > (policy.maxIterations + 2) * 2) {
+  const first = said.filter((one) => one.first).length
+  const most = [policy.maxIterations, 2].map((requests) => requests * (node.tries + 1))
+  if (first > most[0] || said.length - first > most[1]) {
     world.breaks('budget', `${name}: ${said.length} requests`)
   }
   const code = error?.code

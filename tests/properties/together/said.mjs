@@ -131,7 +131,8 @@ export function modelOf(world, node, purpose) {
     }
   })
   // A custom model is not asked again by itself.
-  return { ...model, maxRetries: node.process.random.below(2) }
+  node.tries = node.process.random.below(2)
+  return { ...model, maxRetries: node.tries }
 }
 
 const SCHEMA = {

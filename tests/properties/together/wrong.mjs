@@ -1,6 +1,6 @@
 // Hosts, stores and clocks that do one thing wrong on purpose. Each names the rule that has to notice,
 // and where that takes many schedules, the machines and faults of those that do.
-import { customModel, runTurn } from 'turnlock'
+import { customModel, openHistory, runTurn } from 'turnlock'
 
 /** A store whose answers to a method are changed. */
 const changed = (method, change) => (store) => ({
@@ -45,6 +45,17 @@ export const WRONG = {
   'a pass may call more tools': {
     rule: 'budget',
     pass: (own) => ({ ...own, maxToolCalls: own.maxToolCalls + 1 }),
+  },
+  'a pass may ask more often': {
+    ...{ rule: 'budget', kind: 'pass' },
+    pass: (own) => ({ ...own, maxIterations: own.maxIterations + 1 }),
+  },
+  'a turn may ask more often': {
+    ...{ rule: 'budget', kind: 'turn', faults: [] },
+    policy: (own) => ({ ...own, maxSteps: own.maxSteps + 1 }),
+  },
+  'every tool says that it only reads': {
+    ...{ rule: 'only reads', kind: 'pass', shape: { readOnly: true } },
   },
   'a bundle has more replicates': { rule: 'budget', bundle: (own) => ({ ...own, k: own.k + 1 }) },
   'more replicates run at once': {
@@ -133,6 +144,10 @@ export const WRONG = {
   },
   'a watch is never ended': { rule: 'nothing is left', watchesOn: true },
   'a listener stays': { rule: 'nothing is left', listensOn: true },
+  'a tool opens a history and keeps it': {
+    rule: 'nothing is left',
+    inTool: () => void openHistory({ dialect: 'anthropic' }),
+  },
   'a tool begins a turn and leaves it': {
     rule: 'nothing is left',
     inTool: () => void runTurn({ model: asleep, messages: [{ role: 'user', content: 'go' }] }),
