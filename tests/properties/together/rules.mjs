@@ -2,6 +2,12 @@
 import { stops } from './host.mjs'
 import { isKept } from './store.mjs'
 
+/** The rules, by the names that twins have to break. */
+export const RULES = [
+  ...['all settles', 'nothing unhandled', 'one end', 'budget', 'only reads', 'at most once'],
+  ...['kept first', 'nothing behind the end', 'a plan', 'tenants', 'resumable', 'nothing is left'],
+]
+
 const ENDS = {
   turn: ['complete', 'paused', 'cancelled', 'error'],
   pass: ['complete', 'error'],

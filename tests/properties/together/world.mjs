@@ -2,7 +2,7 @@
 import { Clock, Process } from './clock.mjs'
 import { act, QUIET, recover } from './host.mjs'
 import { start } from './machines.mjs'
-import { judge, shown } from './rules.mjs'
+import { judge, RULES, shown } from './rules.mjs'
 import { Truth } from './store.mjs'
 
 /** What may go wrong by itself, each once in a few times. */
@@ -34,6 +34,7 @@ export class World {
   /** How many objects of the core live. */
   handles = () => 0
   #signals = []
+  #processes = []
   #nodes = 0
   #handlesBefore = 0
   #recovers = false
@@ -52,6 +53,7 @@ export class World {
   }
 
   breaks(rule, what) {
+    if (!RULES.includes(rule)) throw new Error(`no such rule: ${rule}`)
     this.broken.push({ rule, what })
   }
 
@@ -64,7 +66,17 @@ export class World {
 
   /** @param slot how the ids of its turns begin */
   process(name, seed, slot) {
-    return Object.assign(new Process(this.clock, name, seed), { slot, turns: 0 })
+    const process = Object.assign(new Process(this.clock, name, seed), { slot, turns: 0 })
+    this.#processes.push(process)
+    return process
+  }
+
+  /** What each process saw, in the order of time. */
+  told() {
+    const lines = this.#processes.flatMap(({ name, slot, log }) =>
+      log.map(([at, ...what]) => [at, `${name} ${slot}`, ...what]),
+    )
+    return lines.sort(([a], [b]) => a - b)
   }
 
   // -- Machines
