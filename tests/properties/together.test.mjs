@@ -16,8 +16,10 @@ import { FAULTS, World } from './together/world.mjs'
 import { WRONG } from './together/wrong.mjs'
 
 const { live } = await partsOf('../dist')
-// Before time is simulated: what is compiled takes some.
+// Before time is simulated: what is compiled, or loaded when it is needed, takes some.
 await init()
+await import('../../pkg/dist/turn/beside.js')
+await import('../../pkg/dist/driver/packed.js')
 
 /** A record without a prototype would not be printed as JSON. */
 const record = (members) => fc.record(members, { noNullPrototype: true })

@@ -22,6 +22,8 @@ const UNKEPT = /^(turn|store|tool|core)\./
 export function begins(world, node, what) {
   node.process.note(what, node.kind)
   world.count(`begun: ${what.replace(/ .*/, '')}`)
+  // Who has not written does not have the turn.
+  if (node.turn?.durable && !node.owns) world.breaks('kept first', `${node.name}: a ${what}`)
   for (let at = node; at; at = at.parent) {
     if (!at.settled && !at.stopped) continue
     const why = at.settled ? 'is over' : 'was cancelled'

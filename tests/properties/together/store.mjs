@@ -7,7 +7,6 @@ const never = () => new Promise(() => {})
 
 /** A turn from its first commit until it expires. A turn of the same name that begins then is another. */
 class Life {
-  owners = new Set()
   records = new Set()
   events = new Map()
   open = true
@@ -52,7 +51,6 @@ export class Truth {
     if (!before) this.lives.set(key, [...(this.lives.get(key) ?? []), new Life()])
     const life = this.life(key)
     Object.assign(node, { life, owns: true })
-    life.owners.add(owner)
     for (const [name] of records) life.records.add(name)
     for (const event of JSON.parse(events?.text ?? '[]')) life.events.set(event.seq, event)
     life.open = open
