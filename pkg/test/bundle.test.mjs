@@ -346,6 +346,16 @@ test('events under normalized names', async () => {
   assert.ok(names.some(([name, type]) => name === 'on_error' && type === 'cancelled'))
 })
 
+test('what is cancelled while its start is told does not begin', async () => {
+  let begun = 0
+  const replicate = async () => ({ data: ++begun })
+  const eventManager = { on_delta: () => running.cancel('at once') }
+  const running = runBundle({ task: 't', replicate, eventManager })
+  assert.equal((await running.result).meta.stopped, 'cancelled')
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(begun, 0)
+})
+
 test('signals: the host cancels, a straggler is told, a reader leaves', async () => {
   const reasons = []
   const hanging = ({ id, signal }) =>

@@ -326,6 +326,23 @@ test('options of another type are misuse', () => {
   }
 })
 
+test('a pause whose store gives no answer fails by code', async () => {
+  const kept = memoryStore()
+  const silent = customModel(async function* (_, { signal }) {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  })
+  const turn = runTurn({ model: silent, messages, store: kept, requestId: 'r' })
+  for await (const { type } of turn) {
+    if (type !== 'phase_start') continue
+    for (const answer of [undefined, null, {}, { ok: 1 }]) {
+      const store = { ...kept, commit: async () => answer }
+      const asked = pauseTurn({ requestId: 'r', store })
+      await assert.rejects(asked, { name: 'TurnlockError', code: 'store.unavailable' })
+    }
+    break
+  }
+})
+
 test('a pause from elsewhere lands behind the tools, and a resume answers', async () => {
   const store = memoryStore()
   const state = async () => JSON.parse((await store.read('["","r"]')).state)

@@ -161,6 +161,8 @@ export class BundleDriver {
     try {
       // Other effects may be queued after this one, for example to start a second replicate.
       await null
+      // One of them has cancelled it: the bundle may be over.
+      if (controller.signal.aborted) return
       const result = await this.#host.replicate(context)
       const { data } = result ?? {}
       told = used(result)

@@ -186,13 +186,16 @@ export class Beside {
   }
 
   async #commit(kept: Kept, state: string | null, records: Commit['records']): Promise<boolean> {
-    const { store, key, owner, inTime } = this.#at
+    const { store, key, owner, inTime, refuse } = this.#at
     const commit: Commit = {
       ...{ owner, revision: kept.revision + 1, takeOver: true, open: true, state, records },
       replaces: kept.owner,
       ...{ events: null, forget: 0, reusable: [], ttlMs: this.#stateOf(kept).ttlMs },
     }
-    return (await inTime(store.commit(key, commit))).ok
+    const answer = await inTime(store.commit(key, commit))
+    if (typeof answer?.ok === 'boolean') return answer.ok
+    // As for an owner: whether it is stored, nobody knows.
+    throw refuse('store.unavailable', 'the store gave no answer to a commit')
   }
 
   #call(calls: readonly ToolCall[], id: string): ToolCall {
