@@ -259,6 +259,16 @@ test('a bundle hides what stands at the pointer of a field, and names of fields'
   assert.equal(one.summary.distributions['/card'].n, 2)
 })
 
+test('what a bundle tells of a field is shown as deep as a value', async () => {
+  const deep = (levels) => JSON.parse('['.repeat(levels) + '"x"' + ']'.repeat(levels))
+  const summary = (levels) => [
+    { type: 'bundle_ready', bundle: { summary: { consensus: { '/a': deep(levels) } } } },
+  ]
+  assert.deepEqual(await shown(registered, summary(256)), summary(256))
+  const [{ bundle }] = await shown(registered, summary(257))
+  assert.ok(JSON.stringify(bundle).includes('[redacted:field]'))
+})
+
 test('ids of a chain’s steps, and names in notices, are hidden where they stand', async () => {
   const name = `x ${OWN}`
   const plain = name.replace(' ', '_')
