@@ -84,18 +84,26 @@ async function plant(names) {
     const file = fileName.slice(PARTS.length + 1)
     const place = `${file}:${start.line + 1}:${start.column + 1}`
     const what = `${mutatorName}: ${from} => ${replacement}`.replace(/\s+/g, ' ')
-    const change = `${quoted(from)} → ${quoted(replacement)}`
+    const change = changed(from, replacement)
     return { id, file, name: `${place}: ${what}`, line: quoted(all[start.line]), change }
   })
 }
 
 /** Code as it stands in a line of Markdown. */
-function quoted(code) {
+function quoted(code, from = 0) {
   const one = code.replace(/\n\s*/g, ' ').trim()
-  const cut = one.length > MOST_CODE ? `${one.slice(0, MOST_CODE)}…` : one
+  const [before, after] = [from > 0 ? '…' : '', from + MOST_CODE < one.length ? '…' : '']
+  const cut = before + one.slice(from, from + MOST_CODE) + after
   if (!cut) return 'nothing'
-  if (!cut.includes('`')) return `\`${cut}\``
-  return `\`\` ${cut} \`\``
+  return cut.includes('`') ? `\`\` ${cut} \`\`` : `\`${cut}\``
+}
+
+/** A change: of long code, what stands around it. */
+function changed(from, to) {
+  let same = 0
+  while (same < from.length && from[same] === to[same]) same++
+  const begin = from.length > MOST_CODE && same > MOST_CODE / 2 ? same - MOST_CODE / 4 : 0
+  return `${quoted(from, begin)} → ${quoted(to, begin)}`
 }
 
 /** The list of reasons: by file, line and change. */
@@ -163,23 +171,26 @@ copy()
 const chosen = names.length ? names : files
 const mutants = await plant(chosen)
 const first = start()
-const { tests, loaded, failed } = await first.ask({ most: MOST })
+const known = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
+const ends = known.ends ?? {}
+const isSame = process.env.OPEN && known.most === MOST
+const asked = { most: MOST, slow: isSame ? known.slow : [] }
+const { tests, loaded, slow, failed } = await first.ask(asked)
 first.end()
 if (!tests) throw new Error(`a test fails without a mutant: build first. ${failed ?? ''}`)
 console.log(`${mutants.length} mutants, ${tests.length} tests`)
 
 const OPEN = ['survived', 'unreached']
-const ends = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
 const isDone = ({ name }) => process.env.OPEN && ends[name] && !OPEN.includes(ends[name])
 const rest = mutants.filter((mutant) => !isDone(mutant))
-const keep = () => writeFileSync(RESULTS, JSON.stringify(ends))
+const keep = () => writeFileSync(RESULTS, JSON.stringify({ most: MOST, slow, ends }))
 const ofFile = new Map(
   chosen.map((file) => [
     file,
     new Set(mutants.filter((one) => one.file === file).map(({ id }) => id)),
   ]),
 )
-const inOrder = (by) => by.sort((a, b) => a.ms - b.ms).map((test) => test.name)
+const inOrder = (by) => by.sort((a, b) => a.ms - b.ms).map(({ name, file }) => ({ name, file }))
 async function work() {
   for (let at = 0, child; rest.length; at++) {
     if (at % 10 === 0) keep()
@@ -207,9 +218,9 @@ keep()
 
 const open = mutants.filter(({ name }) => OPEN.includes(ends[name]))
 if (process.env.WRITE) write(chosen, open)
-const known = reasons()
+const given = reasons()
 const bare = open.filter(
-  ({ file, line, change }) => (known[file]?.[line]?.[change] ?? UNKNOWN) === UNKNOWN,
+  ({ file, line, change }) => (given[file]?.[line]?.[change] ?? UNKNOWN) === UNKNOWN,
 )
 for (const { name } of bare) console.log(`${ends[name]}: ${name.slice(0, 200)}`)
 for (const file of chosen) {

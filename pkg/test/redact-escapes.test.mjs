@@ -91,6 +91,10 @@ test('of what begins like an escape, no more is held back than may be one', () =
     assert.equal(redactor.feed(`. ${plain} `), `. ${plain} `)
     redactor.end()
   }
+  // What is as long as any escape, and what does not begin like one, is not waited for.
+  assert.equal(redactor.feed('. &abcdefghi'), '. &abcdefghi')
+  assert.equal(redactor.feed('. &1\\'), '. &1')
+  assert.equal(redactor.feed('- &'), '\\- ')
 })
 
 test('characters that there are not are none', () => {
@@ -104,8 +108,40 @@ test('both halves of a pair belong together only side by side', () => {
   assert.equal(shown(`a${high}${low}bcd.`, redactor), `${MASK}.`)
   assert.equal(shown(`a${'😀'[0]}${low}bcd.`, redactor), `${MASK}.`)
   assert.equal(shown(`a${high}${'😀'[1]}bcd.`, redactor), `${MASK}.`)
-  for (const text of [`a${high}-${low}bcd.`, `a${low}bcd.`, `a${high}bcd.`, `a${low}${high}bcd.`])
+  for (const text of [
+    `a${high}-${low}bcd.`,
+    `a${low}bcd.`,
+    `a${high}bcd.`,
+    `a${high}\n${low}bcd.`,
+    `a${low}${high}bcd.`,
+  ])
     assert.equal(shown(text, redactor), text)
+})
+
+test('a value begins and ends with any character', () => {
+  const [first, last] = ['\u{10000}', '\u{10ffff}']
+  for (const value of [
+    'abcdé',
+    'abc漢',
+    'abcd😀',
+    '😀abcd',
+    `ab${first}cd`,
+    `ab${last}cd`,
+    'ab\x80cd',
+  ])
+    for (const as of [inJson, percent, (one) => `&#${one.codePointAt(0)};`]) {
+      const redactor = createRedactor({ values: [value.padEnd(6, value.at(-1))], kinds: ['value'] })
+      const all = [...value.padEnd(6, value.at(-1))]
+      for (const at of all.keys()) {
+        const text = [...all.slice(0, at), as(all[at]), ...all.slice(at + 1)].join('')
+        assert.equal(shown(`${text}.`, redactor), `${MASK}.`, text)
+      }
+    }
+  const redactor = createRedactor({ values: ['😀bcdefg', 'a\ue000bcdef'], kinds: ['value'] })
+  assert.equal(shown('x \\ud83d\\ude00bcdefg', redactor), `x ${MASK}`)
+  assert.equal(shown('x \\ud83d… y', redactor), 'x \\ud83d… y')
+  // Half of a pair that stands alone is skipped.
+  assert.equal(shown('x a\\ud83d\\ue000bcdef', redactor), `x ${MASK}`)
 })
 
 test('spaces and the ends of lines', () => {
@@ -113,6 +149,9 @@ test('spaces and the ends of lines', () => {
   for (const space of [' ', '+', '%20', '%2B', '&#32;'])
     for (const line of ['', '\n', '\r\n', '\\n', '\\r\\n', '%0D%0A'])
       assert.equal(shown(`x my${space}own${line}value.`, redactor), `x ${MASK}.`)
+  const plus = createRedactor({ values: ['my+own+value'], kinds: ['value'] })
+  for (const text of ['my%2Bown+value', 'my own+value', 'my%20own+value', 'my+own+value'])
+    assert.equal(shown(text, plus), MASK)
   // Without the end of its line it is shorter than a value may be.
   assert.equal(shown('x abcde ab\ncde', redactor), `x abcde ${MASK}`)
   const six = createRedactor({ values: ['ab\r\ncdef', 'g\nhi\njk'], kinds: ['value'] })

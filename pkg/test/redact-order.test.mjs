@@ -181,3 +181,54 @@ test('the rest of a text is read behind any character, and a colour of twelve', 
     [`password: ${'correct-horse-'.repeat(8)}22! x`]: 'password: [redacted:secret]! x',
   })
 })
+
+test('a phone is known when what follows it is, and has a form as a whole', () => {
+  checked({
+    '+1234567890 123,4 x': '[redacted:phone],4 x',
+    '+1 415 555 267,5 x': '+1 415 555 267,5 x',
+    '1 415 155-2671': '[redacted:phone]',
+    '1 415 155 2671': '1 415 155 2671',
+    '415-555-2671x22 a': '[redacted:phone]x22 a',
+    '415-555-2671xy': '415-555-2671xy',
+    '415-555-2671:80 a': '415-555-2671:80 a',
+    '+1 415 555 2671:80 a': '+1 415 555 2671:80 a',
+    '8 12) 345 67890 x': '8 12) 345 67890 x',
+    '8 (12 345 67890 x': '8 (12 345 67890 x',
+    '1-388-1234-5678 x': '1-388-1234-5678 x',
+    'a:\t138 1234 5678 b': 'a:\t138 1234 5678 b',
+    'a: 138 1234 5678 b': 'a: [redacted:phone] b',
+    'x 1, 0891234567 y': 'x 1, [redacted:phone] y',
+    'x 1,0891234567 y': 'x 1,0891234567 y',
+  })
+  const { feed, end } = createRedactor()
+  assert.equal(feed('- x: +1 415 555 2671;'), '- x: [redacted:phone];')
+  assert.equal(end(), '')
+})
+
+test('a password of an address may have an `@` up to 63 characters before the last one', () => {
+  const [near, far] = [62, 63].map((size) => `redis://u:p1x@${'x'.repeat(size)}@host/x`)
+  checked({
+    [near]: 'redis://u:[redacted:secret]@host/x',
+    [far]: `redis://u:[redacted:secret]@${'x'.repeat(63)}@host/x`,
+  })
+})
+
+test('what only begins as a private key ends nothing, and is not waited for', () => {
+  const begin = `-----BEGIN ${'PRIVATE'} KEY-----`
+  checked({
+    [`${begin} is how it begins, mail ada@example.com now`]: `${begin} is how it begins, mail [redacted:email] now`,
+    [`${begin} it is`]: `${begin} it is`,
+  })
+  const { feed, end } = createRedactor()
+  const words = `${begin}: words ----- ${'and so on. '.repeat(8)}`
+  assert.equal(feed(`${words}x`), words)
+  assert.equal(end(), 'x')
+})
+
+test('a key that goes on is none, also where it has not come yet', () => {
+  const hex = Buffer.from(random(32)).toString('hex').slice(0, 32)
+  checked({
+    [`is SK${hex} x`]: 'is [redacted:secret] x',
+    [`is SK${hex}a x`]: `is SK${hex}a x`,
+  })
+})

@@ -34,11 +34,12 @@ const switches = (globalThis.__stryker__ = { quiet: true, activeMutant: mutant }
 const names = readdirSync(join(folder, 'pkg/test')).filter((name) => name.endsWith('.test.mjs'))
 let loads = 0
 
-async function load() {
+/** The tests of a file, loaded anew. */
+async function load(file) {
   globalThis.tests = []
-  loads++
-  for (const name of names) await import(`${at(`pkg/test/${name}`)}?${loads}`)
-  return globalThis.tests.filter(({ name }) => !name.startsWith('hostile: '))
+  await import(`${at(`pkg/test/${file}`)}?${++loads}`)
+  const all = globalThis.tests.map((test) => ({ ...test, file }))
+  return all.filter(({ name }) => !name.startsWith('hostile: '))
 }
 
 async function run(test) {
@@ -53,33 +54,41 @@ async function run(test) {
 }
 
 /**
- * The tests that take at most so many milliseconds, and the mutants that each comes by; and those that
+ * The tests that take at most so many milliseconds (those that are known to be slow are not tried), and the mutants that each comes by; and those that
  * the package and the tests come by when they are loaded.
  */
-async function reach(most) {
+async function reach({ most, slow }) {
   switches.quiet = false
-  const all = await load()
+  const all = []
+  for (const name of names) all.push(...(await load(name)))
   switches.quiet = true
   const loaded = Object.keys(switches.mutantCoverage?.static ?? {})
   const tests = []
   for (const test of all) {
+    if (slow.includes(test.name)) continue
     const ms = await run(test)
-    if (ms > most) continue
+    if (ms > most) {
+      slow.push(test.name)
+      continue
+    }
     Object.assign(switches, { quiet: false, currentTestId: test.name })
     await run(test)
     Object.assign(switches, { quiet: true, currentTestId: undefined })
     const ids = Object.keys(switches.mutantCoverage?.perTest[test.name] ?? {})
-    tests.push({ name: test.name, ms, ids })
+    tests.push({ name: test.name, file: test.file, ms, ids })
   }
-  return { tests, loaded }
+  return { tests, loaded, slow }
 }
 
 /** `killed`, if one of these tests fails, or they cannot be loaded. */
 async function judge({ id, tests }) {
   Object.assign(switches, { activeMutant: id, hitCount: 0, hitLimit: 20_000_000 })
   try {
-    const all = new Map((await load()).map((test) => [test.name, test]))
-    for (const name of tests) await run(all.get(name))
+    const files = new Map()
+    for (const { name, file } of tests) {
+      if (!files.has(file)) files.set(file, await load(file))
+      await run(files.get(file).find((test) => test.name === name))
+    }
     return 'survived'
   } catch {
     return 'killed'
@@ -93,7 +102,7 @@ process.on('unhandledRejection', () => {})
 process.on('disconnect', () => process.exit())
 process.on('message', async (message) => {
   try {
-    process.send(message.most ? await reach(message.most) : await judge(message))
+    process.send(message.most ? await reach(message) : await judge(message))
   } catch (error) {
     process.send({ failed: String(error?.stack ?? error) })
   }
