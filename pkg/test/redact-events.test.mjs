@@ -423,3 +423,92 @@ test('a call within a registered value of which characters are escaped shows not
     assert.ok(said.startsWith('Key ') && said.endsWith('. '), said)
   }
 })
+
+test('members of events: ours are shown, those of a model or a tool are values, others are texts', async () => {
+  const [one] = await shown(registered, [{ type: 'x', note: MAIL, n: 1, deep: [{ note: MAIL }] }])
+  const mask = '[redacted:email]'
+  assert.deepEqual(one, { type: 'x', note: mask, n: 1, deep: [{ note: mask }] })
+  const own =
+    'type phase requestId projectId conversationId toolBatchId seq id toolCallId status signature ' +
+    'blockedSignatures repeats code usage totalUsage model'
+  for (const name of own.split(' ')) {
+    const event = { type: 'x', in: { [name]: MAIL, list: [{ [name]: [MAIL] }] } }
+    assert.deepEqual(await shown(registered, [event]), [event])
+    for (const theirs of 'args params result results data block object plan values inputs'.split(
+      ' ',
+    )) {
+      const [{ [theirs]: given }] = await shown(registered, [
+        { type: 'x', [theirs]: { [name]: MAIL, password: 'xyz' } },
+      ])
+      assert.deepEqual(given, { [name]: mask, password: '[redacted:field]' })
+    }
+  }
+})
+
+test('texts that may be cut at their end are read so, and others are whole', async () => {
+  const half = OWN.slice(0, 12)
+  const read = async (name) =>
+    (await shown(registered, [{ type: 'x', [name]: `a ${half}` }]))[0][name]
+  for (const name of ['tool_name', 'detail', 'message', 'text', 'fullContent', 'query'])
+    assert.equal(await read(name), 'a [redacted:value]', name)
+  assert.equal(await read('result_summary'), 'a [redacted:value]')
+  for (const name of ['reason', 'notice', 'chunk'])
+    assert.equal(await read(name), `a ${half}`, name)
+})
+
+test('what a bundle has in it, as an event and as what a tool gave', async () => {
+  const redactor = createRedactor({ fields: ['/user/ssn'] })
+  const FIELD = '[redacted:field]'
+  const bundle = {
+    consensus: { '/user/ssn': 'abc', '': { user: { ssn: 'abc' } }, n: 'x' },
+    disagreements: [{ field: '/user/ssn', values: [[{ value: 'abc' }]] }, { field: 5 }, 'x'],
+    delta: [{ path: '/user/ssn', value: 'abc', values: { value: 'abc', note: MAIL } }],
+    distributions: { '/user/ssn': { mean: 5, n: 2 }, '/n': { mean: 5, n: 2 }, '/m': { n: 1 } },
+  }
+  const hidden = {
+    consensus: { '/user/ssn': FIELD, '': { user: { ssn: FIELD } }, n: 'x' },
+    disagreements: [{ field: '/user/ssn', values: [[{ value: FIELD }]] }, { field: '5' }, 'x'],
+    delta: [
+      {
+        path: '/user/ssn',
+        value: FIELD,
+        values: { value: FIELD, note: '[redacted:email]' },
+      },
+    ],
+    distributions: {
+      '/user/ssn': { mean: FIELD, n: 2 },
+      '/n': { mean: 5, n: 2 },
+      '/m': { n: 1 },
+    },
+  }
+  const [{ bundle: ready }] = await shown(redactor, [{ type: 'x', bundle }])
+  assert.deepEqual(ready, hidden)
+  const [{ result }] = await shown(redactor, [{ type: 'x', result: bundle }])
+  assert.deepEqual(result, {
+    ...hidden,
+    disagreements: [hidden.disagreements[0], { field: 5 }, 'x'],
+  })
+})
+
+test('ids are shown, but for those of steps, which a model gives', async () => {
+  const [step, no, number] = await shown(registered, [
+    { type: 'step', id: MAIL },
+    { type: 'a step', id: MAIL },
+    { type: 'step_done', id: 5 },
+  ])
+  assert.deepEqual([step.id, no.id, number.id], ['[redacted:email]', MAIL, 5])
+})
+
+test('an answer is read behind what was said before it, if that is known', async () => {
+  const [whole, other, none] = await shown(registered, [
+    { type: 'complete', text: `${OWN.slice(9)}. `, fullContent: `Key ${OWN}. ` },
+    { type: 'complete', text: `${OWN.slice(9)}. `, fullContent: `Key ${OWN}` },
+    { type: 'complete', text: `${OWN.slice(9)}. `, fullContent: 5 },
+  ])
+  const rest = `${OWN.slice(9)}. `
+  assert.deepEqual(
+    [whole, other, none].map(({ text }) => text),
+    ['. ', rest, rest],
+  )
+  assert.deepEqual([whole.fullContent, none.fullContent], ['Key [redacted:value]. ', 5])
+})
