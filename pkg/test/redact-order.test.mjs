@@ -232,3 +232,16 @@ test('a key that goes on is none, also where it has not come yet', () => {
     [`is SK${hex}a x`]: `is SK${hex}a x`,
   })
 })
+
+test('a long value goes on where another one in it has ended', () => {
+  const long = `password: "x1 password=${'ab1-'.repeat(40)} ${'ab1-'.repeat(200)}`
+  checked({
+    [`${long} end`]: 'password: "[redacted:secret] end',
+    [`${long}" end`]: 'password: "[redacted:secret]" end',
+  })
+})
+
+test('where no name is looked for, none is held back', () => {
+  const { feed, end } = createRedactor({ kinds: ['phone'] })
+  assert.deepEqual([feed('hello'), feed(' bob'), end()], ['hello', ' bob', ''])
+})
