@@ -290,7 +290,7 @@ test('an inference that is made again begins anew', async () => {
   const [half, rest] = [OWN.slice(0, 9), OWN.slice(9)]
   const events = [text(`Key ${half}`), { ...resumed, voidFrom: 1 }, text(`${rest}. `)]
   assert.ok(texts(await shown(registered, events)).endsWith(`${rest}. `))
-  const goesOn = [text(`Key ${half}`), resumed, text(`${rest}. `)]
+  const goesOn = [text(`Key ${half}`), { ...resumed, voidFrom: undefined }, text(`${rest}. `)]
   assert.ok(!texts(await shown(registered, goesOn)).includes(rest.slice(1)))
 })
 
@@ -460,13 +460,16 @@ test('what a bundle has in it, as an event and as what a tool gave', async () =>
   const redactor = createRedactor({ fields: ['/user/ssn'] })
   const FIELD = '[redacted:field]'
   const bundle = {
-    consensus: { '/user/ssn': 'abc', '': { user: { ssn: 'abc' } }, n: 'x' },
+    consensus: { '/user/ssn': 'abc', '': { user: { ssn: 'abc' } }, '/n': { mean: 1, note: MAIL } },
     disagreements: [{ field: '/user/ssn', values: [[{ value: 'abc' }]] }, { field: 5 }, 'x'],
     delta: [{ path: '/user/ssn', value: 'abc', values: { value: 'abc', note: MAIL } }],
     distributions: { '/user/ssn': { mean: 5, n: 2 }, '/n': { mean: 5, n: 2 }, '/m': { n: 1 } },
   }
   const hidden = {
-    consensus: { '/user/ssn': FIELD, '': { user: { ssn: FIELD } }, n: 'x' },
+    consensus: {
+      ...{ '/user/ssn': FIELD, '': { user: { ssn: FIELD } } },
+      '/n': { mean: 1, note: '[redacted:email]' },
+    },
     disagreements: [{ field: '/user/ssn', values: [[{ value: FIELD }]] }, { field: '5' }, 'x'],
     delta: [
       {
@@ -511,4 +514,66 @@ test('an answer is read behind what was said before it, if that is known', async
     ['. ', rest, rest],
   )
   assert.deepEqual([whole.fullContent, none.fullContent], ['Key [redacted:value]. ', 5])
+})
+
+test('what only looks like a bundle is a value', async () => {
+  const redactor = createRedactor({ fields: ['/user/ssn'] })
+  const result = {
+    consensus: { 'user.ssn': 'abc' },
+    others: { '/user/ssn': 'abc' },
+    disagreements: ['user.ssn', ['/user/ssn'], 5].map((field) => ({
+      ...{ field, values: [{ value: 'abc' }] },
+    })),
+  }
+  assert.deepEqual(await shown(redactor, results(result)), results(result))
+})
+
+test('what else an item has that names its field is a member of an event', async () => {
+  const half = OWN.slice(0, 12)
+  const disagreements = [{ field: '/n', detail: `a ${half}`, note: `a ${half}` }]
+  const [one] = await shown(registered, [{ type: 'x', disagreements }])
+  assert.deepEqual(one.disagreements, [
+    { field: '/n', detail: 'a [redacted:value]', note: `a ${half}` },
+  ])
+})
+
+test('only what a tool reports goes on from event to event', async () => {
+  const half = OWN.slice(0, 12)
+  const events = [
+    { type: 'x', data: `a ${half}` },
+    { type: 'tool_progress', toolCallId: 'c', note: `a ${half}` },
+  ]
+  assert.deepEqual(await shown(registered, events), events)
+  const [report] = await shown(registered, [{ ...events[1], data: `a ${half}` }])
+  assert.equal(report.data, 'a [redacted:value]')
+})
+
+test('an answer that is no text, and calls without a name or with one that is shown', async () => {
+  const events = [
+    { type: 'complete', text: 5, fullContent: 'a 5' },
+    { type: 'refused', toolCalls: [{ id: 'd' }, { name: 'fine' }], notice: 'Stop: So fine' },
+    { type: 'refused', toolResults: [{ name: 7 }], notice: 'Stop: So fine' },
+  ]
+  assert.deepEqual(await shown(registered, events), events)
+})
+
+test('a text that waits does not divide the reasoning behind it', async () => {
+  const hiding = createRedactor({ fields: ['b'] })
+  const before = ['{"n": "x ', ...Array(8).fill('y ')].map(reasoning)
+  const events = [text('wor'), ...before, reasoning('","a":{"b":5}} '), text('d. ')]
+  const said = (await shown(hiding, events)).map(({ chunk }) => chunk).join('')
+  assert.equal(said, events.map(({ chunk }) => chunk).join(''))
+})
+
+test('an error that is thrown in ends the events, and comes back', async () => {
+  const done = { done: true, value: undefined }
+  const returned = []
+  const events = registered.events({
+    next: async () => ({ done: false, value: text('a b ') }),
+    return: async () => (returned.push(1), done),
+  })
+  await events.next()
+  const error = new Error('no')
+  await assert.rejects(events.throw(error), error)
+  assert.deepEqual([await events.next(), returned], [done, [1]])
 })

@@ -245,3 +245,40 @@ test('where no name is looked for, none is held back', () => {
   const { feed, end } = createRedactor({ kinds: ['phone'] })
   assert.deepEqual([feed('hello'), feed(' bob'), end()], ['hello', ' bob', ''])
 })
+
+test('names and hosts of addresses, to their longest', () => {
+  const host = (size) => `${'x'.repeat(size - 4)}.com`
+  checked({
+    'Ada\u2000bob@example.com': 'Ada\u2000[redacted:email]',
+    "mail O'Brien@example.com x": 'mail [redacted:email] x',
+    'mail ada@[192.0.2.1] x': 'mail [redacted:email] x',
+    'mail ada@[IPv6:2001:db8::1] x': 'mail [redacted:email] x',
+    [`a@${host(254)} x`]: '[redacted:email] x',
+    [`a@${host(255)} x`]: `a@${host(255)} x`,
+  })
+})
+
+test('an account has two digits behind its country', () => {
+  for (const text of IBANS) assert.equal(shown(text), text)
+})
+/** Of the right sum, but for what stands in the place of the digits. */
+const IBANS = ['NOA512345670050', 'NO5A12345670035', 'NOAB12345670078']
+
+test('hosts: the whole of an address, behind names, and what follows it', () => {
+  const ip = '[redacted:ip]'
+  checked({
+    'host ::1 x': `host ${ip} x`,
+    'host fe80:: x': `host ${ip} x`,
+    'src: 12345:abcd::1 x': 'src: 12345:abcd::1 x',
+    'z:2001:db8::1 x': `z:${ip} x`,
+    'grab12:2001:db8::1 x': `grab12:${ip} x`,
+    'net/::ffff:1.0.0.0 x': `net/${ip} x`,
+    'host/120.0.0.0:80 x': `host/${ip}:80 x`,
+    'at fe80::1%eth0/64 x': `at ${ip} x`,
+    'at fe80::1%eth0 x': `at ${ip} x`,
+    'at 10.1.2.3/24 x': `at ${ip} x`,
+    'at 10.1.2.3/2444 x': `at ${ip}/2444 x`,
+  })
+  const { feed, end } = createRedactor({ kinds: ['ip'] })
+  assert.deepEqual([feed('bob'), feed(' 10.1.2.3, and'), end()], ['bob', ` ${ip}, and`, ''])
+})
