@@ -97,6 +97,13 @@ test('of what begins like an escape, no more is held back than may be one', () =
   assert.equal(redactor.feed('- &'), '\\- ')
 })
 
+test('without values, nothing waits for an escape', () => {
+  for (const values of [undefined, []]) {
+    const { feed, end } = createRedactor({ values, kinds: ['value', 'card'] })
+    assert.deepEqual([feed('. &am'), feed('\\u00'), end()], ['. &am', '\\u00', ''])
+  }
+})
+
 test('characters that there are not are none', () => {
   for (const text of ['&#xffffff; x', '&#9999999; x', '&#x110041; x', '\\ud83d x', '\\ude00 x'])
     assert.equal(shown(text), text)
