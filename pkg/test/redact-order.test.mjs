@@ -209,6 +209,7 @@ test('a password of an address may have an `@` up to 63 characters before the la
   const [near, far] = [62, 63].map((size) => `redis://u:p1x@${'x'.repeat(size)}@host/x`)
   checked({
     [near]: 'redis://u:[redacted:secret]@host/x',
+    'redis://u:p1xa)@y@host/x': 'redis://u:[redacted:secret]@host/x',
     [far]: `redis://u:[redacted:secret]@${'x'.repeat(63)}@host/x`,
   })
 })
@@ -279,6 +280,90 @@ test('hosts: the whole of an address, behind names, and what follows it', () => 
     'at 10.1.2.3/24 x': `at ${ip} x`,
     'at 10.1.2.3/2444 x': `at ${ip}/2444 x`,
   })
-  const { feed, end } = createRedactor({ kinds: ['ip'] })
+  const hosts = createRedactor({ kinds: ['ip'] })
+  assert.equal(shown('at 10.1.2.3/24 x', hosts), `at ${ip} x`)
+  const { feed, end } = hosts
   assert.deepEqual([feed('bob'), feed(' 10.1.2.3, and'), end()], ['bob', ` ${ip}, and`, ''])
+})
+
+/** In the tables below: what is shown, a random text, a password, a part of a number. */
+const MASKED = '[redacted:secret]'
+const [RANDOM, PASSWORD, HEX] = [random(32), ['hunter', '22!x'].join(''), '0a1b2c3d']
+
+test('what stands behind a name: its quotes, its list, and where it ends', () => {
+  checked({
+    [`password = b"""${PASSWORD}"""`]: `password = b"""${MASKED}"""`,
+    [`define('DB_PASSWORD_KEY',  '${PASSWORD}')`]: `define('DB_PASSWORD_KEY',  '${MASKED}')`,
+    [`if (a<b && password>${PASSWORD}) {}`]: `if (a<b && password>${MASKED}) {}`,
+    [`keys:\n  - "${RANDOM}"\n  - a1b2c3d4e\n`]: `keys:\n  - "${MASKED}"\n  - a1b2c3d4e\n`,
+    [`pw: "${PASSWORD}"\n- a1b2c3d4e5f6\n`]: `pw: "${MASKED}"\n- a1b2c3d4e5f6\n`,
+    [`pw: "${PASSWORD}"\n- "a1b2c3d4e5f6"\n`]: `pw: "${MASKED}"\n- "a1b2c3d4e5f6"\n`,
+    [`keys: ["${RANDOM}"${' '.repeat(25)}ada@example.com`]: `keys: ["${MASKED}"${' '.repeat(25)}[redacted:email]`,
+    'okta: "id-111111111111111"': 'okta: "id-111111111111111"',
+    'okta: "111111111111111-id"': 'okta: "111111111111111-id"',
+    [`access: "zq${HEX}${HEX}"`]: `access: "zq${HEX}${HEX}"`,
+    [`access: "${HEX}${HEX}zq"`]: `access: "${HEX}${HEX}zq"`,
+    [`access: "${HEX}${HEX}"`]: `access: "${MASKED}"`,
+    'access: abcdefg1hijkl': 'access: abcdefg1hijkl',
+    'access: abcdefg1hijklm': `access: ${MASKED}`,
+    'access: "ABCdefghij"': 'access: "ABCdefghij"',
+    'access: "ABCDefghij"': `access: "${MASKED}"`,
+    'password: "h!DB_PASS2"': `password: "${MASKED}"`,
+  })
+})
+
+test('what stands behind a name: elements, code, and how long it is', () => {
+  checked({
+    '<password>hunt1…er22': '<password>hunt1…er22',
+    'password = "x1${user}y2"': `password = "${MASKED}"`,
+    'password = `x1${n}y2`': 'password = `x1${n}y2`',
+    'check(password(" hunting"))': `check(password(" ${MASKED}"))`,
+    '<password>[x{y1}]</password>': '<password>[x{y1}]</password>',
+    '<password>{vendor abc}</password>': '<password>{vendor abc}</password>',
+    '<password>hunter2259<b>x': '<password>hunter2259<b>x',
+    '<password>hunter2259<</b>': '<password>hunter2259<</b>',
+    [`password=${'a1-'.repeat(42)}x! x`]: `password=${MASKED} x`,
+    [`password: "${'a1-'.repeat(166)}xy zz"`]: `password: "${MASKED} zz"`,
+    'Authorization: Token ab12345': 'Authorization: Token ab12345',
+    'Authorization: Token ab123456': `Authorization: Token ${MASKED}`,
+    '{"secret":   12345}': `{"secret":   ${MASKED}}`,
+    '"secret": = 12345': '"secret": = 12345',
+    '{"secret": a1234}': '{"secret": a1234}',
+    '{"secret": 1234a}': '{"secret": 1234a}',
+  })
+  const { feed, end } = createRedactor()
+  assert.deepEqual([feed('the "key" of it. '), end()], ['the "key" of it. ', ''])
+  assert.deepEqual([feed(`keys: ["${RANDOM}"]. `), end()], [`keys: ["${MASKED}"]. `, ''])
+})
+
+test('a private key is known by a run, by what a cut has left of it, or by two narrow lines', () => {
+  const begin = `-----BEGIN RSA ${'PRIVATE'} KEY-----`
+  const letters = random(99).replace(/[^a-z]/gi, '')
+  const words = ['internationalization', 'counterrevolutionary']
+  const rows = Object.fromEntries(
+    ['\n', '\r\n', '\\n', '\\r\\n'].map((gap) => [
+      [begin, letters.slice(0, 20), letters.slice(20, 40), ''].join(gap),
+      MASKED,
+    ]),
+  )
+  checked({
+    ...rows,
+    [`${begin}\n${letters.slice(0, 29)}7\n`]: MASKED,
+    [`${begin}\n${letters.slice(0, 28)}7\n`]: `${begin}\n${letters.slice(0, 28)}7\n`,
+    [`${begin}\r\n${letters.slice(0, 9)}… x`]: `${MASKED}… x`,
+    [`${begin}\nsee the words… and`]: `${begin}\nsee the words… and`,
+    [`${begin}: it says\n${words.join('\n')}\nend`]: `${begin}: it says\n${words.join('\n')}\nend`,
+    [`${begin}\n${words[0]}\n`]: `${begin}\n${words[0]}\n`,
+    [`${begin}\na b c d e\n`]: `${begin}\na b c d e\n`,
+    [`${begin}\n(${'='.repeat(20)})\n${'-> '.repeat(9)}\n`]: `${begin}\n(${'='.repeat(20)})\n${'-> '.repeat(9)}\n`,
+  })
+})
+
+test('a cut key is known by a beginning with a sign, in any case', () => {
+  const some = `${random(8)}7`
+  checked({
+    [`is npm_${some}… x`]: `is ${MASKED}… x`,
+    [`is NPM_${some}… x`]: `is ${MASKED}… x`,
+    [`bearer ${some}… x`]: `bearer ${some}… x`,
+  })
 })
