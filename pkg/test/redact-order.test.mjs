@@ -367,3 +367,16 @@ test('a cut key is known by a beginning with a sign, in any case', () => {
     [`bearer ${some}… x`]: `bearer ${some}… x`,
   })
 })
+
+test('of two that begin together, a phone is shown before a card; what may still be an address is held', () => {
+  checked({ 'phone 4222222222222 12 x': 'phone [redacted:phone] x' })
+  const { feed, end } = createRedactor()
+  assert.deepEqual([feed(GITHUB), feed(' x'), end()], ['', `${MASKED} `, 'x'])
+})
+
+test('a key with which a registered value begins is the value, in parts too', () => {
+  const key = `ghp_${random(36, 7)}`
+  const redactor = createRedactor({ values: [`${key} and more`] })
+  assert.equal(shown(`is ${key} and more x`, redactor), 'is [redacted:value] x')
+  assert.equal(shown(`is ${key} and less x`, redactor), 'is [redacted:secret] and less x')
+})
