@@ -260,6 +260,13 @@ test('names and hosts of addresses, to their longest', () => {
 })
 
 test('an account has two digits behind its country', () => {
+  const accounts = ['PL61109010140000071219812874', 'CY17002001280000001200527600']
+  for (const account of [
+    ...accounts,
+    'UA213223130000026007233566001',
+    'QA58DOHB00001234567890ABCDEFG',
+  ])
+    assert.equal(shown(`to ${account}, x`), 'to [redacted:iban], x')
   for (const text of IBANS) assert.equal(shown(text), text)
 })
 /** Of the right sum, but for what stands in the place of the digits. */
