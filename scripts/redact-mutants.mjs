@@ -10,10 +10,10 @@
 // Prints the mutants that survive and those that no test comes by, if `tests/redact-open.md` has no
 // reason for them, and the sums of each file; it fails if there are any. The rules and `tables.js` are
 // left out. Tests of hostile texts are not run: they count steps and take minutes. `MOST`:
-// milliseconds that a test may take to be used (1000). With `OPEN=1`, only those that the last run left
-// open are run, and those that it did not know where they stand now. With `WRITE=1`, the open mutants
-// of the files are written into `tests/redact-open.md`, with `?` where a reason is to be written.
-// `JOBS`: processes side by side (2).
+// milliseconds that a test may take to be used (1000). With `OPEN=1`, only those are run that the last
+// run left open and that have no reason, and those that it did not know where they stand now. With
+// `WRITE=1`, the open mutants of the files are written into `tests/redact-open.md`, with `?` where a
+// reason is to be written. `JOBS`: processes side by side (2).
 import { fork } from 'node:child_process'
 import {
   cpSync,
@@ -181,7 +181,10 @@ if (!tests) throw new Error(`a test fails without a mutant: build first. ${faile
 console.log(`${mutants.length} mutants, ${tests.length} tests`)
 
 const OPEN = ['survived', 'unreached']
-const isDone = ({ name }) => process.env.OPEN && ends[name] && !OPEN.includes(ends[name])
+const given = reasons()
+const isBare = ({ file, line, change }) => (given[file]?.[line]?.[change] ?? UNKNOWN) === UNKNOWN
+const isDone = (mutant) =>
+  process.env.OPEN && ends[mutant.name] && !(OPEN.includes(ends[mutant.name]) && isBare(mutant))
 const rest = mutants.filter((mutant) => !isDone(mutant))
 const keep = () => writeFileSync(RESULTS, JSON.stringify({ most: MOST, slow, ends }))
 const ofFile = new Map(
@@ -218,10 +221,7 @@ keep()
 
 const open = mutants.filter(({ name }) => OPEN.includes(ends[name]))
 if (process.env.WRITE) write(chosen, open)
-const given = reasons()
-const bare = open.filter(
-  ({ file, line, change }) => (given[file]?.[line]?.[change] ?? UNKNOWN) === UNKNOWN,
-)
+const bare = open.filter(isBare)
 for (const { name } of bare) console.log(`${ends[name]}: ${name.slice(0, 200)}`)
 for (const file of chosen) {
   const of = (list) => list.filter((mutant) => mutant.file === file).length

@@ -135,7 +135,7 @@ export function listAt(
   const read = view.text.slice(at, at + LIST_MOST)
   const found = NEXT.exec(read)?.[0]
   // What stands in lines of their own is of a list only if one began.
-  if (!found || (!list && /^["']?\r?\n/.test(found) && /- ["']?$/.test(found)))
+  if (!found || (!list && /- ["']?$/.test(found)))
     return unknown(view, at + LIST_MOST) && /^["'`\s|,-]*$/.test(read) ? WAIT : NO
   const quote = lastQuote(found)
   return { at, from: at + found.length, near, quote, list }
