@@ -431,17 +431,16 @@ test('members of events: ours are shown, those of a model or a tool are values, 
   const own =
     'type phase requestId projectId conversationId toolBatchId seq id toolCallId status signature ' +
     'blockedSignatures repeats code usage totalUsage model'
-  for (const name of own.split(' ')) {
-    const event = { type: 'x', in: { [name]: MAIL, list: [{ [name]: [MAIL] }] } }
-    assert.deepEqual(await shown(registered, [event]), [event])
-    for (const theirs of 'args params result results data block object plan values inputs'.split(
-      ' ',
-    )) {
-      const [{ [theirs]: given }] = await shown(registered, [
-        { type: 'x', [theirs]: { [name]: MAIL, password: 'xyz' } },
-      ])
-      assert.deepEqual(given, { [name]: mask, password: '[redacted:field]' })
-    }
+  const all = Object.fromEntries(own.split(' ').map((name) => [name, MAIL]))
+  const event = { type: 'x', in: { ...all, list: [{ ...all, id: [MAIL] }] } }
+  assert.deepEqual(await shown(registered, [event]), [event])
+  const values = Object.fromEntries(own.split(' ').map((name) => [name, mask]))
+  const theirs = 'args params result results data block object plan values inputs'
+  for (const name of theirs.split(' ')) {
+    const given = { type: 'x', [name]: { ...all, password: 'xyz' } }
+    assert.deepEqual((await shown(registered, [given]))[0][name], {
+      ...{ ...values, password: '[redacted:field]' },
+    })
   }
 })
 
