@@ -310,6 +310,8 @@ test('what stands behind a name: its quotes, its list, and where it ends', () =>
     '"password" xxxxxxxxhunter2259z value=1': '"password" xxxxxxxxhunter2259z value=1',
     'password_for_ada: "hunting2"': 'password_for_ada: "hunting2"',
     [`pick("A", 'PASSWORD', 'sha256x1')`]: `pick("A", 'PASSWORD', 'sha256x1')`,
+    [`pick("my PASSWORD", 'sha256x1')`]: `pick("my PASSWORD", 'sha256x1')`,
+    [`define( 'S3_PASSWORD', '${PASSWORD}')`]: `define( 'S3_PASSWORD', '${MASKED}')`,
     'okta: "id-111111111111111"': 'okta: "id-111111111111111"',
     'okta: "111111111111111-id"': 'okta: "111111111111111-id"',
     [`access: "zq${HEX}${HEX}"`]: `access: "zq${HEX}${HEX}"`,
