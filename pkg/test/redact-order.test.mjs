@@ -312,6 +312,12 @@ test('what stands behind a name: its quotes, its list, and where it ends', () =>
     [`pick("A", 'PASSWORD', 'sha256x1')`]: `pick("A", 'PASSWORD', 'sha256x1')`,
     [`pick("my PASSWORD", 'sha256x1')`]: `pick("my PASSWORD", 'sha256x1')`,
     [`define( 'S3_PASSWORD', '${PASSWORD}')`]: `define( 'S3_PASSWORD', '${MASKED}')`,
+    [`--password  ${PASSWORD}`]: `--password  ${MASKED}`,
+    [`password is  "${PASSWORD}"`]: `password is  "${MASKED}"`,
+    [`password"${PASSWORD}" y`]: `password"${MASKED}" y`,
+    '--password-hunter22x y': '--password-hunter22x y',
+    [`keys: ["${RANDOM}" a1b2c3d4e5f6, "x"]`]: `keys: ["${MASKED}" a1b2c3d4e5f6, "x"]`,
+    [`keys: ["${RANDOM}" "${random(32, 3)}"]`]: `keys: ["${MASKED}" "${MASKED}"]`,
     'okta: "id-111111111111111"': 'okta: "id-111111111111111"',
     'okta: "111111111111111-id"': 'okta: "111111111111111-id"',
     [`access: "zq${HEX}${HEX}"`]: `access: "zq${HEX}${HEX}"`,
@@ -347,6 +353,7 @@ test('what stands behind a name: elements, code, and how long it is', () => {
     '{"secret": 1234a}': '{"secret": 1234a}',
   })
   const { feed, end } = createRedactor()
+  assert.deepEqual([feed('key: a!'), end()], ['key: a!', ''])
   assert.deepEqual([feed('the "key" of it. '), end()], ['the "key" of it. ', ''])
   assert.deepEqual([feed(`keys: ["${RANDOM}"]. `), end()], [`keys: ["${MASKED}"]. `, ''])
 })
