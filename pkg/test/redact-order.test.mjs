@@ -295,6 +295,7 @@ test('hosts: the whole of an address, behind names, and what follows it', () => 
 
 /** In the tables below: what is shown, a random text, a password, a part of a number. */
 const MASKED = '[redacted:secret]'
+const UUID = [8, 4, 4, 4, 12].map((size) => '0a1b2c3d4e5f'.slice(0, size)).join('-')
 const [RANDOM, PASSWORD, HEX] = [random(32), ['hunter', '22!x'].join(''), '0a1b2c3d']
 
 test('what stands behind a name: its quotes, its list, and where it ends', () => {
@@ -318,6 +319,9 @@ test('what stands behind a name: its quotes, its list, and where it ends', () =>
     '--password-hunter22x y': '--password-hunter22x y',
     [`keys: ["${RANDOM}" a1b2c3d4e5f6, "x"]`]: `keys: ["${MASKED}" a1b2c3d4e5f6, "x"]`,
     [`keys: ["${RANDOM}" "${random(32, 3)}"]`]: `keys: ["${MASKED}" "${MASKED}"]`,
+    [`key: "z${UUID}"`]: `key: "${MASKED}"`,
+    [`key: "${UUID}z"`]: `key: "${MASKED}"`,
+    [`key: "${UUID}"`]: `key: "${UUID}"`,
     'okta: "id-111111111111111"': 'okta: "id-111111111111111"',
     'okta: "111111111111111-id"': 'okta: "111111111111111-id"',
     [`access: "zq${HEX}${HEX}"`]: `access: "zq${HEX}${HEX}"`,
