@@ -186,8 +186,6 @@ const isBare = ({ file, line, change }) => (given[file]?.[line]?.[change] ?? UNK
 const isDone = (mutant) =>
   process.env.OPEN && ends[mutant.name] && !(OPEN.includes(ends[mutant.name]) && isBare(mutant))
 const rest = mutants.filter((mutant) => !isDone(mutant))
-// Ctrl+C: no more are run, and what is known is told.
-process.once('SIGINT', () => void (rest.length = 0))
 const keep = () => writeFileSync(RESULTS, JSON.stringify({ most: MOST, slow, ends }))
 const ofFile = new Map(
   chosen.map((file) => [
