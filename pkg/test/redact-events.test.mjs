@@ -259,6 +259,16 @@ test('a bundle hides what stands at the pointer of a field, and names of fields'
   assert.equal(one.summary.distributions['/card'].n, 2)
 })
 
+test('what a bundle tells of a field is shown as deep as a value', async () => {
+  const deep = (levels) => JSON.parse('['.repeat(levels) + '"x"' + ']'.repeat(levels))
+  const summary = (levels) => [
+    { type: 'bundle_ready', bundle: { summary: { consensus: { '/a': deep(levels) } } } },
+  ]
+  assert.deepEqual(await shown(registered, summary(256)), summary(256))
+  const [{ bundle }] = await shown(registered, summary(257))
+  assert.ok(JSON.stringify(bundle).includes('[redacted:field]'))
+})
+
 test('ids of a chain’s steps, and names in notices, are hidden where they stand', async () => {
   const name = `x ${OWN}`
   const plain = name.replace(' ', '_')
@@ -280,7 +290,7 @@ test('an inference that is made again begins anew', async () => {
   const [half, rest] = [OWN.slice(0, 9), OWN.slice(9)]
   const events = [text(`Key ${half}`), { ...resumed, voidFrom: 1 }, text(`${rest}. `)]
   assert.ok(texts(await shown(registered, events)).endsWith(`${rest}. `))
-  const goesOn = [text(`Key ${half}`), resumed, text(`${rest}. `)]
+  const goesOn = [text(`Key ${half}`), { ...resumed, voidFrom: undefined }, text(`${rest}. `)]
   assert.ok(!texts(await shown(registered, goesOn)).includes(rest.slice(1)))
 })
 
@@ -412,4 +422,157 @@ test('a call within a registered value of which characters are escaped shows not
     assert.ok(at === 1 || said.startsWith('Key *'), said)
     assert.ok(said.startsWith('Key ') && said.endsWith('. '), said)
   }
+})
+
+test('members of events: ours are shown, those of a model or a tool are values, others are texts', async () => {
+  const [one] = await shown(registered, [{ type: 'x', note: MAIL, n: 1, deep: [{ note: MAIL }] }])
+  const mask = '[redacted:email]'
+  assert.deepEqual(one, { type: 'x', note: mask, n: 1, deep: [{ note: mask }] })
+  const own =
+    'type phase requestId projectId conversationId toolBatchId seq id toolCallId status signature ' +
+    'blockedSignatures repeats code usage totalUsage model'
+  const all = Object.fromEntries(own.split(' ').map((name) => [name, MAIL]))
+  const event = { type: 'x', in: { ...all, list: [{ ...all, id: [MAIL] }] } }
+  assert.deepEqual(await shown(registered, [event]), [event])
+  const values = Object.fromEntries(own.split(' ').map((name) => [name, mask]))
+  const theirs = 'args params result results data block object plan values inputs'
+  for (const name of theirs.split(' ')) {
+    const given = { type: 'x', [name]: { ...all, password: 'xyz' } }
+    assert.deepEqual((await shown(registered, [given]))[0][name], {
+      ...{ ...values, password: '[redacted:field]' },
+    })
+  }
+})
+
+test('texts that may be cut at their end are read so, and others are whole', async () => {
+  const half = OWN.slice(0, 12)
+  const read = async (name) =>
+    (await shown(registered, [{ type: 'x', [name]: `a ${half}` }]))[0][name]
+  for (const name of ['tool_name', 'detail', 'message', 'text', 'fullContent', 'query'])
+    assert.equal(await read(name), 'a [redacted:value]', name)
+  assert.equal(await read('result_summary'), 'a [redacted:value]')
+  for (const name of ['reason', 'notice', 'chunk'])
+    assert.equal(await read(name), `a ${half}`, name)
+})
+
+test('what a bundle has in it, as an event and as what a tool gave', async () => {
+  const redactor = createRedactor({ fields: ['/user/ssn'] })
+  const FIELD = '[redacted:field]'
+  const bundle = {
+    consensus: { '/user/ssn': 'abc', '': { user: { ssn: 'abc' } }, '/n': { mean: 1, note: MAIL } },
+    disagreements: [{ field: '/user/ssn', values: [[{ value: 'abc' }]] }, { field: 5 }, 'x'],
+    delta: [{ path: '/user/ssn', value: 'abc', values: { value: 'abc', note: MAIL } }],
+    distributions: { '/user/ssn': { mean: 5, n: 2 }, '/n': { mean: 5, n: 2 }, '/m': { n: 1 } },
+  }
+  const hidden = {
+    consensus: {
+      ...{ '/user/ssn': FIELD, '': { user: { ssn: FIELD } } },
+      '/n': { mean: 1, note: '[redacted:email]' },
+    },
+    disagreements: [{ field: '/user/ssn', values: [[{ value: FIELD }]] }, { field: '5' }, 'x'],
+    delta: [
+      {
+        path: '/user/ssn',
+        value: FIELD,
+        values: { value: FIELD, note: '[redacted:email]' },
+      },
+    ],
+    distributions: {
+      '/user/ssn': { mean: FIELD, n: 2 },
+      '/n': { mean: 5, n: 2 },
+      '/m': { n: 1 },
+    },
+  }
+  const [{ bundle: ready }] = await shown(redactor, [{ type: 'x', bundle }])
+  assert.deepEqual(ready, hidden)
+  const [{ result }] = await shown(redactor, [{ type: 'x', result: bundle }])
+  assert.deepEqual(result, {
+    ...hidden,
+    disagreements: [hidden.disagreements[0], { field: 5 }, 'x'],
+  })
+})
+
+test('ids are shown, but for those of steps, which a model gives', async () => {
+  const [step, no, number] = await shown(registered, [
+    { type: 'step', id: MAIL },
+    { type: 'a step', id: MAIL },
+    { type: 'step_done', id: 5 },
+  ])
+  assert.deepEqual([step.id, no.id, number.id], ['[redacted:email]', MAIL, 5])
+})
+
+test('an answer is read behind what was said before it, if that is known', async () => {
+  const [whole, other, none] = await shown(registered, [
+    { type: 'complete', text: `${OWN.slice(9)}. `, fullContent: `Key ${OWN}. ` },
+    { type: 'complete', text: `${OWN.slice(9)}. `, fullContent: `Key ${OWN}` },
+    { type: 'complete', text: `${OWN.slice(9)}. `, fullContent: 5 },
+  ])
+  const rest = `${OWN.slice(9)}. `
+  assert.deepEqual(
+    [whole, other, none].map(({ text }) => text),
+    ['. ', rest, rest],
+  )
+  assert.deepEqual([whole.fullContent, none.fullContent], ['Key [redacted:value]. ', 5])
+})
+
+test('what only looks like a bundle is a value', async () => {
+  const redactor = createRedactor({ fields: ['/user/ssn'] })
+  const result = {
+    consensus: { 'user.ssn': 'abc' },
+    others: { '/user/ssn': 'abc' },
+    disagreements: ['user.ssn', ['/user/ssn'], 5].map((field) => ({
+      ...{ field, values: [{ value: 'abc' }] },
+    })),
+  }
+  assert.deepEqual(await shown(redactor, results(result)), results(result))
+})
+
+test('what else an item has that names its field is a member of an event', async () => {
+  const half = OWN.slice(0, 12)
+  const disagreements = [{ field: '/n', detail: `a ${half}`, note: `a ${half}` }]
+  const [one] = await shown(registered, [{ type: 'x', disagreements }])
+  assert.deepEqual(one.disagreements, [
+    { field: '/n', detail: 'a [redacted:value]', note: `a ${half}` },
+  ])
+})
+
+test('only what a tool reports goes on from event to event', async () => {
+  const half = OWN.slice(0, 12)
+  const events = [
+    { type: 'x', data: `a ${half}` },
+    { type: 'tool_progress', toolCallId: 'c', note: `a ${half}` },
+  ]
+  assert.deepEqual(await shown(registered, events), events)
+  const [report] = await shown(registered, [{ ...events[1], data: `a ${half}` }])
+  assert.equal(report.data, 'a [redacted:value]')
+})
+
+test('an answer that is no text, and calls without a name or with one that is shown', async () => {
+  const events = [
+    { type: 'complete', text: 5, fullContent: 'a 5' },
+    { type: 'refused', toolCalls: [{ id: 'd' }, { name: 'fine' }], notice: 'Stop: So fine' },
+    { type: 'refused', toolResults: [{ name: 7 }], notice: 'Stop: So fine' },
+  ]
+  assert.deepEqual(await shown(registered, events), events)
+})
+
+test('a text that waits does not divide the reasoning behind it', async () => {
+  const hiding = createRedactor({ fields: ['b'] })
+  const before = ['{"n": "x ', ...Array(8).fill('y ')].map(reasoning)
+  const events = [text('wor'), ...before, reasoning('","a":{"b":5}} '), text('d. ')]
+  const said = (await shown(hiding, events)).map(({ chunk }) => chunk).join('')
+  assert.equal(said, events.map(({ chunk }) => chunk).join(''))
+})
+
+test('an error that is thrown in ends the events, and comes back', async () => {
+  const done = { done: true, value: undefined }
+  const returned = []
+  const events = registered.events({
+    next: async () => ({ done: false, value: text('a b ') }),
+    return: async () => (returned.push(1), done),
+  })
+  await events.next()
+  const error = new Error('no')
+  await assert.rejects(events.throw(error), error)
+  assert.deepEqual([await events.next(), returned], [done, [1]])
 })

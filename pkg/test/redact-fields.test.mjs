@@ -5,6 +5,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { createRedactor } from 'turnlock/redact'
 import { holds } from '../../tests/properties/hold.mjs'
+import { Fields } from '../dist/redactor/fields.js'
 import { divided } from './secrets.mjs'
 
 const FIELD = '[redacted:field]'
@@ -31,8 +32,31 @@ test('a value behind an option of a command has its name', () => {
   assert.deepEqual(value(['--password', 'abc', '-secret', 'def', '--user', 'ada']), [
     ...['--password', FIELD, '-secret', FIELD, '--user', 'ada'],
   ])
+  // Names that are one as a whole only.
+  assert.deepEqual(value(['--cookie', 'abc', '-pwd', 'def']), ['--cookie', FIELD, '-pwd', FIELD])
   const words = ['the password', 'is long', '7-password', 'and new']
   assert.deepEqual(value(words), words)
+  assert.deepEqual(value([['--password'], 'abc']), [['--password'], 'abc'])
+})
+
+test('a number behind a name is read with it, of any size', () => {
+  const { value } = createRedactor()
+  const shown = { tel: '[redacted:phone]', n: 5551234, m: 5551234n }
+  for (const tel of [5551234, 5551234n]) assert.deepEqual(value({ ...shown, tel }), shown)
+})
+
+test('what has a JSON of its own is read as that; what has none is refused', () => {
+  const { value } = createRedactor()
+  assert.deepEqual(value({ toJSON: (key) => [key, 'ada@example.com'] }), ['', '[redacted:email]'])
+  assert.throws(() => value([new Map()]), { message: /a Map has no JSON/ })
+  assert.throws(() => value({ a: new Set() }), { message: /a Set has no JSON/ })
+})
+
+test('the quote behind a value is none of it', () => {
+  const { value } = createRedactor({ values: ['registered"'] })
+  assert.deepEqual(value({ n: 'registered', m: 'registered"' }), {
+    ...{ n: 'registered', m: '[redacted:value]' },
+  })
 })
 
 test('a bigint is hidden by its name, as a number is', () =>
@@ -55,6 +79,41 @@ test('two hundred and fifty-six levels are shown', () => {
   }
   assert.equal(JSON.stringify(value(JSON.parse(deep(256, '"x"')))), deep(256, '"x"'))
   assert.equal(redact(deep(256, '"x"')), deep(256, '"x"'))
+})
+
+test('without fields, all levels of a text are shown', () => {
+  const deep = '['.repeat(300) + '"x"' + ']'.repeat(300)
+  assert.equal(createRedactor().redact(deep), deep)
+})
+
+test('of a long name in a text, the first 1024 characters are read', () => {
+  const name = 'n'.repeat(1024)
+  assert.equal(
+    hiding(name).redact(`{"${name}":5,"${name}n":6,"${name.slice(1)}":7}`),
+    `{"${name}":"${FIELD}","${name}n":"${FIELD}","${name.slice(1)}":7}`,
+  )
+})
+
+test('a reader is open from the first bracket to the last', () => {
+  for (const text of ['', 'x ', '{}', '[1] ', '{1']) {
+    const reader = new Fields([])
+    reader.feed(text)
+    assert.equal(reader.isOpen, false, text)
+  }
+  for (const text of ['{', ' [1', '[[]', '{"a":{}', '{"a":"}']) {
+    const reader = new Fields([])
+    reader.feed(text)
+    assert.equal(reader.isOpen, true, text)
+  }
+})
+
+test('of the readers of a text that is divided often, the last ones are kept', async () => {
+  // Only the reader of the second part knows the field; a part behind it begins one each.
+  const shown = (parts) => divided(hiding('b'), ['{"q": "', '{"b": [', ...parts, 'plain'])
+  const few = await shown(Array(13).fill('{'))
+  assert.ok(few.includes(FIELD) && !few.includes('plain'), few)
+  const many = await shown(Array(14).fill('{'))
+  assert.ok(many.includes(FIELD) && many.endsWith('plain'), many)
 })
 
 test('a path that ends with any number of names hides all below', () => {

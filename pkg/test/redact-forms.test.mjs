@@ -261,12 +261,25 @@ const SHOWN = [
   'graph 12345678, php 8123456, photo 12345678, the call took 1234567 steps, phone 123456',
 ]
 
+/** What is shown of a text that comes in each of its characters. */
+const inUnits = ({ feed, end }, text) => text.split('').map(feed).join('') + end()
+
 for (const [name, forms] of Object.entries(FOUND)) {
+  const redactor = createRedactor({ mask: () => '‡' })
   test(`found: ${name}`, () => {
-    const { redact } = createRedactor({ mask: () => '‡' })
-    for (const [text, shown] of forms) assert.equal(redact(text), shown)
+    for (const [text, shown] of forms) assert.equal(redactor.redact(text), shown)
+  })
+  test(`found in each of its characters: ${name}`, () => {
+    for (const [text] of forms)
+      assert.equal(inUnits(redactor, `${text}\n`), redactor.redact(`${text}\n`))
   })
 }
+
+test('shown in each of its characters', () => {
+  const redactor = createRedactor()
+  for (const text of [...SHOWN, ...NOT_PERSONAL])
+    assert.equal(inUnits(redactor, `${text}\n`), redactor.redact(`${text}\n`))
+})
 
 test('shown: what only looks like one', () => {
   for (const text of SHOWN) {

@@ -529,6 +529,69 @@ test('kinds, masks, and options that are none', () => {
   assert.throws(() => createRedactor({ value: ['x'] }), invalid)
 })
 
+test('what is refused is named, with what it should be', () => {
+  const half = 'x'.repeat(32_768)
+  const kinds = ['email']
+  const REFUSED = [
+    [{ fields: ['/a', 'ab/c'] }, '`fields`: expected as `/a/b` or `a.b`'],
+    [{ fields: 'a' }, '`fields`: expected a list of texts'],
+    [{ mask: 'x' }, '`mask`: expected a function'],
+    [{ mask: null }, '`mask`: expected a function'],
+    [{ kinds: ['name'] }, '`kinds`: expected of value, secret, email, phone, card, iban, ip'],
+    [{ kinds: [1] }, '`kinds`: expected a list of texts'],
+    [{ values: [VALUE, ' abcde '] }, '`values[1]`: expected a text of at least 6 characters'],
+    [{ values: 'abcdefgh' }, '`values`: expected a list of texts'],
+    [{ values: [half, `${half}x`], kinds }, '`values`: expected at most 65536 characters together'],
+  ]
+  for (const [options, message] of REFUSED)
+    assert.throws(() => createRedactor(options), { code: 'options.invalid', message })
+  const redactor = createRedactor({ values: [half, half], kinds, fields: ['a.b', '/', '/a/b', ''] })
+  const NONE = {
+    '`text`: expected a text; `value` redacts JSON': [redactor.redact, redactor.feed],
+    '`event`: expected an object': [redactor.trace],
+    '`events`: expected the events of a turn': [
+      redactor.events,
+      () => redactor.events({}),
+      () => redactor.events({ next: 1 }),
+    ],
+  }
+  for (const [message, asked] of Object.entries(NONE))
+    for (const ask of asked)
+      for (const given of [undefined, 5])
+        assert.throws(() => ask(given), { code: 'options.invalid', message })
+})
+
+test('a mask that gives no text, and a stream of nothing', () => {
+  assert.equal(createRedactor({ mask: () => 5 }).redact('a@b.co'), '[redacted:email]')
+  const { feed, end, trace } = createRedactor()
+  assert.equal(end(), '')
+  assert.equal(feed('a@b.co') + end() + feed('x') + end(), '[redacted:email]x')
+  assert.deepEqual(trace({ type: 'a', text: 'a@b.co' }), { type: 'a', text: 'a@b.co' })
+  assert.deepEqual(trace({ type: 'a', tool_name: 'a@b.co', n: 1 }), {
+    ...{ type: 'a', tool_name: '[redacted:email]', n: 1 },
+  })
+})
+
+test('the mark of a cut is one at the end only, as the core writes it', () => {
+  const { value } = createRedactor()
+  const marks = [
+    ...['[cut: x]', `[cut: ${'x'.repeat(80)}]`, '(1 bytes)', '(123456789012 bytes)'],
+    ...['(13 characters)', '[cut: 9 of 10 bytes]'],
+  ]
+  for (const mark of marks)
+    for (const quote of ['', '"']) {
+      // What stands before it is held back, as a word that may go on.
+      assert.equal(value(`so, hello… ${mark}${quote}`), `so, … ${mark}${quote}`)
+      const within = `so, hello… ${mark}${quote} x`
+      assert.equal(value(within), within)
+    }
+  const others = [
+    ...['[cut: ]', `[cut: ${'x'.repeat(81)}]`, '(bytes)', '(1234567890123 bytes)', '(x bytes)'],
+    ...['[cut: a]b]', '[cut: a… b]', '(1 words)', '(1 bytes)""'],
+  ]
+  for (const other of others) assert.equal(value(`hello… ${other}`), `hello… ${other}`)
+})
+
 /** The steps for each character of a text, read at once or in parts of so many characters. */
 function steps(text, size = text.length) {
   const scanner = new Scanner({ kinds: new Set(KINDS), values: undefined, mask: () => '' })

@@ -1,12 +1,13 @@
 // A process of `scripts/redact-mutants.mjs`: it has all mutants of a copy of the package, and runs the
 // tests of that copy with one of them, or without any to find which each test comes by. Tests are
-// loaded anew for each mutant, since redactors that they share are made when they are loaded.
+// loaded anew for each mutant, since redactors that they share are made when they are loaded. What the
+// package makes when it is loaded has its mutant from the beginning: the process is for that one.
 import { readdirSync } from 'node:fs'
 import { register } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-const [folder] = process.argv.slice(2)
+const [folder, mutant] = process.argv.slice(2)
 const at = (path) => pathToFileURL(join(folder, path)).href
 /** In place of Node's runner, which cannot run a test twice. */
 const RUNNER = `data:text/javascript,${encodeURIComponent(
@@ -29,15 +30,16 @@ const hooks = `
 register(`data:text/javascript,${encodeURIComponent(hooks)}`)
 
 /** What the mutants look at. */
-const switches = (globalThis.__stryker__ = { quiet: true })
+const switches = (globalThis.__stryker__ = { quiet: true, activeMutant: mutant })
 const names = readdirSync(join(folder, 'pkg/test')).filter((name) => name.endsWith('.test.mjs'))
 let loads = 0
 
-async function load() {
+/** The tests of a file, loaded anew. */
+async function load(file) {
   globalThis.tests = []
-  loads++
-  for (const name of names) await import(`${at(`pkg/test/${name}`)}?${loads}`)
-  return globalThis.tests.filter(({ name }) => !name.startsWith('hostile: '))
+  await import(`${at(`pkg/test/${file}`)}?${++loads}`)
+  const all = globalThis.tests.map((test) => ({ ...test, file }))
+  return all.filter(({ name }) => !name.startsWith('hostile: '))
 }
 
 async function run(test) {
@@ -51,27 +53,42 @@ async function run(test) {
   return performance.now() - began
 }
 
-/** The tests that take at most so many milliseconds, and the mutants that each comes by. */
-async function reach(most) {
-  const found = []
-  for (const test of await load()) {
+/**
+ * The tests that take at most so many milliseconds (those that are known to be slow are not tried), and the mutants that each comes by; and those that
+ * the package and the tests come by when they are loaded.
+ */
+async function reach({ most, slow }) {
+  switches.quiet = false
+  const all = []
+  for (const name of names) all.push(...(await load(name)))
+  switches.quiet = true
+  const loaded = Object.keys(switches.mutantCoverage?.static ?? {})
+  const tests = []
+  for (const test of all) {
+    if (slow.includes(test.name)) continue
     const ms = await run(test)
-    if (ms > most) continue
+    if (ms > most) {
+      slow.push(test.name)
+      continue
+    }
     Object.assign(switches, { quiet: false, currentTestId: test.name })
     await run(test)
     Object.assign(switches, { quiet: true, currentTestId: undefined })
     const ids = Object.keys(switches.mutantCoverage?.perTest[test.name] ?? {})
-    found.push({ name: test.name, ms, ids })
+    tests.push({ name: test.name, file: test.file, ms, ids })
   }
-  return found
+  return { tests, loaded, slow }
 }
 
 /** `killed`, if one of these tests fails, or they cannot be loaded. */
 async function judge({ id, tests }) {
   Object.assign(switches, { activeMutant: id, hitCount: 0, hitLimit: 20_000_000 })
   try {
-    const all = new Map((await load()).map((test) => [test.name, test]))
-    for (const name of tests) await run(all.get(name))
+    const files = new Map()
+    for (const { name, file } of tests) {
+      if (!files.has(file)) files.set(file, await load(file))
+      await run(files.get(file).find((test) => test.name === name))
+    }
     return 'survived'
   } catch {
     return 'killed'
@@ -82,6 +99,11 @@ async function judge({ id, tests }) {
 
 // A mutant may break a promise that nobody waits for.
 process.on('unhandledRejection', () => {})
+process.on('disconnect', () => process.exit())
 process.on('message', async (message) => {
-  process.send(message.most ? await reach(message.most) : await judge(message))
+  try {
+    process.send(message.most ? await reach(message) : await judge(message))
+  } catch (error) {
+    process.send({ failed: String(error?.stack ?? error) })
+  }
 })

@@ -69,7 +69,8 @@ export function ruleAt(view: View, rule: Rule, from: number, at: number): Read<S
     return /[a-z]/i.test(given) && !isPlace(given) ? { from: begun, to: end } : NO
   }
   if (read.cut) {
-    const known = /[^a-z\d]/.test(rule.anchor ?? '') && at - from >= LEAST_OF_ANCHOR
+    const anchor = rule.anchor ?? text.slice(from, at).toLowerCase()
+    const known = /[^a-z\d]/.test(anchor) && at - from >= LEAST_OF_ANCHOR
     return known && isMixed(text.slice(at, end)) ? { from: begin, to: end } : NO
   }
   if (rule.ends) {

@@ -95,7 +95,7 @@ export function contextAt(view: View, at: number): Context | typeof NO | typeof 
   // A comma stands before the value of what is set: `define('DB_PASSWORD', '…')`.
   const set =
     operator !== ',' ||
-    (/^[A-Z]["'], ?.$/.test(text.slice(at - 1, from)) && CALLED.test(back(text, at, 41)))
+    (/[A-Z]["'],/.test(text.slice(at - 1, from)) && CALLED.test(back(text, at, 41)))
   const near = set && operator !== '|' && ENDINGS.test(rest)
   const isElement = operator === '>' && near && /<[\w.:-]{0,40}$/.test(back(text, at, 41))
   if (isElement) quote = '<'
@@ -135,7 +135,7 @@ export function listAt(
   const read = view.text.slice(at, at + LIST_MOST)
   const found = NEXT.exec(read)?.[0]
   // What stands in lines of their own is of a list only if one began.
-  if (!found || (!list && /^["']?\r?\n/.test(found) && /- ["']?$/.test(found)))
+  if (!found || (!list && /- ["']?$/.test(found)))
     return unknown(view, at + LIST_MOST) && /^["'`\s|,-]*$/.test(read) ? WAIT : NO
   const quote = lastQuote(found)
   return { at, from: at + found.length, near, quote, list }
@@ -252,7 +252,7 @@ export function valueAt(view: View, context: Context): number {
   const value = whole ? read.replace(/[.:!?]+$/, '') : read
   view.steps += value.length
   // A number is one where JSON names it.
-  const named = /["']\s?:\s?$/.test(text.slice(at, from)) && !/pass/i.test(back(text, at, 4))
+  const named = /["']\s?:\s*$/.test(text.slice(at, from)) && !/pass/i.test(back(text, at, 4))
   if (named && /^\d{4,}$/.test(value)) return begin + value.length
   const called = whole && /[([{]/.test(text.charAt(to))
   const code =

@@ -14,7 +14,8 @@ const LONGEST = 10
 const AHEAD = 4096
 const WHOLE =
   /^(?:%([\da-f]{2})|\\u([\da-f]{4})|\\x([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|&(amp|lt|gt|quot|apos|nbsp);|\\([^ux]))/i
-const BEGUN = /^(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?)?|&(?:#x?[\da-f]*|[a-z]*))$/i
+/** Behind a `%` the scanner waits. */
+const BEGUN = /^(?:\\(?:u[\da-f]{0,3}|x[\da-f]?)?|&(?:#x?[\da-f]*|[a-z]*))$/i
 const NAMED: Record<string, number> = { amp: 38, lt: 60, gt: 62, quot: 34, apos: 39, nbsp: 160 }
 const IN_JSON: Record<string, number> = { n: 10, r: 13, t: 9, b: 8, f: 12 }
 

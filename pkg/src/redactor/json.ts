@@ -29,6 +29,8 @@ export const hidden = (value: unknown, hide: Hide): unknown => walk(value, hide.
 
 /** A value that stands at a pointer of a bigger one, as it is shown there. */
 export function hiddenAt(pointer: string, value: unknown, hide: Hide): unknown {
+  // It points to the whole value.
+  if (pointer === '') return hidden(value, hide)
   const steps = stepsOf(pointer)
   const last = steps.pop() ?? ''
   const paths = behindSteps(steps, hide)

@@ -113,7 +113,7 @@ function national(
   const even = gaps.every((gap, n) => n < 2 || gap === gaps[1])
   // A group of one may be an extension at the end: `089 123456-0`.
   const isOne = sizes.at(-1) === 1 && gaps[0] === '-'
-  return size > 8 && size < 13 && even && !isOne && !/(?:^|,)1[^\d-]|^\d,1-/.test(form)
+  return size > 8 && size < 13 && even && !isOne && !/(?:^|,)1[^\d-]/.test(form)
 }
 
 /** Whether ten digits are the number of a book. */

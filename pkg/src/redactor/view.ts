@@ -38,7 +38,6 @@ export const within = (set: Chars, code: number) => code < 128 && set[code] === 
 export const DIGIT = chars('09')
 export const WORD = chars('09AZaz__')
 export const LETTER_OR_DIGIT = chars('09AZaz')
-export const SPACE = chars('\t\r  ')
 
 /** The text of at most so many characters before `at`. */
 export const back = (text: string, at: number, size: number) =>
