@@ -45,6 +45,10 @@ impl IdMap {
             }
         }
         self.made += 1;
+        if missing && rule == Ids::None {
+            // Not sent, so it cannot meet an id that is given.
+            return (Cow::Borrowed(""), reasons);
+        }
         let mut salt = if reasons.duplicate || missing { self.made } else { 0 };
         loop {
             let made = make(id, salt, rule);

@@ -25,14 +25,17 @@ impl<'a> History<'a> {
             && self.rules.elements == Elements::Items
             && last.marks.meets(Marks::RESPONSES)
             && entry.speaker == Speaker::Assistant
-            && entry.listed == last.listed
+            && (entry.listed == last.listed
+                || last.parts.iter().all(|part| matches!(part, Part::Call(_) | Part::Reasoning(_))))
             && entry.extra.is_empty()
             && entry.id.is_none()
-            && matches!(last.parts.last(), Some(Part::Call(_)))
+            && (matches!(last.parts.last(), Some(Part::Call(_)))
+                || !entry.listed && last.calls().next().is_some())
             && last.answered.is_none()
             && entry.calls().next().is_none()
         {
             // An item between calls and their outputs is added to the entry of the calls.
+            last.listed = entry.listed;
             last.parts.append(&mut entry.parts);
             return;
         }

@@ -147,7 +147,9 @@ impl<'a> History<'a> {
     pub(super) fn name_call(&mut self, call: &mut Call<'a>) -> usize {
         self.take_early_args(call);
         let number = self.index.number(&key(call));
-        let (wire_id, reasons) = self.ids.assign(&call.id, number, self.rules.ids, &mut self.index);
+        let unsent = call.id.is_empty() && self.rules.sent_ids != SentIds::Always;
+        let rule = if unsent { Ids::None } else { self.rules.ids };
+        let (wire_id, reasons) = self.ids.assign(&call.id, number, rule, &mut self.index);
         let Reasons { missing, duplicate, form } = reasons;
         let length = matches!(self.rules.ids, Ids::Length(_));
         let none = self.rules.ids == Ids::None;

@@ -207,7 +207,12 @@ fn untyped<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block
     }
     let gemini = ["inlineData", "inline_data", "fileData", "file_data"];
     let theirs = gemini.iter().any(|key| fields.has(key));
-    let own = if theirs { Marks::GEMINI } else { Marks::BEDROCK };
+    let own = match theirs {
+        // Its type is no text.
+        _ if fields.has("type") => Marks::EVENT,
+        true => Marks::GEMINI,
+        false => Marks::BEDROCK,
+    };
     marks.add(own);
     let block = fields.into_json();
     Block::Part(match media(&block) {

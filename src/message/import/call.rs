@@ -25,6 +25,9 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
         let (id, name) = (id.unwrap_or_default(), custom.take_text("name")?);
         return Some(made(id, name, args, fields.rest(), index));
     }
+    if fields.take("custom").is_some() {
+        marks.add(Marks::EVENT);
+    }
     let function = fields.take("function").and_then(Fields::of);
     let nested = function.is_some();
     let mut inner = function.unwrap_or_else(|| fields.clone());

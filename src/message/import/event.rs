@@ -134,6 +134,10 @@ fn entry<'a>(speaker: Speaker, index: usize) -> Entry<'a> {
     entry
 }
 
+/// What a block without a type never has that a provider made for a tool of its own.
+const NO_TOOL: [&str; 5] =
+    ["type", "functionCall", "function_call", "functionResponse", "function_response"];
+
 /// The block of a tool that a provider ran itself.
 pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
     let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
@@ -141,13 +145,17 @@ pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
         Marks::ANTHROPIC
     } else if !kind.is_empty() {
         Marks::RESPONSES
-    } else if block.as_object().is_none() || block.get("type").is_some() {
+    } else if block.as_object().is_none() || NO_TOOL.iter().any(|key| block.get(key).is_some()) {
         // No provider has made it.
         Marks::EVENT
-    } else if block.get("toolUse").is_some() || block.get("toolResult").is_some() {
-        Marks::BEDROCK
     } else {
-        Marks::GEMINI
+        let own = ["toolUse", "toolResult"].iter().find_map(|key| block.get(key));
+        match own.map(|own| own.get("type").is_some()) {
+            Some(true) => Marks::BEDROCK,
+            // A call of the host's.
+            Some(false) => Marks::EVENT,
+            None => Marks::GEMINI,
+        }
     };
     Part::Native { marks: marks.and(Marks::TURN), block }
 }

@@ -58,7 +58,11 @@ pub(super) fn entry<'a>(
         _ => true,
     };
     let said_last = entry.parts.iter().rposition(written);
-    let mut called = false;
+    // Where calls are items of their own, a text beside them is alone.
+    let items = context.rules.elements == Elements::Items;
+    let said = |part: &&Part<'_>| !items || matches!(part, Part::Text(_) | Part::Media { .. });
+    let alone = entry.parts.iter().filter(said).nth(1).is_none();
+    let (mut called, mut nameless) = (false, false);
     for (place, part) in entry.parts.iter().enumerate() {
         match part {
             Part::Text(text) => {
@@ -68,7 +72,7 @@ pub(super) fn entry<'a>(
                     && text.extra.iter().any(|(key, _)| key == "thoughtSignature");
                 let stays = context.rules.blank == Blank::Kept
                     && context.own
-                    && entry.parts.len() == 1
+                    && alone
                     && text.text.as_str() == Some("");
                 if text.text.is_blank() && !signs && !stays {
                     blank += 1;
@@ -86,6 +90,9 @@ pub(super) fn entry<'a>(
             Part::Call(call) if calls_stay => {
                 let first = !called;
                 called = true;
+                // The message before the call had these, and it is gone.
+                let says = |part: &Out<'_>| !matches!(part, Out::Call { .. } | Out::Reasoning(_));
+                nameless |= items && blank > 0 && !made.parts.iter().any(says);
                 let name = work.name(call);
                 made.results.push(work.answer(call, &name, !last));
                 made.parts.push(work.call(call, name, first && at >= context.turn));
@@ -133,7 +140,9 @@ pub(super) fn entry<'a>(
         let finding = Finding::new(Code::ContentShape, Action::Converted, entry.index);
         work.findings.push(finding.more("a list in it is empty").spelling());
     }
-    made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
+    if !nameless {
+        made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
+    }
     let most = context.rules.most_calls;
     if made.results.len() > most {
         let finding = Finding::new(Code::ToolCallsTooMany, Action::Moved, entry.index);
