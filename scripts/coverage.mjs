@@ -1,7 +1,7 @@
 // Line coverage of the core by its native tests and those of the generator, by folder:
 //
 //   rustup component add llvm-tools
-//   SEEDS=600 SCHEDULES=600 node scripts/coverage.mjs [word…]
+//   SEEDS=600 node scripts/coverage.mjs [word…]
 //
 // A word: only tests whose binary has it in its name. The lines of test modules do not count. The tests
 // run in one thread: counters that threads share make them ten times slower. Each line that no test
@@ -83,11 +83,11 @@ function main() {
   )
   for (const { executable, target } of chosen) {
     console.error(`${target.name} …`)
-    const { status } = spawnSync(executable, ['--test-threads', '1', '--quiet'], {
-      ...{ cwd: root, stdio: ['ignore', 'ignore', 'inherit'] },
+    const { status, stdout } = spawnSync(executable, ['--test-threads', '1', '--quiet'], {
+      ...{ cwd: root, stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' },
       env: { ...env, LLVM_PROFILE_FILE: join(RAW, `${target.name}-%p.profraw`) },
     })
-    if (status !== 0) throw new Error(`${target.name} failed`)
+    if (status !== 0) throw new Error(`${target.name} failed:\n${stdout}`)
   }
   const profile = join(FOLDER, 'all.profdata')
   const raws = readdirSync(RAW).map((file) => join(RAW, file))
