@@ -8,8 +8,18 @@ use super::super::report::{Action, Finding};
 use super::calls::key;
 use super::ingest::by_batch;
 use super::{History, INTERRUPTED};
-use crate::json::Json;
+use crate::json::{Add, Json};
 use crate::provider::{Bridge, Elements, Ids, Marks, Results, SentIds};
+
+/// The texts of a result with blocks of another provider, of which the others are named.
+fn told(content: &Content<'_>) -> String {
+    let Content::Parts(parts) = content else { return String::new() };
+    let text = |part: &Part<'_>| match part {
+        Part::Text(text) => text.text.as_str().unwrap_or_default().to_owned(),
+        _ => "[attachment]".to_owned(),
+    };
+    parts.iter().map(text).collect::<Vec<_>>().join("\n")
+}
 
 impl<'a> History<'a> {
     pub(super) fn result(&mut self, id: &str, mut result: ToolResult<'a>) {
@@ -45,7 +55,13 @@ impl<'a> History<'a> {
             Answers::Again(place) => self.again(place, result),
             Answers::Nothing if self.elsewhere(&result) => {
                 result.kept = Some(self.entries.len());
-                let (index, item) = (result.index, result.item.take());
+                let (index, mut item) = (result.index, result.item.take());
+                if !result.inner.within(self.rules.own)
+                    && let Some(Json::Object(members)) = item.as_deref_mut()
+                {
+                    members.retain(|(key, _)| key != "output");
+                    members.add("output", Json::from(told(&result.content)));
+                }
                 self.pairs.wait(number, key, result);
                 self.keep(index, item);
             }

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::super::model::{Entry, Part, Piece, Speaker, Text};
-use super::{Fields, call, one};
+use super::{Fields, call, item, one};
 use crate::json::Json;
 use crate::provider::{Marks, Reasoning};
 
@@ -141,21 +141,19 @@ const NO_TOOL: [&str; 5] =
 /// The block of a tool that a provider ran itself.
 pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
     let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
+    let no_tool = NO_TOOL.iter().any(|key| block.get(key).is_some());
+    let own = ["toolUse", "toolResult"].iter().find_map(|key| block.get(key));
     let marks = if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") {
         Marks::ANTHROPIC
-    } else if !kind.is_empty() {
+    } else if item::is_native(kind) {
         Marks::RESPONSES
-    } else if block.as_object().is_none() || NO_TOOL.iter().any(|key| block.get(key).is_some()) {
+    } else if own.is_some_and(|own| own.get("type").is_some()) {
+        Marks::BEDROCK
+    } else if no_tool || own.is_some() || block.as_object().is_none() {
         // No provider has made it.
         Marks::EVENT
     } else {
-        let own = ["toolUse", "toolResult"].iter().find_map(|key| block.get(key));
-        match own.map(|own| own.get("type").is_some()) {
-            Some(true) => Marks::BEDROCK,
-            // A call of the host's.
-            Some(false) => Marks::EVENT,
-            None => Marks::GEMINI,
-        }
+        Marks::GEMINI
     };
     Part::Native { marks: marks.and(Marks::TURN), block }
 }

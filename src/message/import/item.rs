@@ -66,26 +66,22 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
             let block = fields.into_json();
             own(Part::Reasoning(Reasoning::Native { marks, block }), index)
         }
-        "item_reference"
-        | "program"
-        | "program_output"
-        | "compaction"
-        | "custom_tool_call"
-        | "custom_tool_call_output"
-        | "tool_search_call"
-        | "tool_search_output"
-        | "additional_tools" => own(Part::Native { marks, block: fields.into_json() }, index),
-        _ if hosted(&kind) => own(Part::Native { marks, block: fields.into_json() }, index),
+        _ if is_native(&kind) => own(Part::Native { marks, block: fields.into_json() }, index),
         _ => None,
     }
 }
 
-/// Whether the item is a call that the provider runs itself, or its result.
-fn hosted(kind: &str) -> bool {
-    let start =
-        ["web_search", "file_search", "code_interpreter", "image_generation", "computer_", "mcp_"];
-    let local = ["local_shell_call", "shell_call", "apply_patch_call"];
-    start.iter().chain(&local).any(|prefix| kind.starts_with(prefix))
+/// Whether an item of this type is sent as it is: mostly a call that the provider runs itself, or its
+/// result.
+pub(super) fn is_native(kind: &str) -> bool {
+    let known = ["item_reference", "program", "program_output", "compaction", "additional_tools"];
+    let start = ["web_search", "file_search", "code_interpreter", "image_generation", "mcp_"];
+    known.contains(&kind)
+        || kind == "tool_search_output"
+        || start.iter().any(|prefix| kind.starts_with(prefix))
+        // Also those of tools that are yet to come.
+        || kind.ends_with("_call")
+        || kind.ends_with("_call_output")
 }
 
 fn own<'a>(part: Part<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
