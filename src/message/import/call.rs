@@ -23,6 +23,10 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
         let input = custom.take("input").unwrap_or_else(|| Json::string(""));
         let args = Args::Value(object! { "input": input });
         let (id, name) = (id.unwrap_or_default(), custom.take_text("name")?);
+        if name.is_empty() {
+            // It gets a name as a function.
+            fields.take("custom");
+        }
         return Some(made(id, name, args, fields.rest(), index));
     }
     if fields.take("custom").is_some() {
