@@ -53,7 +53,8 @@ const anchor = (heading) =>
 export function deadLinks(text, exists, own = false) {
   const prose = text.replace(/^```.*?^```/gms, '')
   const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchor(heading))
-  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+  // What stands in code is no link.
+  return [...prose.replace(/(`+).+?\1/g, '').matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, to]) => to)
     .filter((to) => {
       if (/^(https?|mailto):/.test(to)) return false

@@ -57,6 +57,7 @@ test('dead links are found, in prose only', () => {
     '```js',
     'list[0](gone)',
     '```',
+    '`list[0](gone)` [`f`](#one-thing-two)',
   ].join('\n')
   assert.deepEqual(
     deadLinks(text, (to) => to === 'there.md'),
