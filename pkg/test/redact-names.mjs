@@ -143,6 +143,7 @@ export const NAMED = {
     [`--pass ${PLAIN}`, '--pass ‡'],
     [`ALTER USER ada IDENTIFIED BY "${WORD}"`, 'ALTER USER ada IDENTIFIED BY "‡"'],
     [`create user ada identified by ${PLAIN};`, 'create user ada identified by ‡;'],
+    [`user ada,  pw ${PLAIN}`, 'user ada,  pw ‡'],
     [`CREATE ROLE a LOGIN PASSWORD '${PLAIN}'`, "CREATE ROLE a LOGIN PASSWORD '‡'"],
     [`user: ada password ${PLAIN}`, 'user: ada password ‡'],
     [`username  ada, password ${PLAIN}`, 'username  ada, password ‡'],
