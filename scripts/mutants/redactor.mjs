@@ -54,8 +54,9 @@ async function run(test) {
 }
 
 /**
- * The tests that take at most so many milliseconds (those that are known to be slow are not tried), and the mutants that each comes by; and those that
- * the package and the tests come by when they are loaded.
+ * The tests that take at most so many milliseconds, and the mutants that each comes by; the mutants
+ * that the package and the tests come by when they are loaded. Tests that are known to be slow are
+ * not tried.
  */
 async function reach({ most, slow }) {
   switches.quiet = false
