@@ -37,7 +37,7 @@ codes! {
     ItemIdDuplicate "ITEM_ID_DUPLICATE" "the id of this item is used twice",
     LastMessageRole "LAST_MESSAGE_ROLE" "the last message may not be the assistant's",
     MsgListEmpty "MSG_LIST_EMPTY" "there is no message but instructions",
-    NameFieldFormat "NAME_FIELD_FORMAT" "the name has a form that this provider refuses",
+    NameFieldFormat "NAME_FIELD_FORMAT" "the name is one that this provider refuses",
     PrefillUnsupported "PREFILL_UNSUPPORTED" "this model does not continue an assistant message",
     ReasoningFinal "REASONING_FINAL" "reasoning may not be the last block of a message",
     ReasoningForeign "REASONING_FOREIGN" "this provider does not take back this reasoning",

@@ -14,6 +14,7 @@ use crate::provider::{Elements, Marks, Members, Merge, Reasoning, Results, Syste
 impl<'a> History<'a> {
     pub(super) fn say(&mut self, mut entry: Entry<'a>) {
         self.shape(entry.marks, entry.index);
+        self.document_names(&mut entry.parts, entry.index);
         if self.rules.elements == Elements::Items {
             let items = entry.parts.len();
             self.item_ids(&mut entry);

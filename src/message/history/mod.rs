@@ -2,6 +2,7 @@
 
 mod append;
 mod calls;
+mod documents;
 mod ingest;
 mod output;
 mod results;
@@ -71,6 +72,8 @@ pub struct History<'a> {
     references: bool,
     /// Whether an item has an id, by the number of the id.
     items: Vec<bool>,
+    /// How many documents had a name, by the number of the name.
+    documents: Vec<u32>,
     names: NameMap,
     /// Arguments that arrived before their call, with their element, by the number of the call's
     /// id.
@@ -122,6 +125,7 @@ impl<'a> History<'a> {
             undecided: None,
             references: false,
             items: Vec::new(),
+            documents: Vec::new(),
             names: NameMap::default(),
             early_args: Vec::new(),
             named: Vec::new(),

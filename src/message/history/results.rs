@@ -25,6 +25,9 @@ impl<'a> History<'a> {
     pub(super) fn result(&mut self, id: &str, mut result: ToolResult<'a>) {
         self.shape(result.marks, result.index);
         self.foreign(result.inner, result.index);
+        if let Content::Parts(parts) = &mut result.content {
+            self.document_names(parts, result.index);
+        }
         if result.behind && self.rules.results == Results::WithUser {
             let finding = Finding::new(Code::ToolResultTextFirst, Action::Moved, result.index);
             self.read.push(finding.call(id).spelling());

@@ -22,7 +22,8 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> 
         ["mediaType", "mimeType", "media_type", "mime_type"].iter().find_map(|key| text(value, key))
     };
     let made = |data: Cow<'a, str>, mime: Option<Cow<'a, str>>, fallback: &str| {
-        let name = text(block, "filename").or_else(|| text(block, "name"));
+        // A document of Anthropic has a title.
+        let name = ["filename", "name", "title"].iter().find_map(|key| text(block, key));
         let mime = mime.map_or_else(|| fallback.to_owned(), Cow::into_owned);
         Some(located(data, mime, name))
     };

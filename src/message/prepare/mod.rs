@@ -92,7 +92,7 @@ pub(super) fn entry<'a>(
                 called = true;
                 // The message before the call had these, and it is gone.
                 let says = |part: &Out<'_>| !matches!(part, Out::Call { .. } | Out::Reasoning(_));
-                nameless |= items && blank > 0 && !made.parts.iter().any(says);
+                nameless |= items && !made.parts.iter().any(says);
                 let name = work.name(call);
                 made.results.push(work.answer(call, &name, !last));
                 made.parts.push(work.call(call, name, first && at >= context.turn));
