@@ -301,6 +301,7 @@ const [RANDOM, PASSWORD, HEX] = [random(32), ['hunter', '22!x'].join(''), '0a1b2
 test('what stands behind a name: its quotes, its list, and where it ends', () => {
   checked({
     [`password = b"""${PASSWORD}"""`]: `password = b"""${MASKED}"""`,
+    [`define('DB_PASSWORD_2', '${PASSWORD}')`]: `define('DB_PASSWORD_2', '${MASKED}')`,
     [`define('DB_PASSWORD_KEY',  '${PASSWORD}')`]: `define('DB_PASSWORD_KEY',  '${MASKED}')`,
     [`if (a<b && password>${PASSWORD}) {}`]: `if (a<b && password>${MASKED}) {}`,
     [`keys:\n  - "${RANDOM}"\n  - a1b2c3d4e\n`]: `keys:\n  - "${MASKED}"\n  - a1b2c3d4e\n`,

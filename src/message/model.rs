@@ -115,6 +115,11 @@ impl<'a> Part<'a> {
     pub(super) fn call(call: Call<'a>) -> Self {
         Self::Call(Box::new(call))
     }
+
+    /// Whether it is a refusal, which is a part of a message, unlike other blocks of OpenAI Responses.
+    pub(super) fn refuses(&self) -> bool {
+        matches!(self, Self::Native { block, .. } if block.get("refusal").is_some())
+    }
 }
 
 /// A text.

@@ -95,7 +95,7 @@ export function contextAt(view: View, at: number): Context | typeof NO | typeof 
   // A comma stands before the value of what is set: `define('DB_PASSWORD', '…')`.
   const set =
     operator !== ',' ||
-    (/[A-Z]["'],/.test(text.slice(at - 1, from)) && CALLED.test(back(text, at, 41)))
+    (/[A-Z]_?\d{0,2}["'],/.test(text.slice(at - 1, from)) && CALLED.test(back(text, at, 41)))
   const near = set && operator !== '|' && ENDINGS.test(rest)
   const isElement = operator === '>' && near && /<[\w.:-]{0,40}$/.test(back(text, at, 41))
   if (isElement) quote = '<'

@@ -34,6 +34,7 @@ impl<'a> History<'a> {
                 || !entry.listed && last.calls().next().is_some())
             && last.answered.is_none()
             && entry.calls().next().is_none()
+            && !entry.parts.iter().any(Part::refuses)
         {
             // An item between calls and their outputs is added to the entry of the calls.
             last.listed = entry.listed;

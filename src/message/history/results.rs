@@ -11,16 +11,6 @@ use super::{History, INTERRUPTED};
 use crate::json::{Add, Json};
 use crate::provider::{Bridge, Elements, Ids, Marks, Results, SentIds};
 
-/// The texts of a result with blocks of another provider, of which the others are named.
-fn told(content: &Content<'_>) -> String {
-    let Content::Parts(parts) = content else { return String::new() };
-    let text = |part: &Part<'_>| match part {
-        Part::Text(text) => text.text.as_str().unwrap_or_default().to_owned(),
-        _ => "[attachment]".to_owned(),
-    };
-    parts.iter().map(text).collect::<Vec<_>>().join("\n")
-}
-
 impl<'a> History<'a> {
     pub(super) fn result(&mut self, id: &str, mut result: ToolResult<'a>) {
         self.shape(result.marks, result.index);
@@ -191,4 +181,14 @@ impl<'a> History<'a> {
         self.read.push(finding.call(&id));
         self.arranger.rewind(place.0);
     }
+}
+
+/// The texts of a result with blocks of another provider, of which the others are named.
+fn told(content: &Content<'_>) -> String {
+    let Content::Parts(parts) = content else { return String::new() };
+    let text = |part: &Part<'_>| match part {
+        Part::Text(text) => text.text.as_str().unwrap_or_default().to_owned(),
+        _ => "[attachment]".to_owned(),
+    };
+    parts.iter().map(text).collect::<Vec<_>>().join("\n")
 }

@@ -234,7 +234,7 @@ fn elsewhere<'a>(fields: &Fields<'a>) -> Option<Json<'a>> {
 fn text(mut fields: Fields<'_>) -> Text<'_> {
     let text = fields.take("text").unwrap_or_default();
     // Members of the AI SDK and of LangChain that no provider needs.
-    fields.forget(&["type", "id", "state", "providerOptions", "providerMetadata"]);
+    fields.forget(&["type", "id", "state", "providerOptions", "providerMetadata", "tool_plan"]);
     Text { text, extra: fields.rest() }
 }
 

@@ -135,8 +135,8 @@ fn entry<'a>(speaker: Speaker, index: usize) -> Entry<'a> {
 }
 
 /// What a block without a type never has that a provider made for a tool of its own.
-const NO_TOOL: [&str; 5] =
-    ["type", "functionCall", "function_call", "functionResponse", "function_response"];
+const NO_TOOL: [&str; 6] =
+    ["type", "text", "functionCall", "function_call", "functionResponse", "function_response"];
 
 /// The block of a tool that a provider ran itself.
 pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
@@ -147,11 +147,11 @@ pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
         Marks::ANTHROPIC
     } else if item::is_native(kind) {
         Marks::RESPONSES
-    } else if own.is_some_and(|own| own.get("type").is_some()) {
-        Marks::BEDROCK
-    } else if no_tool || own.is_some() || block.as_object().is_none() {
+    } else if no_tool || block.as_object().is_none() {
         // No provider has made it.
         Marks::EVENT
+    } else if let Some(own) = own {
+        if own.get("type").is_some() { Marks::BEDROCK } else { Marks::EVENT }
     } else {
         Marks::GEMINI
     };

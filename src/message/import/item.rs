@@ -74,10 +74,16 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
 /// Whether an item of this type is sent as it is: mostly a call that the provider runs itself, or its
 /// result.
 pub(super) fn is_native(kind: &str) -> bool {
-    let known = ["item_reference", "program", "program_output", "compaction", "additional_tools"];
+    let known = [
+        "item_reference",
+        "program",
+        "program_output",
+        "compaction",
+        "additional_tools",
+        "tool_search_output",
+    ];
     let start = ["web_search", "file_search", "code_interpreter", "image_generation", "mcp_"];
     known.contains(&kind)
-        || kind == "tool_search_output"
         || start.iter().any(|prefix| kind.starts_with(prefix))
         // Also those of tools that are yet to come.
         || kind.ends_with("_call")

@@ -60,7 +60,12 @@ pub(super) fn entry<'a>(
     let said_last = entry.parts.iter().rposition(written);
     // Where calls are items of their own, a text beside them is alone.
     let items = context.rules.elements == Elements::Items;
-    let said = |part: &&Part<'_>| !items || matches!(part, Part::Text(_) | Part::Media { .. });
+    let said = |part: &&Part<'_>| match part {
+        Part::Text(_) | Part::Media { .. } => true,
+        // That of another form becomes a text.
+        Part::Native { marks, .. } => !items || part.refuses() && !marks.meets(context.rules.own),
+        _ => !items,
+    };
     let alone = entry.parts.iter().filter(said).nth(1).is_none();
     let (mut called, mut nameless) = (false, false);
     for (place, part) in entry.parts.iter().enumerate() {
