@@ -57,7 +57,7 @@ pub(in crate::provider) fn write<'a>(message: Message<'a>, style: Style, out: &m
                 beside.add("tool_plan", text);
             }
             Out::Native(block) if block.get("refusal").is_some() && !message.listed => {
-                beside.add("refusal", block.get("refusal").cloned().unwrap_or_default());
+                refuse(&mut beside, block.get("refusal").cloned().unwrap_or_default());
             }
             part => said.push(part),
         }
@@ -80,6 +80,18 @@ pub(in crate::provider) fn write<'a>(message: Message<'a>, style: Style, out: &m
         members.add("tool_calls", Json::Array(calls));
     }
     out.push(Json::Object(members));
+}
+
+/// Adds the text of a refusal to that of an earlier one.
+fn refuse<'a>(members: &mut Members<'a>, text: Json<'a>) {
+    let Some((_, said)) = members.iter_mut().find(|(key, _)| key == "refusal") else {
+        return members.add("refusal", text);
+    };
+    let mut both = Joined::default();
+    both.value(said);
+    both.text("\n");
+    both.value(&text);
+    *said = both.into_json();
 }
 
 /// The content; `None` if there is none.
