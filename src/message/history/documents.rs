@@ -27,7 +27,8 @@ impl<'a> History<'a> {
                     }
                 }
                 Part::Native { block, .. } => {
-                    let Some(document) = block.get("document") else { continue };
+                    let document = block.get("document").filter(|one| one.as_object().is_some());
+                    let Some(document) = document else { continue };
                     let given = document.get("name").and_then(Json::as_str);
                     if let Some(name) = self.document_name(given) {
                         let finding = Finding::new(Code::NameFieldFormat, Action::Renamed, index);

@@ -344,6 +344,14 @@ pub(super) fn content<'a>(
         Some(Json::Array(items)) => {
             let mut parts = Vec::with_capacity(items.len());
             let mut results = Vec::new();
+            // Of a list of theirs, a sound or a refusal is theirs too, wherever it stands.
+            let theirs = |item: &Json<'_>| {
+                let kind = item.get("type").and_then(Json::as_str);
+                matches!(kind, Some("input_text" | "output_text" | "input_file"))
+            };
+            if items.iter().any(theirs) {
+                marks.add(Marks::RESPONSES);
+            }
             for item in items {
                 match block(item, index, marks)? {
                     Block::Part(part) => parts.push(part),

@@ -99,10 +99,10 @@ impl<'a> Work<'_, 'a> {
 
     pub(super) fn native(&mut self, marks: Marks, block: &Json<'a>) -> Option<Out<'a>> {
         if self.takes(marks, block) {
-            let document = block.get("document").filter(|_| self.rules().media == Media::Formats);
+            let document = block.get("document").filter(|one| one.as_object().is_some());
             return Some(match document {
-                Some(document) => self.document(document),
-                None => Out::Native(block.clone()),
+                Some(document) if self.rules().media == Media::Formats => self.document(document),
+                _ => Out::Native(block.clone()),
             });
         }
         // What a turn of ours keeps for the provider that made it: the text that came of it stays.
