@@ -98,7 +98,14 @@ impl<'a> Work<'_, 'a> {
     }
 
     pub(super) fn native(&mut self, marks: Marks, block: &Json<'a>) -> Option<Out<'a>> {
-        if self.takes(marks, block) {
+        let refusal = block.get("refusal").filter(|text| !text.is_blank());
+        let takes = self.takes(marks, block);
+        // Nobody but the assistant refuses.
+        let misplaced = takes && self.entry.speaker != Speaker::Assistant;
+        if misplaced && refusal.is_some() {
+            let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
+            self.tell(finding.done("its text stays"));
+        } else if takes {
             let document = block.get("document").filter(|one| one.as_object().is_some());
             return Some(match document {
                 Some(document) if self.rules().media == Media::Formats => self.document(document),
@@ -110,7 +117,7 @@ impl<'a> Work<'_, 'a> {
             return None;
         }
         // The text of a refusal is sent as text.
-        if let Some(text) = block.get("refusal").filter(|text| !text.is_blank()) {
+        if let Some(text) = refusal {
             return Some(Out::Text { text: text.clone(), extra: Vec::new(), apart: true });
         }
         let kind = block.get("type").and_then(Json::as_str).unwrap_or("a block");
