@@ -114,6 +114,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             marks.add(Marks::AI_SDK);
             Block::Nothing
         }
+        "refusal" if !fields.has_text("refusal") => Block::Nothing,
         _ => {
             let mine = wires(&kind, &fields, *marks);
             marks.add(mine);
