@@ -296,7 +296,11 @@ impl<'a> Work<'_, 'a> {
             next.marks.within(own) && next.extra.iter().any(|(key, _)| key == "id")
         };
         // Items of reasoning are entries of their own, or those of the calls they led to.
-        let is_said = |part: &&Part<'a>| !matches!(part, Part::Reasoning(_));
+        let is_said = |part: &&Part<'a>| match part {
+            Part::Reasoning(_) => false,
+            Part::Native { marks, .. } => marks.meets(own),
+            _ => true,
+        };
         let speaks =
             |next: &Entry<'a>| matches!(next.parts.iter().find(is_said), Some(Part::Text(_)));
         let id = block.get("id").and_then(Json::as_str);
