@@ -194,7 +194,8 @@ fn untyped<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block
         }
         let mut inner = Marks::NONE;
         let content = call::block_content(given.take("content"), &mut inner);
-        fields.take("toolResult");
+        // A type is one of the result itself, of a tool that Bedrock ran.
+        fields.forget(&["toolResult", "type"]);
         let origin = (own, given.with(fields).rest());
         return answered(call::answer((id, "".into()), (content, error), origin, index), inner);
     }
