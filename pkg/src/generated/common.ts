@@ -183,7 +183,7 @@ export interface Repair {
  * - `ITEM_ID_DUPLICATE`: the id of this item is used twice
  * - `LAST_MESSAGE_ROLE`: the last message may not be the assistant's
  * - `MSG_LIST_EMPTY`: there is no message but instructions
- * - `NAME_FIELD_FORMAT`: the name has a form that this provider refuses
+ * - `NAME_FIELD_FORMAT`: the name is one that this provider refuses
  * - `PREFILL_UNSUPPORTED`: this model does not continue an assistant message
  * - `REASONING_FINAL`: reasoning may not be the last block of a message
  * - `REASONING_FOREIGN`: this provider does not take back this reasoning
