@@ -1,6 +1,5 @@
-// Runs the command many times in one process, which takes a third of a second of a processor itself: for
-// runs that read no standard input. Given the path of the command, and lists of arguments as JSON; gives
-// what each run wrote and ended with.
+// Runs the command many times in one process: to start one takes a third of a second of a processor. For
+// runs that neither read standard input nor listen; `commands.mjs` starts it.
 import { pathToFileURL } from 'node:url'
 
 const [, , path, lists] = process.argv

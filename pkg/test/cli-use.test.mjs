@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { turnlocks } from './commands.mjs'
 
 const folder = new URL('../', import.meta.url)
 const { bin, version } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))
@@ -17,18 +18,6 @@ const turnlock = (args, { env = {}, input = '', node = [] } = {}) =>
   spawnSync(process.execPath, [...node, path, ...args], {
     ...{ encoding: 'utf8', input, env: { ...plain, ...env } },
   })
-const many = fileURLToPath(new URL('cli-many.mjs', import.meta.url))
-/** As `turnlock` of each list of arguments, in one process. */
-const turnlocks = (lists, { env = {}, node = [] } = {}) => {
-  const args = [...node, many, path, JSON.stringify(lists)]
-  const { stdout, stderr, status } = spawnSync(process.execPath, args, {
-    ...{ encoding: 'utf8', env: { ...plain, ...env } },
-  })
-  assert.deepEqual([status, stderr], [0, ''])
-  const runs = JSON.parse(stdout)
-  assert.equal(runs.length, lists.length)
-  return runs
-}
 const json = (...args) => JSON.parse(turnlock([...args, '--json']).stdout)
 const HISTORY = JSON.stringify([{ role: 'user', content: 'go' }])
 
