@@ -108,6 +108,21 @@ test('no view is wider than the narrowest phone', async () => {
   }
 })
 
+test('until the script is there, no other view is shown than the address names', async () => {
+  await page.route('**/main.js', (route) =>
+    route.fulfill({ contentType: 'text/javascript', body: '' }),
+  )
+  for (const [address, shown] of [
+    ['', ['race']],
+    ['#turn', []],
+  ]) {
+    await page.goto('about:blank')
+    await page.goto(visit.site.url + address)
+    const views = page.locator('main > div:visible')
+    assert.deepEqual(await views.evaluateAll((all) => all.map(({ id }) => id)), shown, address)
+  }
+})
+
 test('nothing moves by itself', async () => {
   for (const width of [360, 768, 1360]) {
     for (const view of VIEWS) {
