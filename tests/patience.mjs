@@ -10,10 +10,12 @@ export const PATIENCE_MS = 120_000
 
 /** Waits until `condition` holds; how long it takes proves nothing. */
 export async function until(condition) {
-  const STEP_MS = 20
   // Counted and not measured: what a slow condition takes is no patience lost.
-  for (let left = PATIENCE_MS / STEP_MS; !(await condition()); left--) {
-    assert.ok(left > 0, `never: ${condition}`)
-    await pause(STEP_MS)
+  for (let waited = 0; !(await condition());) {
+    assert.ok(waited < PATIENCE_MS, `never: ${condition}`)
+    // A look into a page costs milliseconds of a processor: what takes long is looked at less often.
+    const step = waited < 500 ? 20 : 100
+    await pause(step)
+    waited += step
   }
 }

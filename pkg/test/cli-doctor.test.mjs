@@ -1,12 +1,13 @@
 // What doctor and replay say, as processes.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { customModel, runTurn } from 'turnlock'
+import { turnlocks } from './commands.mjs'
 
 const folder = new URL('../', import.meta.url)
 const { bin } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))
@@ -28,8 +29,9 @@ const BROKEN = JSON.stringify({
 
 test('what --fix writes is a request of the provider, which doctor knows without --dialect', () => {
   const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
-  const file = join(at, 'fixed.json')
-  for (const [dialect, members, own = dialect] of [
+  const given = join(at, 'broken.json')
+  writeFileSync(given, BROKEN)
+  const rows = [
     ['openai-chat', ['model', 'messages']],
     ['openai-responses', ['input']],
     ['anthropic', ['system', 'messages']],
@@ -40,10 +42,19 @@ test('what --fix writes is a request of the provider, which doctor knows without
     // They write as OpenAI does.
     ['cohere', ['messages'], 'openai-chat'],
     ['mistral', ['model', 'messages'], 'openai-chat'],
-  ]) {
-    assert.equal(turnlock(['doctor', '-', '--dialect', dialect, '--fix', file], BROKEN).status, 1)
-    assert.deepEqual(Object.keys(JSON.parse(readFileSync(file, 'utf8'))), members, dialect)
-    const again = turnlock(['doctor', file, '--json'])
+  ]
+  const fixed = (dialect) => join(at, `${dialect}.json`)
+  const runs = turnlocks(
+    rows.flatMap(([dialect]) => [
+      ['doctor', given, '--dialect', dialect, '--fix', fixed(dialect)],
+      ['doctor', fixed(dialect), '--json'],
+    ]),
+  )
+  for (const [dialect, members, own = dialect] of rows) {
+    const [first, again] = runs.splice(0, 2)
+    assert.equal(first.status, 1)
+    const written = JSON.parse(readFileSync(fixed(dialect), 'utf8'))
+    assert.deepEqual(Object.keys(written), members, dialect)
     const found = JSON.parse(again.stdout)
     assert.deepEqual([found.dialect, found.violations, again.status], [own, [], 0], dialect)
   }

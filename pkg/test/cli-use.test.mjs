@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { turnlocks } from './commands.mjs'
 
 const folder = new URL('../', import.meta.url)
 const { bin, version } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))
@@ -25,16 +26,24 @@ test('help says what each command takes; nothing of it is wrong usage', () => {
   assert.ok(commands.length >= 5)
   const all = turnlock(['help']).stdout
   assert.equal(turnlock(['--help']).stdout, all)
+  const ways = commands.map(({ name }) => [
+    ['help', name],
+    [name, '--help'],
+    [name, '-h'],
+    [name, '--help', '--json'],
+  ])
+  const runs = turnlocks(ways.flat())
   for (const { name, usage, options } of commands) {
     assert.match(all, new RegExp(`^  ${name} +\\S`, 'm'))
     assert.ok(usage.startsWith(`turnlock ${name} `))
-    const { stdout, status, stderr } = turnlock(['help', name])
+    const [{ stdout, status, stderr }, ...others] = runs.splice(0, ways[0].length)
     assert.deepEqual([status, stderr], [0, ''])
     for (const option of Object.keys(options)) assert.ok(stdout.includes(`\n  --${option} `))
     assert.ok(Object.hasOwn(options, 'json'), name)
     assert.ok(stdout.split('\n').every((line) => line.length <= 100))
-    for (const flag of ['--help', '-h']) assert.equal(turnlock([name, flag]).stdout, stdout)
-    assert.deepEqual(json(name, '--help').options, options)
+    const machine = others.pop()
+    for (const other of others) assert.equal(other.stdout, stdout)
+    assert.deepEqual(JSON.parse(machine.stdout).options, options)
   }
   assert.equal(turnlock(['--version']).stdout, `${version}\n`)
   assert.deepEqual(json('-v'), { version })
@@ -46,7 +55,7 @@ test('wrong input ends with 2, an error with its code, and nothing on standard o
   await once(taken, 'listening')
   const port = String(taken.address().port)
   const upstream = ['--upstream', 'http://127.0.0.1:1/v1']
-  for (const [code, ...args] of [
+  const rows = [
     ['command.usage'],
     ['command.usage', 'constructor'],
     ['command.usage', 'help', 'nothing'],
@@ -75,11 +84,18 @@ test('wrong input ends with 2, an error with its code, and nothing on standard o
     ['json.syntax', 'doctor', '-'],
     ['json.syntax', 'replay', '-'],
     ['json.syntax', 'sign', 'find', '{'],
-  ]) {
-    const { stdout, stderr, status } = turnlock(args)
-    assert.deepEqual([status, stdout], [2, ''], args.join(' '))
-    assert.ok(stderr.startsWith(`${code}: `), `${args.join(' ')}: ${stderr}`)
-    const machine = turnlock([args[0] ?? '', '--json', ...args.slice(1)])
+  ]
+  const ways = ([, ...args]) => [args, [args[0] ?? '', '--json', ...args.slice(1)]]
+  // What reads standard input or listens has processes of its own.
+  const isAlone = ([code, , at]) => code === 'command.listen' || at === '-'
+  const runs = turnlocks(rows.filter((row) => !isAlone(row)).flatMap(ways))
+  for (const row of rows) {
+    const [code, ...args] = row
+    const [said, machine] = isAlone(row)
+      ? ways(row).map((way) => turnlock(way))
+      : runs.splice(0, ways(row).length)
+    assert.deepEqual([said.status, said.stdout], [2, ''], args.join(' '))
+    assert.ok(said.stderr.startsWith(`${code}: `), `${args.join(' ')}: ${said.stderr}`)
     assert.deepEqual([machine.status, machine.stdout], [2, ''], args.join(' '))
     const { error } = JSON.parse(machine.stderr)
     assert.equal(error.code, code, args.join(' '))
@@ -91,7 +107,7 @@ test('wrong input ends with 2, an error with its code, and nothing on standard o
 
 test('an error is a sentence in red, with what may be meant; the usage below it is not red', () => {
   const [env, red] = [{ FORCE_COLOR: '1' }, (text) => `\x1b[31mcommand.usage: ${text}\x1b[0m\n`]
-  for (const [text, ...args] of [
+  const rows = [
     ['unknown option --dialekt; did you mean --dialect?', 'doctor', 'a', '--dialekt', 'x'],
     ['unknown option --behavior; did you mean --behaviour?', 'serve', '--behavior', 'x'],
     ['unknown option --elsewhere', 'serve', '--elsewhere'],
@@ -100,8 +116,13 @@ test('an error is a sentence in red, with what may be meant; the usage below it 
     ['there is no command srve; did you mean serve?', 'srve'],
     ['--mode: observe, repair, bound', 'proxy', '--upstream', 'http://x', '--mode', 'x'],
     ['--upstream: an address such as https://api.openai.com/v1', 'proxy', '--upstream', 'foo'],
-  ]) {
-    const { stderr } = turnlock(args, { env })
+  ]
+  const runs = turnlocks(
+    rows.map(([, ...args]) => args),
+    { env },
+  )
+  for (const [at, [text]] of rows.entries()) {
+    const { stderr } = runs[at]
     assert.ok(stderr.startsWith(red(text)), stderr)
     assert.ok(!stderr.slice(red(text).length).includes('\x1b'), stderr)
   }
@@ -119,9 +140,8 @@ test('a port that is taken is named with its option', async (t) => {
 test('help is as wide as the terminal, from 40 to 100 characters', () => {
   const wide = (columns) => {
     const node = ['--import', `data:text/javascript,process.stdout.columns=${columns}`]
-    const pages = [[], ['proxy'], ['doctor']].map(
-      (args) => turnlock(['help', ...args], { node }).stdout,
-    )
+    const lists = [['help'], ['help', 'proxy'], ['help', 'doctor']]
+    const pages = turnlocks(lists, { node }).map(({ stdout }) => stdout)
     return Math.max(
       ...pages
         .join('\n')

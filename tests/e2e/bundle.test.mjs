@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test, { afterEach, beforeEach } from 'node:test'
 import { visiting } from './visiting.mjs'
 
-const visit = visiting('#bundle')
+const visit = visiting('#bundle', { oneTab: true })
 let page
 beforeEach(() => {
   page = visit.page

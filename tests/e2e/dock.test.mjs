@@ -10,7 +10,8 @@ import { until } from '../patience.mjs'
 import { visiting } from './visiting.mjs'
 
 const run = promisify(execFile)
-const visit = visiting()
+// The race is not looked at: without motion it is over at once.
+const visit = visiting('', { reducedMotion: 'reduce' })
 let page
 beforeEach(async () => {
   page = visit.page
@@ -26,16 +27,22 @@ const copied = async (id) => {
 }
 const shown = async () => JSON.parse(await page.textContent('#dock-json'))
 
-/** Runs a copied test as it is, below this folder, where the package is found. */
-async function passes(text, change = (all) => all) {
+/**
+ * Runs copied tests as they are, below this folder, where the package is found: in one process, so
+ * without `--test`, which takes one more for each file.
+ */
+async function passes(texts, change = (all) => all) {
   const folder = mkdtempSync(join(import.meta.dirname, 'copied-'))
   try {
-    const file = join(folder, 'copied.test.mjs')
-    writeFileSync(file, change(text))
+    const names = texts.map((_, at) => `copied-${at}.test.mjs`)
+    for (const [at, name] of names.entries()) writeFileSync(join(folder, name), change(texts[at]))
+    const file = join(folder, 'all.mjs')
+    writeFileSync(file, names.map((name) => `import './${name}'\n`).join(''))
     const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
-    const args = ['--test', '--test-reporter=tap', file]
+    const args = ['--test-reporter=tap', file]
     const { stdout } = await run(process.execPath, args, { env }).catch((error) => error)
-    return { ok: /^# pass 1$/m.test(stdout) && /^# fail 0$/m.test(stdout), stdout }
+    const count = /^# pass (\d+)$/m.exec(stdout)?.[1]
+    return { ok: Number(count) === texts.length && /^# fail 0$/m.test(stdout), stdout }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -43,9 +50,9 @@ async function passes(text, change = (all) => all) {
 
 /** The test holds as it is, and not when another answer is asked for. */
 async function isTest(text) {
-  const right = await passes(text)
+  const right = await passes([text])
   assert.ok(right.ok, right.stdout)
-  const wrong = await passes(text, (all) => all.replace("assert.equal(said.join(''), \"", '$&no'))
+  const wrong = await passes([text], (all) => all.replace("assert.equal(said.join(''), \"", '$&no'))
   assert.match(wrong.stdout, /^# fail 1$/m)
 }
 
@@ -126,6 +133,7 @@ test('a test case of the race, and of every wire', async () => {
   await page.locator('#dock-test:enabled').waitFor()
   await isTest(await copied('#dock-test'))
   await page.click('#views a[href="#turn"]')
+  const texts = []
   for (const wire of await page
     .locator('#wire option')
     .evaluateAll((all) => all.map(({ value }) => value))) {
@@ -133,9 +141,11 @@ test('a test case of the race, and of every wire', async () => {
     await page.click('#presets >> text="A model that loops"')
     await page.locator('#timeline .end').filter({ hasText: 'Complete' }).waitFor()
     await page.locator('#dock-test:enabled').waitFor()
-    const { ok, stdout } = await passes(await copied('#dock-test'))
-    assert.ok(ok, `${wire}: ${stdout}`)
+    texts.push(await copied('#dock-test'))
   }
+  assert.equal(new Set(texts).size, 7, 'each is of its wire')
+  const { ok, stdout } = await passes(texts)
+  assert.ok(ok, stdout)
 })
 
 test('a replayed trace is a test too', async () => {

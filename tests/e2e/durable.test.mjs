@@ -1,6 +1,6 @@
 // Turns that outlive the page: pause, approve, reload, stop, and a second tab.
 import assert from 'node:assert/strict'
-import test, { beforeEach } from 'node:test'
+import test, { afterEach, beforeEach } from 'node:test'
 import { until } from '../patience.mjs'
 import { visiting } from './visiting.mjs'
 
@@ -9,6 +9,8 @@ let page
 beforeEach(() => {
   page = visit.page
 })
+/** Nothing complained: no console error, no blocked script. */
+afterEach(() => assert.deepEqual(visit.complaints.splice(0), []))
 
 const NOTE = 'To Ada: The engine is next.'
 
@@ -425,6 +427,3 @@ test('by keyboard, and on a phone', async () => {
   await completed()
   await page.waitForSelector('#send:focus')
 })
-
-test('nothing complained: no console error, no blocked script', () =>
-  assert.deepEqual(visit.complaints, []))

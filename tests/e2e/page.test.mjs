@@ -1,8 +1,6 @@
 // The page, as a user meets it: served like `npm start` serves it, in Chromium.
 import assert from 'node:assert/strict'
-import { get } from 'node:http'
-import test, { beforeEach } from 'node:test'
-import { PATIENCE_MS } from '../patience.mjs'
+import test, { afterEach, beforeEach } from 'node:test'
 import { createProvider } from '../provider/server.mjs'
 import { visiting } from './visiting.mjs'
 
@@ -11,6 +9,8 @@ let page
 beforeEach(() => {
   page = visit.page
 })
+/** Nothing complained: no console error, no blocked script. */
+afterEach(() => assert.deepEqual(visit.complaints.splice(0), []))
 
 /** Chooses a model, with all the patience that a slow machine needs. */
 const choose = async (behaviour) => {
@@ -238,22 +238,3 @@ test('every control has a name, and a phone sees no sideways scroll', async () =
   const sideways = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
   assert.equal(sideways, false)
 })
-
-test('the server outlives odd addresses and serves nothing but the page', async () => {
-  const { port } = new URL(visit.site.url)
-  const ask = (path) =>
-    new Promise((resolve, reject) => {
-      const asked = get({ port, host: '127.0.0.1', path, timeout: PATIENCE_MS }, (response) => {
-        response.resume()
-        resolve(response.statusCode)
-      })
-      asked.on('error', reject)
-      asked.on('timeout', () => asked.destroy(new Error(`no response to ${path}`)))
-    })
-  const odd = ['//', '/../package.json', '/turnlock/../../package.json', '/%2e%2e/x', '/model//']
-  for (const path of odd) assert.equal(await ask(path), 404, path)
-  assert.equal(await ask('/?any=thing'), 200)
-})
-
-test('nothing complained: no console error, no blocked script', () =>
-  assert.deepEqual(visit.complaints, []))

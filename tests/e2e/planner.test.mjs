@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test, { beforeEach } from 'node:test'
 import { visiting } from './visiting.mjs'
 
-const visit = visiting('#planner')
+const visit = visiting('#planner', { oneTab: true })
 let page
 beforeEach(() => {
   page = visit.page

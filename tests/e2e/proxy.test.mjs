@@ -4,11 +4,10 @@ import test, { afterEach, beforeEach } from 'node:test'
 import { until } from '../patience.mjs'
 import { visiting } from './visiting.mjs'
 
-const visit = visiting()
+const visit = visiting('#proxy')
 let page
 beforeEach(async () => {
   page = visit.page
-  await page.click('#views [href="#proxy"]')
   await over()
 })
 afterEach(() => assert.deepEqual(visit.complaints.splice(0), []))

@@ -5,7 +5,8 @@ import { inflateRawSync } from 'node:zlib'
 import { until } from '../patience.mjs'
 import { visiting } from './visiting.mjs'
 
-const visit = visiting()
+// The race is not looked at: without motion it is over at once.
+const visit = visiting('', { reducedMotion: 'reduce' })
 let page
 beforeEach(async () => {
   page = visit.page
