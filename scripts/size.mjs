@@ -22,8 +22,8 @@ const KB = 1000
 const PAGES = {
   'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 20, run: 120 },
   // Whose histories are not plain: another provider, events, what must be repaired.
-  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20, run: 233.5 },
-  'normalize, diagnose': { run: 108 },
+  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20, run: 234.5 },
+  'normalize, diagnose': { run: 109 },
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 53 },
@@ -33,7 +33,7 @@ const PAGES = {
   createChat: { from: 'turnlock/chat', run: 3 },
   createRedactor: { from: 'turnlock/redact', run: 19.6 },
   createHandler: { from: 'turnlock/server', first: 35.1 },
-  createProxy: { from: 'turnlock/proxy', run: 147.5 },
+  createProxy: { from: 'turnlock/proxy', run: 148.5 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4 },
   durableObjectStore: { from: 'turnlock/stores/durable-object', run: 3.5 },
   redisStore: { from: 'turnlock/stores/redis', run: 4 },
@@ -80,7 +80,7 @@ const PARTS = {
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
-const WHOLE = 399
+const WHOLE = 400
 
 const RUST = { page: 163, leptos: 375, worker: 290 }
 
