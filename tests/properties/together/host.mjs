@@ -127,7 +127,12 @@ function resumes(world, turn, seed, healthy = false) {
   return elsewhere(world, turn, seed, healthy, (node) => resume(world, node, turn, approvals))
 }
 
-function elsewhere(world, turn, seed, healthy, make) {
+function elsewhere(world, turn, given, healthy, make) {
+  // A turn whose process stands still twice is taken over twice: by processes of their own, whose owners
+  // have other ids.
+  const before = world.resumed.get(`${turn.id} ${given}`) ?? 0
+  world.resumed.set(`${turn.id} ${given}`, before + 1)
+  const seed = given + 1000 * before
   const process = world.process('elsewhere', seed + turn.id.length, `${seed}r`)
   Object.assign(process, { healthy })
   return process.run(() => {

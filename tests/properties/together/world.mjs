@@ -29,6 +29,8 @@ export class World {
   generators = 0
   /** Processes that do not come back while anything else runs. */
   dead = []
+  /** How often a turn was taken over with a seed. */
+  resumed = new Map()
   /** Whether they have. */
   ends = false
   /** How many objects of the core live. */
