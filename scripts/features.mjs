@@ -5,7 +5,7 @@
 //   node scripts/features.mjs shell --target wasm32-unknown-unknown
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { cargoEnv, root } from './setup.mjs'
+import { lintEnv, root } from './setup.mjs'
 
 /** Every set of them, the smallest first. */
 const every = (all) =>
@@ -23,7 +23,7 @@ export const KINDS = {
 
 function cargo(args, stdio) {
   const { status, stdout } = spawnSync('cargo', args, {
-    ...{ cwd: root, env: cargoEnv, encoding: 'utf8', stdio, maxBuffer: 2 ** 26 },
+    ...{ cwd: root, env: lintEnv, encoding: 'utf8', stdio, maxBuffer: 2 ** 26 },
   })
   if (status !== 0) process.exit(1)
   return stdout

@@ -37,6 +37,8 @@ export const cargoEnv = {
   ...{ ...process.env, ...whole, CARGO_INCREMENTAL: '0' },
   ...{ CARGO_TARGET_DIR: target, CARGO_BUILD_TARGET: undefined },
 }
+/** What only reads code, into a directory of its own: it need not wait for what compiles tests. */
+export const lintEnv = { ...cargoEnv, CARGO_TARGET_DIR: join(target, 'lint') }
 /** Tools that are installed here stay in the project. */
 const tools = join(root, '.cache', 'tools')
 const windows = process.platform === 'win32'

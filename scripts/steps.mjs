@@ -1,7 +1,18 @@
 // The steps of `npm test`: a command each, in the part that `npm test -- <part>` runs.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { browser, firefox, linters, mdbook, npm, postgres, redis, root, rust } from './setup.mjs'
+import {
+  browser,
+  firefox,
+  lintEnv,
+  linters,
+  mdbook,
+  npm,
+  postgres,
+  redis,
+  root,
+  rust,
+} from './setup.mjs'
 import { bindgen, build, buildForTests } from './build.mjs'
 import { inChromium } from './in-chromium.mjs'
 import { compileNative } from './native.mjs'
@@ -44,17 +55,23 @@ const stores = (...names) => names.map((name) => `tests/stores/${name}.test.mjs`
 
 /** A command of cargo that compiles into the project's target directory: these wait for one another. */
 const cargo = (name, args, more) => ({ name, lane: 'cargo', args: ['cargo', ...args], ...more })
-const clippy = (name, args) => cargo(name, ['clippy', ...args], { needs: [linters] })
+/** A command of cargo that only reads code: these wait for one another, and for no other. */
+const lint = (name, args, more) => ({
+  ...cargo(name, args, more),
+  lane: 'lint',
+  env: { ...lintEnv, ...more.env },
+})
+const clippy = (name, args) => lint(name, ['clippy', ...args], { needs: [linters] })
 /** A script or a test of Node, and what compiles into a directory of its own: beside cargo. */
 const script = (name, args, more) => ({ name, lane: 'node', args: [node, ...args], ...more })
 const tests = (name, files, more) => script(name, [...tap, ...files], { built: build, ...more })
 /** Every combination of features that a user may have. */
 const features = (name, kind, ...target) =>
   script(`features (${name})`, ['scripts/features.mjs', kind, ...target], {
-    ...{ lane: 'cargo', needs: [linters] },
+    ...{ lane: 'lint', needs: [linters] },
   })
-const doc = (name, args, more) =>
-  cargo(name, ['doc', '--no-deps', locked, ...args], { env: { RUSTDOCFLAGS: '-D warnings' } })
+const doc = (name, args) =>
+  lint(name, ['doc', '--no-deps', locked, ...args], { env: { RUSTDOCFLAGS: '-D warnings' } })
 /** Tests in Rust that run in Chromium. */
 const chromium = (name, args) =>
   cargo(name, ['test', ...inChromium, ...wasm, ...args], {

@@ -12,7 +12,7 @@ test('steps have names of their own, and come after steps that are there', () =>
   const names = all.map(({ name }) => name)
   assert.equal(new Set(names).size, names.length)
   for (const { name, lane, after = [] } of all) {
-    assert.ok(['cargo', 'node'].includes(lane), name)
+    assert.ok(['cargo', 'lint', 'node'].includes(lane), name)
     for (const before of after) {
       assert.ok(names.indexOf(before) < names.indexOf(name), `${name} is not behind ${before}`)
       // Cargo waits for nobody, so no two lanes wait for each other.

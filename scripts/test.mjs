@@ -2,9 +2,10 @@
 // npm test -- core page: these parts, or the steps whose names hold the word (scripts/steps.mjs).
 //
 // A step is a command; a runner's own counts are read from its output, any other command
-// counts as one check. Three steps run side by side: one of cargo, whose commands wait for one
-// another anyway, and two of the rest, most of which wait for browsers and servers half of their time;
-// when cargo has nothing left, three of the rest. Steps that read data share one copy of the project.
+// counts as one check. Three steps run side by side: one that compiles, one that reads code or, when
+// all is read, one of the rest, and one of the rest, most of which wait for browsers and servers half of
+// their time. Cargo's commands wait for one another in any case, but for those of another directory.
+// Steps that read data share one copy of the project.
 import { copyAlone } from './alone.mjs'
 import { direct, execute } from './execute.mjs'
 import { judge, report, summary } from './failures.mjs'
@@ -50,7 +51,7 @@ await main(async () => {
   const done = new Map(steps.map(({ name }) => [name, new Promise((end) => ended.set(name, end))]))
   const results = []
   const waiting = (lane) => steps.filter((step) => step.lane === lane)
-  const [cargo, rest] = [waiting('cargo'), waiting('node')]
+  const [cargo, lint, rest] = ['cargo', 'lint', 'node'].map(waiting)
   const work = async (...queues) => {
     for (const queue of queues) {
       for (let step; (step = queue.shift());) {
@@ -61,7 +62,7 @@ await main(async () => {
     }
   }
   // Cargo's own lock keeps compilations apart.
-  await Promise.all([work(cargo, rest), work(rest, cargo), work(rest, cargo)])
+  await Promise.all([work(cargo, rest, lint), work(lint, rest, cargo), work(rest, lint, cargo)])
 
   const slowest = results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST)
   console.log(`slowest: ${slowest.map(({ name, ms }) => `${name} ${seconds(ms)}`).join(', ')}`)

@@ -8,6 +8,7 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { defineTool, memoryStore, openaiChat, resumeTurn, runTurn } from 'turnlock'
 import { createProvider } from '../../tests/provider/server.mjs'
+import { turnlocks } from './commands.mjs'
 
 const folder = new URL('..', import.meta.url)
 const { bin } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))
@@ -45,22 +46,34 @@ async function eventsOf(turn) {
 }
 
 const BEHAVIOURS = ['answer', 'one-call', 'thinks', 'loop', 'loop-then-answer', 'loop-reordered']
-for (const behaviour of [...BEHAVIOURS, 'list-then-read', 'read-then-note', 'json-answer']) {
-  for (const options of [
-    { mode: 'unified' },
-    { policy: { maxTools: 2 } },
-    { policy: { maxTools: 1, actionMaxTools: 1 }, tools: tools(false), projectId: 'p' },
-  ]) {
-    test(`${behaviour}, ${JSON.stringify(options.policy ?? options.mode)}: the same turn`, async () => {
-      const turn = runTurn({ model: model(behaviour), messages, tools: tools(), ...options })
-      const run = turnlock(lines(await eventsOf(turn)), '-', '--json')
+const TURNS = [...BEHAVIOURS, 'list-then-read', 'read-then-note', 'json-answer'].flatMap(
+  (behaviour) =>
+    [
+      { mode: 'unified' },
+      { policy: { maxTools: 2 } },
+      { policy: { maxTools: 1, actionMaxTools: 1 }, tools: tools(false), projectId: 'p' },
+    ].map((options) => ({ behaviour, options })),
+)
+test('the same turn', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'turnlock-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const lists = []
+  for (const [at, { behaviour, options }] of TURNS.entries()) {
+    const turn = runTurn({ model: model(behaviour), messages, tools: tools(), ...options })
+    const file = join(dir, `${at}.jsonl`)
+    writeFileSync(file, lines(await eventsOf(turn)))
+    lists.push(['replay', file, '--json'])
+  }
+  const runs = turnlocks(lists)
+  for (const [at, { behaviour, options }] of TURNS.entries()) {
+    await t.test(`${behaviour}, ${JSON.stringify(options.policy ?? options.mode)}`, () => {
       assert.deepEqual(
-        [run.status, run.stderr, verdict(run)],
+        [runs[at].status, runs[at].stderr, verdict(runs[at])],
         [0, '', { same: true, missing: [], added: [], ended: 'complete' }],
       )
     })
   }
-}
+})
 
 test('a turn that was paused for a decision, and one that went on', async () => {
   const store = memoryStore()
