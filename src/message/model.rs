@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::code::Code;
+use super::prepare::words;
 use crate::json::Json;
 use crate::provider::{Marks, Members, Reasoning};
 
@@ -70,10 +71,8 @@ impl<'a> Entry<'a> {
         !self.gone
             && self.parts.iter().any(|part| match part {
                 Part::Text(text) => !text.text.is_blank(),
-                Part::Reasoning(_) => false,
                 Part::Call(_) => !only_text,
-                Part::Native { marks, .. } => self.speaker == Speaker::User || marks.meets(own),
-                Part::Media { .. } => true,
+                part => self.speaker == Speaker::User || part.is_said(own),
             })
     }
 
@@ -114,6 +113,18 @@ impl<'a> Part<'a> {
     #[inline(never)]
     pub(super) fn call(call: Call<'a>) -> Self {
         Self::Call(Box::new(call))
+    }
+
+    /// Whether something is written for it in a message of the assistant, if it is no blank text: of
+    /// another provider's block its words are.
+    pub(super) fn is_said(&self, own: Marks) -> bool {
+        match self {
+            Self::Reasoning(_) => false,
+            Self::Native { marks, block } => {
+                marks.meets(own) || !marks.meets(Marks::TURN) && words(block).is_some()
+            }
+            _ => true,
+        }
     }
 
     /// Whether it is a refusal, which is a part of a message, unlike other blocks of OpenAI Responses.

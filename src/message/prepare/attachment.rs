@@ -116,14 +116,12 @@ impl<'a> Work<'_, 'a> {
         if marks.meets(Marks::TURN) {
             return None;
         }
-        // The text of a refusal is sent as text.
-        if let Some(text) = refusal {
-            return Some(Out::Text { text: text.clone(), extra: Vec::new(), apart: true });
-        }
         let kind = block.get("type").and_then(Json::as_str).unwrap_or("a block");
         let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
-        if let Some(text) = document(block) {
-            self.tell(finding.done("its text stays"));
+        if let Some(text) = words(block) {
+            if refusal.is_none() {
+                self.tell(finding.done("its text stays"));
+            }
             return Some(Out::Text { text, extra: Vec::new(), apart: true });
         }
         let why = format!("{kind} is known to its own provider only");
@@ -138,7 +136,13 @@ impl<'a> Work<'_, 'a> {
     }
 }
 
-/// The text of a document, a search result or a sound.
+/// What a block says that only another provider knows: the text of a refusal, or of a document, a
+/// search result or a sound.
+pub(in crate::message) fn words<'a>(block: &Json<'a>) -> Option<Json<'a>> {
+    let refusal = block.get("refusal").filter(|text| !text.is_blank());
+    refusal.cloned().or_else(|| document(block))
+}
+
 fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {
     let texts = |list: &Json<'a>| {
         let mut all = Joined::default();

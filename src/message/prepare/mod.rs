@@ -3,6 +3,8 @@
 mod attachment;
 mod results;
 
+pub(super) use attachment::words;
+
 use std::borrow::Cow;
 
 use super::args::settle;
@@ -292,20 +294,14 @@ impl<'a> Work<'_, 'a> {
     /// and the ids of other hosts, are taken.
     fn renewed(&self, block: &Json<'a>) -> bool {
         let own = self.rules().own;
-        let stored = |next: &Entry<'a>| {
-            next.marks.within(own) && next.extra.iter().any(|(key, _)| key == "id")
-        };
         // Items of reasoning are entries of their own, or those of the calls they led to.
-        let is_said = |part: &&Part<'a>| match part {
-            Part::Reasoning(_) => false,
-            Part::Native { marks, .. } => marks.meets(own),
-            _ => true,
+        let stored = |next: &Entry<'a>| match next.parts.iter().find(|part| part.is_said(own)) {
+            Some(Part::Call(_)) => true,
+            Some(part @ Part::Native { marks, .. }) if marks.meets(own) && !part.refuses() => true,
+            _ => next.marks.within(own) && next.extra.iter().any(|(key, _)| key == "id"),
         };
-        let speaks =
-            |next: &Entry<'a>| matches!(next.parts.iter().find(is_said), Some(Part::Text(_)));
         let id = block.get("id").and_then(Json::as_str);
-        id.is_some_and(|id| id.starts_with("rs_"))
-            && self.next.is_some_and(|next| speaks(next) && !stored(next))
+        id.is_some_and(|id| id.starts_with("rs_")) && self.next.is_some_and(|next| !stored(next))
     }
 
     fn name(&mut self, call: &Call<'a>) -> Cow<'a, str> {
