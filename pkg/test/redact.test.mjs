@@ -605,9 +605,7 @@ const MOST = 100
 /** The same where a stream comes in parts of 16 characters: what waits is read again (96). */
 const MOST_IN_PARTS = 160
 
-for (const [name, unit] of [
-  ...['a', '@', '-----BEGIN'].map((unit) => [`2 MB of ${unit}`, unit]),
-]) {
+for (const [name, unit] of [...['a', '@', '-----BEGIN'].map((unit) => [`2 MB of ${unit}`, unit])]) {
   test(`hostile: ${name}`, () => {
     const text = unit.repeat(Math.ceil(2_000_000 / unit.length))
     const [all, tenth] = [steps(text), steps(text.slice(0, text.length / 10))]
