@@ -189,7 +189,9 @@ export const PARTS = {
     script('Rust driver (Chromium)', ['tests/client/run.mjs'], {
       ...{ lane: 'cargo', long: true, needs: [browser], built: bindgen },
     }),
-    chromium('stores (Rust, Chromium)', ['--test', 'client_stores', ...client]),
+    chromium('stores (Rust, Chromium)', [
+      ...['--config', '.cargo/jsonschema.toml', '--test', 'client_stores', ...client],
+    ]),
   ],
   server: [
     ...['Node', 'workerd', 'Deno', 'Bun'].map((runtime) =>

@@ -11,7 +11,10 @@ const more = process.argv.slice(native ? 3 : 2)
 const site = await serve()
 const own = native
   ? ['--config', '.cargo/unoptimized.toml', '--features', 'jsonschema,tokio']
-  : ['--features', 'jsonschema', '--target', 'wasm32-unknown-unknown', ...inChromium]
+  : [
+      ...['--config', '.cargo/jsonschema.toml', '--features', 'jsonschema'],
+      ...['--target', 'wasm32-unknown-unknown', ...inChromium],
+    ]
 const args = [
   ...['test', '--package', 'turnlock-client', '--test', 'client', '--locked'],
   ...[...own, ...more],
