@@ -59,7 +59,7 @@ const cargo = (name, args, more) => ({ name, lane: 'cargo', args: ['cargo', ...a
 const lint = (name, args, more) => ({
   ...cargo(name, args, more),
   lane: 'lint',
-  env: { ...lintEnv, ...more.env },
+  env: { CARGO_TARGET_DIR: lintEnv.CARGO_TARGET_DIR, ...more.env },
 })
 const clippy = (name, args) => lint(name, ['clippy', ...args], { needs: [linters] })
 /** A script or a test of Node, and what compiles into a directory of its own: beside cargo. */
