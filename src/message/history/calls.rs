@@ -38,14 +38,24 @@ impl<'a> History<'a> {
 
     /// Adds a call that is an element of its own; it joins the calls before it where possible.
     pub(super) fn call(&mut self, call: Call<'a>, marks: Marks) {
+        let blank = |part: &&Part<'_>| matches!(part, Part::Text(text) if text.text.is_blank());
         let joins = self.entries.last().is_some_and(|last| {
             !last.gone
                 && last.speaker == Speaker::Assistant
                 && (last.open
                     || last.marks.meets(Marks::RESPONSES) && marks.meets(Marks::RESPONSES))
                 && last.answered.is_none()
-                // A call does not join an entry that ends with a block of the provider's own tools.
-                && !matches!(last.parts.last(), Some(Part::Native { .. }))
+                && match last.parts.iter().rfind(|part| !blank(part)) {
+                    Some(Part::Call(_) | Part::Reasoning(_)) => true,
+                    // A call does not join an entry that ends with a block of the provider's own tools.
+                    Some(Part::Native { .. }) => false,
+                    // Where calls are items of their own, a message has none.
+                    said => {
+                        self.rules.elements != Elements::Items
+                            || last.calls().next().is_some()
+                            || said.is_none() && last.open
+                    }
+                }
         });
         if !joins {
             let mut entry = Entry::new(Speaker::Assistant, call.index);

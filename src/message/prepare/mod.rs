@@ -54,14 +54,14 @@ pub(super) fn entry<'a>(
     let mut work = Work { context, entry, index: entry.index, findings, next, calls };
     let before = work.findings.len();
     let mut blank = 0_usize;
+    let items = context.rules.elements == Elements::Items;
     let written = |part: &Part<'_>| match part {
-        Part::Reasoning(_) => false,
         Part::Call(_) => calls_stay,
-        _ => true,
+        Part::Text(text) => !items || !text.text.is_blank(),
+        part => part.is_said(context.rules.own),
     };
     let said_last = entry.parts.iter().rposition(written);
     // Where calls are items of their own, a text beside them is alone.
-    let items = context.rules.elements == Elements::Items;
     let said = |part: &&Part<'_>| match part {
         Part::Text(_) | Part::Media { .. } => true,
         // That of another form becomes a text.
@@ -69,7 +69,7 @@ pub(super) fn entry<'a>(
         _ => !items,
     };
     let alone = entry.parts.iter().filter(said).nth(1).is_none();
-    let (mut called, mut nameless) = (false, false);
+    let mut called = false;
     for (place, part) in entry.parts.iter().enumerate() {
         match part {
             Part::Text(text) => {
@@ -97,9 +97,6 @@ pub(super) fn entry<'a>(
             Part::Call(call) if calls_stay => {
                 let first = !called;
                 called = true;
-                // The message before the call had these, and it is gone.
-                let says = |part: &Out<'_>| !matches!(part, Out::Call { .. } | Out::Reasoning(_));
-                nameless |= items && !made.parts.iter().any(says);
                 let name = work.name(call);
                 made.results.push(work.answer(call, &name, !last));
                 made.parts.push(work.call(call, name, first && at >= context.turn));
@@ -147,9 +144,7 @@ pub(super) fn entry<'a>(
         let finding = Finding::new(Code::ContentShape, Action::Converted, entry.index);
         work.findings.push(finding.more("a list in it is empty").spelling());
     }
-    if !nameless {
-        made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
-    }
+    made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
     let most = context.rules.most_calls;
     if made.results.len() > most {
         let finding = Finding::new(Code::ToolCallsTooMany, Action::Moved, entry.index);
