@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::code::Code;
-use super::prepare::words;
+use super::prepare::{is_input, words};
 use crate::json::Json;
 use crate::provider::{Marks, Members, Reasoning};
 
@@ -121,7 +121,8 @@ impl<'a> Part<'a> {
         match self {
             Self::Reasoning(_) => false,
             Self::Native { marks, block } => {
-                marks.meets(own) || !marks.meets(Marks::TURN) && words(block).is_some()
+                marks.meets(own) && !is_input(block)
+                    || !marks.meets(Marks::TURN) && words(block).is_some()
             }
             _ => true,
         }

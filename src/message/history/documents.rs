@@ -81,13 +81,13 @@ impl<'a> History<'a> {
     }
 }
 
-/// Renames the document in a block of any shape.
+/// Renames the document in a block of any shape, wherever it has its name.
 fn rename(block: &mut Json<'_>, name: String) {
     let Json::Object(members) = block else { return };
     for (key, inner) in members.iter_mut() {
         match (key.as_ref(), inner) {
-            ("document", Json::Object(inner)) => return named(inner, "name", name),
-            ("file", Json::Object(inner)) => return named(inner, "filename", name),
+            ("document", Json::Object(inner)) => named(inner, "name", name.clone()),
+            ("file", Json::Object(inner)) => named(inner, "filename", name.clone()),
             _ => {}
         }
     }

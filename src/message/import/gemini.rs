@@ -46,6 +46,7 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         } else if let Some(given) = part.take_any(&["functionResponse", "function_response"]) {
             pieces.push(response(Fields::of(given)?, part, index));
         } else if part.get("thought").and_then(Json::as_bool) == Some(true) {
+            part.forget(&["type"]);
             let mut block = part.into_json();
             if let (Json::Object(members), Some(signature)) = (&mut block, signature) {
                 members.add("thoughtSignature", signature);
@@ -61,8 +62,10 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
             if let Some(signature) = signature {
                 part.insert("thoughtSignature", signature);
             }
+            // A part of theirs has no type, and one member at least.
+            let other = part.has("type") || part.is_empty();
+            let marks = if other { Marks::EVENT } else { Marks::GEMINI };
             let block = part.into_json();
-            let marks = Marks::GEMINI;
             entry.parts.push(match media(&block) {
                 Some(_) => Part::Media { marks, block },
                 None => Part::Native { marks, block },

@@ -246,7 +246,7 @@ fn calls<'a>(
         let args = call::args_of(legacy.take("arguments"));
         entry.parts.push(Part::call(call::made("".into(), name, args, Vec::new(), index)));
     }
-    if let Some(text) = fields.take("refusal") {
+    if let Some(text) = fields.take("refusal").filter(Json::is_text) {
         let block = object! { "type": "refusal", "refusal": text };
         entry.parts.push(Part::Native { marks: Marks::CHAT, block });
     }

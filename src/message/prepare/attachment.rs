@@ -99,9 +99,10 @@ impl<'a> Work<'_, 'a> {
 
     pub(super) fn native(&mut self, marks: Marks, block: &Json<'a>) -> Option<Out<'a>> {
         let refusal = block.get("refusal").filter(|text| !text.is_blank());
-        let takes = self.takes(marks, block);
+        let speaks = self.entry.speaker == Speaker::Assistant;
+        let takes = self.takes(marks, block) && !(speaks && is_input(block));
         // Nobody but the assistant refuses.
-        let misplaced = takes && self.entry.speaker != Speaker::Assistant;
+        let misplaced = takes && !speaks;
         if misplaced && refusal.is_some() {
             let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
             self.tell(finding.done("its text stays"));
@@ -134,6 +135,11 @@ impl<'a> Work<'_, 'a> {
         self.tell(Finding { action: Action::Dropped, ..finding.more(why) });
         None
     }
+}
+
+/// Whether a block is of the kinds that OpenAI takes from everybody but the assistant.
+pub(in crate::message) fn is_input(block: &Json<'_>) -> bool {
+    block.get("type").and_then(Json::as_str).is_some_and(|kind| kind.starts_with("input_"))
 }
 
 /// What a block says that only another provider knows: the text of a refusal, or of a document, a

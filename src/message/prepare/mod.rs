@@ -3,7 +3,7 @@
 mod attachment;
 mod results;
 
-pub(super) use attachment::words;
+pub(super) use attachment::{is_input, words};
 
 use std::borrow::Cow;
 

@@ -68,11 +68,12 @@ fn speak<'a>(
     }
     let said = std::mem::take(said);
     let texts = said.iter().all(|part| matches!(part, Out::Text { .. }));
-    let refusal = |part: &Out<'_>| matches!(part, Out::Native(block) if block.get("type").and_then(Json::as_str) == Some("refusal"));
-    // A list of refusals alone would be read as one of Chat Completions.
-    let typed = role == "assistant"
-        && said.iter().all(refusal)
-        && !extra.iter().any(|(key, _)| key == "type");
+    let shared = |part: &Out<'_>| {
+        matches!(part, Out::Native(block)
+        if matches!(block.get("type").and_then(Json::as_str), Some("refusal" | "input_audio")))
+    };
+    // A list of what Chat Completions has too would be read as one of it.
+    let typed = said.iter().all(shared) && !extra.iter().any(|(key, _)| key == "type");
     let content = if texts && !listed && said.len() == 1 {
         joined(&said, "")
     } else {
