@@ -137,7 +137,8 @@ impl<'a> Work<'_, 'a> {
     }
 }
 
-/// Whether a block is of the kinds that OpenAI takes from everybody but the assistant.
+/// Whether a block is of the kinds that OpenAI takes from everybody but the assistant: "Invalid
+/// value: 'input_image'. Supported values are: 'output_text' and 'refusal'."
 pub(in crate::message) fn is_input(block: &Json<'_>) -> bool {
     block.get("type").and_then(Json::as_str).is_some_and(|kind| kind.starts_with("input_"))
 }

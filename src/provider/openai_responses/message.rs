@@ -41,7 +41,8 @@ pub(super) fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
                 speak(role, &mut said, &mut own, listed, out);
                 out.push(block);
             }
-            Out::Native(block) if speaker == Role::Assistant && !is_part(&block) => {
+            // A refusal is part of a message; all other blocks of the assistant are items.
+            Out::Native(block) if speaker == Role::Assistant && kind(&block) != Some("refusal") => {
                 speak(role, &mut said, &mut own, listed, out);
                 out.push(block);
             }
@@ -70,7 +71,7 @@ fn speak<'a>(
     let texts = said.iter().all(|part| matches!(part, Out::Text { .. }));
     let shared = |part: &Out<'_>| {
         matches!(part, Out::Native(block)
-        if matches!(block.get("type").and_then(Json::as_str), Some("refusal" | "input_audio")))
+        if matches!(kind(block), Some("refusal" | "input_audio")))
     };
     // A list of what Chat Completions has too would be read as one of it.
     let typed = said.iter().all(shared) && !extra.iter().any(|(key, _)| key == "type");
@@ -104,11 +105,8 @@ fn block<'a>(part: Out<'a>, role: &str) -> Option<Json<'a>> {
     })
 }
 
-/// Whether a block is part of a message; all others are separate items. One whose type begins with
-/// `output_` is a text, or another provider's.
-fn is_part(block: &Json<'_>) -> bool {
-    let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
-    kind == "refusal" || kind.starts_with("input_")
+fn kind<'j>(block: &'j Json<'_>) -> Option<&'j str> {
+    block.get("type").and_then(Json::as_str)
 }
 
 fn media(seen: Attachment<'_>) -> Json<'_> {
