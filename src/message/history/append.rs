@@ -142,13 +142,17 @@ impl<'a> History<'a> {
 
     /// Notes the entry of the message with this id.
     pub(super) fn name(&mut self, id: &str, at: usize) {
-        let number = self.index.number(&by_message(id));
-        if number >= self.named.len() {
-            self.named.resize(number + 1, None);
+        *self.noted(&by_message(id)) = at + 1;
+    }
+
+    /// What is noted for a key; 0 if nothing is.
+    pub(super) fn noted(&mut self, key: &str) -> &mut usize {
+        let number = self.index.number(key);
+        if number >= self.noted.len() {
+            self.noted.resize(number + 1, 0);
         }
-        if let Some(named) = self.named.get_mut(number) {
-            *named = Some(at);
-        }
+        #[expect(clippy::indexing_slicing, reason = "just made long enough")]
+        &mut self.noted[number]
     }
 
     /// Updates the state that depends on the content of entry `at`: undecided entries before it,
@@ -233,11 +237,7 @@ impl<'a> History<'a> {
     fn used_again(&mut self, members: &[(Cow<'a, str>, Json<'a>)], index: usize) -> bool {
         let id = members.iter().find(|(key, _)| key == "id").and_then(|(_, id)| id.as_str());
         let Some(id) = id else { return false };
-        let number = self.index.number(&by_item(id));
-        if number >= self.items.len() {
-            self.items.resize(number + 1, false);
-        }
-        let again = self.items.get_mut(number).is_some_and(|used| std::mem::replace(used, true));
+        let again = std::mem::replace(self.noted(&by_item(id)), 1) > 0;
         if again {
             let finding = Finding::new(Code::ItemIdDuplicate, Action::Dropped, index);
             self.read.push(finding.more(id.to_owned()));

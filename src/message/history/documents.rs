@@ -71,13 +71,8 @@ impl<'a> History<'a> {
     }
 
     /// How many documents had this name.
-    fn uses(&mut self, name: &str) -> &mut u32 {
-        let number = self.index.number(&by_document(name));
-        if number >= self.documents.len() {
-            self.documents.resize(number + 1, 0);
-        }
-        #[expect(clippy::indexing_slicing, reason = "just made long enough")]
-        &mut self.documents[number]
+    fn uses(&mut self, name: &str) -> &mut usize {
+        self.noted(&by_document(name))
     }
 }
 

@@ -344,8 +344,8 @@ impl<'a> History<'a> {
 
     /// The entry of the message with this id, if it was not removed.
     fn message_of(&self, id: &str) -> Option<usize> {
-        let at = *self.named.get(self.index.find(&by_message(id))?)?;
-        at.filter(|at| self.entries.get(*at).is_some_and(|entry| !entry.gone))
+        let at = self.noted.get(self.index.find(&by_message(id))?)?.checked_sub(1)?;
+        self.entries.get(at).is_some_and(|entry| !entry.gone).then_some(at)
     }
 
     pub(super) fn call_at(&mut self, (entry, part): Place) -> Option<&mut Call<'a>> {

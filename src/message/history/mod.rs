@@ -70,16 +70,13 @@ pub struct History<'a> {
     undecided: Option<usize>,
     /// Whether an item refers to data that the provider stores.
     references: bool,
-    /// Whether an item has an id, by the number of the id.
-    items: Vec<bool>,
-    /// How many documents had a name, by the number of the name.
-    documents: Vec<u32>,
+    /// By the number of a key: how many documents had a name, 1 if an item has an id, and the entry of
+    /// a message, plus one.
+    noted: Vec<usize>,
     names: NameMap,
     /// Arguments that arrived before their call, with their element, by the number of the call's
     /// id.
     early_args: Vec<Option<(usize, String)>>,
-    /// The entry of a message, by the number of its id.
-    named: Vec<Option<usize>>,
     /// The texts that a turn of ours showed, in order, and the number of the turn's id.
     shown: Vec<Shown>,
     shown_by: Option<usize>,
@@ -124,11 +121,9 @@ impl<'a> History<'a> {
             open_from: 0,
             undecided: None,
             references: false,
-            items: Vec::new(),
-            documents: Vec::new(),
+            noted: Vec::new(),
             names: NameMap::default(),
             early_args: Vec::new(),
-            named: Vec::new(),
             shown: Vec::new(),
             shown_by: None,
             batches: Vec::new(),

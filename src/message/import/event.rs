@@ -147,7 +147,10 @@ pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
         Marks::ANTHROPIC
     } else if item::is_native(kind) {
         Marks::RESPONSES
-    } else if no_tool || block.as_object().is_none() {
+    } else if no_tool
+        || block.get("type").is_some()
+        || block.as_object().is_none_or(<[_]>::is_empty)
+    {
         // No provider has made it.
         Marks::EVENT
     } else if let Some(own) = own {
