@@ -4,8 +4,11 @@
 
 use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
 use super::{Fields, call, media};
-use crate::json::{Add, Json};
+use crate::json::Json;
 use crate::provider::{Marks, Reasoning};
+
+/// The names of a part's signature: it takes both.
+const SIGNATURE: &[&str] = &["thoughtSignature", "thought_signature"];
 
 /// Whether the parts are Gemini's: they have no type.
 pub(super) fn is(fields: &Fields<'_>) -> bool {
@@ -33,35 +36,30 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     let mut pieces = Vec::new();
     for item in fields.take_list("parts")? {
         let mut part = Fields::of(item)?;
-        let signature = part.take_any(&["thoughtSignature", "thought_signature"]);
         if let Some(given) = part.take_any(&["functionCall", "function_call"]) {
             let mut given = Fields::of(given)?;
+            let thought_signature = part.take_any(SIGNATURE);
             let id = given.take_text("id").unwrap_or_default();
             let name = given.take_text("name").unwrap_or_default();
             let args = given.take("args").unwrap_or_else(|| Json::Object(Vec::new()));
             part.forget(&["thought"]);
             let extra = given.with(part).rest();
             let call = call::made(id, name, call::args_of(Some(args)), extra, index);
-            entry.parts.push(Part::call(Call { thought_signature: signature, ..call }));
+            entry.parts.push(Part::call(Call { thought_signature, ..call }));
         } else if let Some(given) = part.take_any(&["functionResponse", "function_response"]) {
+            part.forget(SIGNATURE);
             pieces.push(response(Fields::of(given)?, part, index));
         } else if part.get("thought").and_then(Json::as_bool) == Some(true) {
             part.forget(&["type"]);
-            let mut block = part.into_json();
-            if let (Json::Object(members), Some(signature)) = (&mut block, signature) {
-                members.add("thoughtSignature", signature);
-            }
-            let thought = Reasoning::Native { marks: Marks::GEMINI, block };
+            let thought = Reasoning::Native { marks: Marks::GEMINI, block: part.into_json() };
             entry.parts.push(Part::Reasoning(thought));
         } else if part.has_text("text") {
             let text = part.take("text")?;
+            let signature = part.take_any(SIGNATURE);
             let mut extra = part.rest();
             extra.extend(signature.map(|signature| ("thoughtSignature".into(), signature)));
             entry.parts.push(Part::Text(Text { text, extra }));
         } else {
-            if let Some(signature) = signature {
-                part.insert("thoughtSignature", signature);
-            }
             // A part of theirs has no type, and one member at least.
             let other = part.has("type") || part.is_empty();
             let marks = if other { Marks::EVENT } else { Marks::GEMINI };
