@@ -221,6 +221,12 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// The text of an object's member `type`.
+    #[inline(never)]
+    pub(crate) fn kind(&self) -> Option<&str> {
+        self.get("type").and_then(Self::as_str)
+    }
+
     /// Returns the value of a boolean.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {

@@ -251,7 +251,7 @@ impl Work {
     }
 
     fn root(&mut self, schema: &Json<'_>) {
-        let object = schema.get("type").and_then(Json::as_str) == Some("object");
+        let object = schema.kind() == Some("object");
         if (self.row.object || self.strict.is_some()) && !object {
             self.say(ToolCode::SchemaRoot, "its type must be \"object\"".into());
         }

@@ -82,7 +82,7 @@ impl<'a> History<'a> {
         }
         self.references |= entry.parts.iter().any(|part| match part {
             Part::Native { marks, block } => {
-                let kind = block.get("type").and_then(Json::as_str);
+                let kind = block.kind();
                 marks.meets(Marks::RESPONSES) && kind.is_none_or(|kind| kind == "item_reference")
             }
             _ => false,
@@ -198,8 +198,7 @@ impl<'a> History<'a> {
                     true
                 }
                 Part::Native { block, .. } | Part::Reasoning(Reasoning::Native { block, .. }) => {
-                    let reference =
-                        block.get("type").and_then(Json::as_str) == Some("item_reference");
+                    let reference = block.kind() == Some("item_reference");
                     let again = !reference
                         && block.as_object().is_some_and(|all| self.used_again(all, index));
                     !again

@@ -348,7 +348,7 @@ pub(super) fn content<'a>(
             let mut results = Vec::new();
             // Of a list of theirs, a sound or a refusal is theirs too, wherever it stands.
             let theirs = |item: &Json<'_>| {
-                let kind = item.get("type").and_then(Json::as_str);
+                let kind = item.kind();
                 matches!(kind, Some("input_text" | "output_text" | "input_file"))
             };
             if items.iter().any(theirs) {

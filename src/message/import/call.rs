@@ -114,7 +114,7 @@ pub(super) fn content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content
         Some(Json::Array(items)) => {
             let is_block = |item: &Json<'_>| {
                 let known = |key| item.get(key).is_some_and(|value| !value.is_null());
-                item.get("type").and_then(Json::as_str).is_some_and(|kind| {
+                item.kind().is_some_and(|kind| {
                     ["text", "image", "image_url", "document", "file", "input_text", "input_image"]
                         .contains(&kind)
                         || ["input_file", "input_audio", "search_result", "tool_reference", "media"]

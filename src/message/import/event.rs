@@ -140,7 +140,7 @@ const NO_TOOL: [&str; 6] =
 
 /// The block of a tool that a provider ran itself.
 pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
-    let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
+    let kind = block.kind().unwrap_or_default();
     let no_tool = NO_TOOL.iter().any(|key| block.get(key).is_some());
     let own = ["toolUse", "toolResult"].iter().find_map(|key| block.get(key));
     let marks = if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") {

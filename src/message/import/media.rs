@@ -27,7 +27,7 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> 
         let mime = mime.map_or_else(|| fallback.to_owned(), Cow::into_owned);
         Some(located(data, mime, name))
     };
-    let kind = block.get("type").and_then(Json::as_str);
+    let kind = block.kind();
     let fallback = match kind {
         Some("image" | "image-data" | "image-url") => "image/*",
         Some("document") => PDF,

@@ -57,7 +57,7 @@ pub(super) fn said<'a>(
     }
     // OpenAI Responses has a type of text for each side.
     let other = if speaker == Speaker::Assistant { "input_text" } else { "output_text" };
-    let is_other = |block: &Json<'_>| block.get("type").and_then(Json::as_str) == Some(other);
+    let is_other = |block: &Json<'_>| block.kind() == Some(other);
     if content.as_ref().and_then(Json::as_array).is_some_and(|all| all.iter().any(is_other)) {
         entry.marks.add(Marks::EVENT);
     }
@@ -297,7 +297,7 @@ pub(super) fn invocation<'a>(
 fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let mut marks = Marks::NONE;
     let sdk = |item: &Json<'_>| {
-        let kind = item.get("type").and_then(Json::as_str).unwrap_or_default();
+        let kind = item.kind().unwrap_or_default();
         kind == "tool-result" || kind == "tool-approval-response"
     };
     let content = fields.take("content");

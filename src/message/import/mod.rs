@@ -32,7 +32,7 @@ pub(super) fn element(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
 /// does not name the user.
 fn strange(value: &Json<'_>) -> bool {
     let role = value.get("role").is_none_or(Json::is_null);
-    let kind = value.get("type").and_then(Json::as_str);
+    let kind = value.kind();
     let names = |kind: &str, who: &str| {
         kind.get(..who.len()).is_some_and(|start| start.eq_ignore_ascii_case(who))
     };

@@ -117,7 +117,7 @@ impl<'a> Work<'_, 'a> {
         if marks.meets(Marks::TURN) {
             return None;
         }
-        let kind = block.get("type").and_then(Json::as_str).unwrap_or("a block");
+        let kind = block.kind().unwrap_or("a block");
         let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
         if let Some(text) = words(block) {
             if refusal.is_none() {
@@ -140,7 +140,7 @@ impl<'a> Work<'_, 'a> {
 /// Whether a block is of the kinds that OpenAI takes from everybody but the assistant: "Invalid
 /// value: 'input_image'. Supported values are: 'output_text' and 'refusal'."
 pub(in crate::message) fn is_input(block: &Json<'_>) -> bool {
-    block.get("type").and_then(Json::as_str).is_some_and(|kind| kind.starts_with("input_"))
+    block.kind().is_some_and(|kind| kind.starts_with("input_"))
 }
 
 /// What a block says that only another provider knows: the text of a refusal, or of a document, a
@@ -172,8 +172,7 @@ fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {
     let spoken = block.get("transcript");
     let found = [source.and_then(|source| source.get("text")), data, inner.get("text"), spoken];
     let found = found.into_iter().flatten().find(|value| value.is_text()).cloned();
-    let text_source =
-        source.filter(|source| source.get("type").and_then(Json::as_str) == Some("text"));
+    let text_source = source.filter(|source| source.kind() == Some("text"));
     found
         .or_else(|| text_source?.get("data").cloned())
         .or_else(|| texts(source?.get("content")?))

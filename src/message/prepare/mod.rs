@@ -182,7 +182,7 @@ impl<'a> Work<'_, 'a> {
 
     /// Whether the dialect accepts a block unchanged.
     fn takes(&self, marks: Marks, block: &Json<'a>) -> bool {
-        let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
+        let kind = block.kind().unwrap_or_default();
         let bare = kind == "image_url" && block.get(kind).is_some_and(Json::is_text);
         let kind = if bare { "image_url:text" } else { kind };
         self.own(marks) && (!marks.meets(Marks::CHAT) || self.rules().blocks.contains(&kind))

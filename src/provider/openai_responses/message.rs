@@ -42,7 +42,7 @@ pub(super) fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
                 out.push(block);
             }
             // A refusal is part of a message; all other blocks of the assistant are items.
-            Out::Native(block) if speaker == Role::Assistant && kind(&block) != Some("refusal") => {
+            Out::Native(block) if speaker == Role::Assistant && block.kind() != Some("refusal") => {
                 speak(role, &mut said, &mut own, listed, out);
                 out.push(block);
             }
@@ -71,7 +71,7 @@ fn speak<'a>(
     let texts = said.iter().all(|part| matches!(part, Out::Text { .. }));
     let shared = |part: &Out<'_>| {
         matches!(part, Out::Native(block)
-        if matches!(kind(block), Some("refusal" | "input_audio")))
+        if matches!(block.kind(), Some("refusal" | "input_audio")))
     };
     // A list of what Chat Completions has too would be read as one of it.
     let typed = said.iter().all(shared) && !extra.iter().any(|(key, _)| key == "type");
@@ -103,10 +103,6 @@ fn block<'a>(part: Out<'a>, role: &str) -> Option<Json<'a>> {
         Out::Media(seen) => media(seen),
         Out::Reasoning(_) | Out::Call { .. } | Out::Result { .. } => return None,
     })
-}
-
-fn kind<'j>(block: &'j Json<'_>) -> Option<&'j str> {
-    block.get("type").and_then(Json::as_str)
 }
 
 fn media(seen: Attachment<'_>) -> Json<'_> {

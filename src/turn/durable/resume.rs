@@ -296,7 +296,7 @@ fn catch_up(progress: &mut Progress, text: &str) {
             continue;
         }
         progress.seq = seq;
-        if event.get("type").and_then(Json::as_str) == Some("text") {
+        if event.kind() == Some("text") {
             let chunk = event.get("chunk").and_then(Json::as_str).unwrap_or_default();
             progress.shown.push_str(chunk);
         }
