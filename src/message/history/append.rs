@@ -185,7 +185,7 @@ impl<'a> History<'a> {
 
     /// The ids of items are unique: a message or a call loses its repeated id, and a native item with
     /// a repeated id is dropped.
-    fn item_ids(&mut self, entry: &mut Entry<'a>) {
+    pub(super) fn item_ids(&mut self, entry: &mut Entry<'a>) {
         let index = entry.index;
         if entry.marks.within(self.rules.own) {
             self.item_id(&mut entry.extra, "msg_", index);

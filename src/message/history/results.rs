@@ -47,7 +47,6 @@ impl<'a> History<'a> {
             Answers::Call(place) => self.answer(place, result),
             Answers::Again(place) => self.again(place, result),
             Answers::Nothing if self.elsewhere(&result) => {
-                result.kept = Some(self.entries.len());
                 let (index, mut item) = (result.index, result.item.take());
                 if !result.inner.within(self.rules.own)
                     && let Some(Json::Object(members)) = item.as_deref_mut()
@@ -55,8 +54,8 @@ impl<'a> History<'a> {
                     members.retain(|(key, _)| key != "output");
                     members.add("output", Json::from(told(&result.content)));
                 }
+                result.kept = self.keep(index, item);
                 self.pairs.wait(number, key, result);
-                self.keep(index, item);
             }
             // It cannot wait for a call: without an id, it would match the next call of its tool.
             Answers::Nothing if id.is_empty() => self.pairs.orphan(result),
@@ -95,14 +94,21 @@ impl<'a> History<'a> {
             && (self.references || self.called.is_none())
     }
 
-    fn keep(&mut self, index: usize, item: Option<Box<Json<'a>>>) {
+    /// Adds a result that is sent on its own, and returns its entry: none if an item has its id. It is
+    /// an entry by itself, which goes when the call arrives.
+    fn keep(&mut self, index: usize, item: Option<Box<Json<'a>>>) -> Option<usize> {
         let mut entry = Entry::new(Speaker::Assistant, index);
         let marks = Marks::RESPONSES;
         entry.marks = marks;
-        if let Some(block) = item {
-            entry.parts.push(Part::Native { marks, block: *block });
+        entry.parts.push(Part::Native { marks, block: *item? });
+        self.item_ids(&mut entry);
+        if entry.parts.is_empty() {
+            return None;
         }
-        self.say(entry);
+        let at = self.entries.len();
+        self.entries.push(entry);
+        self.spoke(at);
+        Some(at)
     }
 
     /// Matches a result by the name of its tool to a call in the last entry that has calls, if the

@@ -149,7 +149,7 @@ pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
         Marks::RESPONSES
     } else if no_tool
         || block.get("type").is_some()
-        || block.as_object().is_none_or(<[_]>::is_empty)
+        || block.members().all(|(_, value)| *value == Json::Null)
     {
         // No provider has made it.
         Marks::EVENT
