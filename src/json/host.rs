@@ -73,6 +73,16 @@ pub(crate) struct Joined {
 }
 
 impl Joined {
+    /// Two texts, each on a line.
+    #[inline(never)]
+    pub(crate) fn lines(one: &Json<'_>, other: &Json<'_>) -> Json<'static> {
+        let mut both = Self::default();
+        both.value(one);
+        both.text("\n");
+        both.value(other);
+        both.into_json()
+    }
+
     /// Adds a text.
     pub(crate) fn text(&mut self, text: &str) {
         match self.pieces.last_mut() {

@@ -23,7 +23,7 @@ impl<'a> History<'a> {
                         continue;
                     };
                     if let Some(name) = self.document_name(seen.name.as_deref()) {
-                        rename(block, name);
+                        rename(block, &name);
                     }
                 }
                 Part::Native { block, .. } => {
@@ -34,7 +34,7 @@ impl<'a> History<'a> {
                         let finding = Finding::new(Code::NameFieldFormat, Action::Renamed, index);
                         let finding = finding.more("an earlier document has it");
                         self.read.push(finding.done(format!("now {name}")));
-                        rename(block, name);
+                        rename(block, &name);
                     }
                 }
                 Part::Call(call) => {
@@ -77,21 +77,22 @@ impl<'a> History<'a> {
 }
 
 /// Renames the document in a block of any shape, wherever it has its name.
-fn rename(block: &mut Json<'_>, name: String) {
+fn rename(block: &mut Json<'_>, name: &str) {
     let Json::Object(members) = block else { return };
     for (key, inner) in members.iter_mut() {
         match (key.as_ref(), inner) {
-            ("document", Json::Object(inner)) => named(inner, "name", name.clone()),
-            ("file", Json::Object(inner)) => named(inner, "filename", name.clone()),
+            ("document", Json::Object(inner)) => named(inner, "name", name),
+            ("file", Json::Object(inner)) => named(inner, "filename", name),
             _ => {}
         }
     }
     named(members, "filename", name);
 }
 
-fn named(members: &mut Members<'_>, key: &'static str, name: String) {
+#[inline(never)]
+fn named(members: &mut Members<'_>, key: &'static str, name: &str) {
     members.retain(|(one, _)| one != key);
-    members.add(key, Json::from(name));
+    members.add(key, Json::string(name.to_owned()));
 }
 
 /// The key of a document in the index; no call id begins with the same character.

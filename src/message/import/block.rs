@@ -210,8 +210,8 @@ fn untyped<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block
     let gemini = ["inlineData", "inline_data", "fileData", "file_data"];
     let theirs = gemini.iter().any(|key| fields.has(key));
     let own = match theirs {
-        // Its type is no text.
-        _ if fields.has("type") => Marks::EVENT,
+        // Its type is no text, or it is two parts in one.
+        _ if fields.has("type") || fields.has("functionResponse") => Marks::EVENT,
         true => Marks::GEMINI,
         false => Marks::BEDROCK,
     };

@@ -140,18 +140,14 @@ pub(super) fn told<'a>(
     value: Option<Json<'a>>,
     error: Option<Json<'a>>,
 ) -> (Option<Json<'a>>, bool) {
-    let is_nothing = |one: &Json<'a>| one.as_str() == Some("") || *one == Json::Bool(false);
+    let is_nothing = |one: &Json<'a>| one.as_str() == Some("") || one.as_bool() == Some(false);
     let error = error.filter(|error| !is_nothing(error));
     let failed = error.is_some();
-    let error = error.filter(|error| *error != Json::Bool(true));
+    let error = error.filter(|error| error.as_bool() != Some(true));
     let value = match (value, error) {
         (Some(value), Some(error)) if value.as_str() == Some("") => Some(error),
         (Some(value), Some(error)) if value.is_text() && error.is_text() && value != error => {
-            let mut both = Joined::default();
-            both.value(&value);
-            both.text("\n");
-            both.value(&error);
-            Some(both.into_json())
+            Some(Joined::lines(&value, &error))
         }
         (value, error) => value.or(error),
     };

@@ -26,7 +26,7 @@ pub(super) fn event<'a>(
         _ => None,
     };
     let has = |keys: &[&str]| {
-        keys.iter().any(|key| fields.get(key).is_some_and(|value| *value != Json::Null))
+        keys.iter().any(|key| fields.get(key).is_some_and(|value| !matches!(value, Json::Null)))
     };
     // The text of a turn arrives in chunks.
     if kind == "text" && fields.has("chunk") {
@@ -149,7 +149,7 @@ pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
         Marks::RESPONSES
     } else if no_tool
         || block.get("type").is_some()
-        || block.members().all(|(_, value)| *value == Json::Null)
+        || block.members().all(|(_, value)| matches!(value, Json::Null))
     {
         // No provider has made it.
         Marks::EVENT
@@ -343,7 +343,7 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
         let called = (id, given.take_text("name").unwrap_or_default());
         let content = (content, status != "ok");
         let marks = Marks::EVENT.and(Marks::TURN);
-        let revised = given.get("revised") == Some(&Json::Bool(true));
+        let revised = given.get("revised").and_then(Json::as_bool) == Some(true);
         let mut piece = call::answer(called, content, (marks, Vec::new()), index);
         if let (true, Piece::Result { result, .. }) = (revised, &mut piece) {
             result.revises = Some(place(&fields, &["requestId", "toolBatchId"]).into());

@@ -99,7 +99,9 @@ fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Result<Call<'a>,
     let input = fields.take("input").or_else(|| fields.take("rawInput"));
     let result = match state.as_ref() {
         // More of it would have come.
-        "output-available" if fields.get("preliminary") == Some(&Json::Bool(true)) => None,
+        "output-available" if fields.get("preliminary").and_then(Json::as_bool) == Some(true) => {
+            None
+        }
         "output-available" => Some((call::content(fields.take("output"), &mut marks), false)),
         "output-error" => Some((call::content(fields.take("errorText"), &mut marks), true)),
         "output-denied" => {

@@ -87,11 +87,7 @@ fn refuse<'a>(members: &mut Members<'a>, text: Json<'a>) {
     let Some((_, said)) = members.iter_mut().find(|(key, _)| key == "refusal") else {
         return members.add("refusal", text);
     };
-    let mut both = Joined::default();
-    both.value(said);
-    both.text("\n");
-    both.value(&text);
-    *said = both.into_json();
+    *said = Joined::lines(said, &text);
 }
 
 /// The content; `None` if there is none.
