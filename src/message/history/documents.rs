@@ -80,10 +80,8 @@ impl<'a> History<'a> {
 fn rename(block: &mut Json<'_>, name: &str) {
     let Json::Object(members) = block else { return };
     for (key, inner) in members.iter_mut() {
-        match (key.as_ref(), inner) {
-            ("document", Json::Object(inner)) => named(inner, "name", name),
-            ("file", Json::Object(inner)) => named(inner, "filename", name),
-            _ => {}
+        if let Json::Object(inner) = inner {
+            named(inner, if key == "document" { "name" } else { "filename" }, name);
         }
     }
     named(members, "filename", name);

@@ -147,10 +147,7 @@ pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
         Marks::ANTHROPIC
     } else if item::is_native(kind) {
         Marks::RESPONSES
-    } else if no_tool
-        || block.get("type").is_some()
-        || block.members().all(|(_, value)| matches!(value, Json::Null))
-    {
+    } else if no_tool || block.members().all(|(_, value)| matches!(value, Json::Null)) {
         // No provider has made it.
         Marks::EVENT
     } else if let Some(own) = own {
