@@ -49,7 +49,8 @@ impl<'a> History<'a> {
                     Some(Part::Call(_) | Part::Reasoning(_)) => true,
                     // A call does not join an entry that ends with a block of the provider's own tools.
                     Some(Part::Native { .. }) => false,
-                    // Where calls are items of their own, a message has none.
+                    // Where calls are items of their own, a message has none. Blanks of a stream
+                    // before a call are left out with it, and are not reported.
                     said => {
                         self.rules.elements != Elements::Items
                             || last.calls().next().is_some()

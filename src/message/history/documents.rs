@@ -76,7 +76,8 @@ impl<'a> History<'a> {
     }
 }
 
-/// Renames the document in a block of any shape, wherever it has its name.
+/// Renames the document in a block of any shape, in each place where a shape may have the name: what
+/// is written for the block has no other member of it.
 fn rename(block: &mut Json<'_>, name: &str) {
     let Json::Object(members) = block else { return };
     for (key, inner) in members.iter_mut() {

@@ -1,6 +1,7 @@
 //! The blocks of a content list, by their type.
 
 use super::super::model::{Part, Piece, Text};
+use super::event::ANOTHER;
 use super::media::media;
 use super::{Fields, call};
 use crate::json::{Json, members};
@@ -211,7 +212,7 @@ fn untyped<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block
     let theirs = gemini.iter().any(|key| fields.has(key));
     let own = match theirs {
         // Its type is no text, or it is two parts in one.
-        _ if fields.has("type") || fields.has("functionResponse") => Marks::EVENT,
+        _ if ANOTHER.iter().any(|key| fields.has(key)) => Marks::EVENT,
         true => Marks::GEMINI,
         false => Marks::BEDROCK,
     };

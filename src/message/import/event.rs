@@ -134,14 +134,14 @@ fn entry<'a>(speaker: Speaker, index: usize) -> Entry<'a> {
     entry
 }
 
-/// What a block without a type never has that a provider made for a tool of its own.
-const NO_TOOL: [&str; 6] =
+/// What a block without a type never has that is a file, or that a provider made for a tool of its own.
+pub(super) const ANOTHER: [&str; 6] =
     ["type", "text", "functionCall", "function_call", "functionResponse", "function_response"];
 
 /// The block of a tool that a provider ran itself.
 pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
     let kind = block.kind().unwrap_or_default();
-    let no_tool = NO_TOOL.iter().any(|key| block.get(key).is_some());
+    let no_tool = ANOTHER.iter().any(|key| block.get(key).is_some());
     let own = ["toolUse", "toolResult"].iter().find_map(|key| block.get(key));
     let marks = if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") {
         Marks::ANTHROPIC
