@@ -1,6 +1,7 @@
 // A page of Rust tests that never says how they ended does not hang, and is no success.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { afterEach, beforeEach } from 'node:test'
@@ -55,6 +56,24 @@ test('a page that is left, and one that never ends', async () => {
   await assert.rejects(show(folder, binary(TESTS, NEVER), 3000), /^Error: not done after 0\.05 min/)
 })
 
+/** A server that tells when it is asked: by a page of Rust tests, which is of another origin. */
+async function listen(asked) {
+  const headers = {
+    'access-control-allow-origin': '*',
+    'cross-origin-resource-policy': 'cross-origin',
+  }
+  const server = createServer((_, response) => {
+    response.writeHead(204, headers).end()
+    asked()
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { port: server.address().port, close }
+}
+
 /** The processes that descend from one whose command names the folder, by a part of their own command. */
 function descendants(part) {
   if (process.platform !== 'linux') return []
@@ -81,14 +100,21 @@ test(
       ['--type=renderer', /^Error: the page crashed$/],
       [`--user-data-dir=`, /^Error: (Chromium ended with|the page crashed)/],
     ]) {
-      const shown = assert.rejects(
-        show(folder, binary(TESTS, `await fetch('/glue.js?runs'); ${NEVER}`)),
-        said,
-      )
-      const timer = setInterval(() => {
-        for (const id of descendants(part)) process.kill(id, 'SIGKILL')
-      }, 500)
-      await shown.finally(() => clearInterval(timer))
+      // A process that is killed before the page is open would leave a browser that opens nothing.
+      let runs
+      const running = new Promise((resolve) => (runs = resolve))
+      const { port, close } = await listen(runs)
+      let timer
+      running.then(() => {
+        timer = setInterval(() => {
+          for (const id of descendants(part)) process.kill(id, 'SIGKILL')
+        }, 500)
+      })
+      const never = binary(TESTS, `await fetch('http://127.0.0.1:${port}/'); ${NEVER}`)
+      await assert.rejects(show(folder, never), said).finally(() => {
+        clearInterval(timer)
+        close()
+      })
     }
   },
 )

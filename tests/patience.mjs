@@ -19,3 +19,20 @@ export async function until(condition) {
     waited += step
   }
 }
+
+/**
+ * What a call to a store's server gives, sent again where the connection is gone. It gives up in the end:
+ * a test that has failed meanwhile must not keep its process.
+ */
+export async function untilAnswered(call) {
+  let answer
+  await until(async () => {
+    try {
+      answer = { value: await call() }
+    } catch (error) {
+      assert.ok(['store.unavailable', 'store.closed'].includes(error.code), String(error))
+    }
+    return answer
+  })
+  return answer.value
+}

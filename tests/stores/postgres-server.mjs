@@ -6,6 +6,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { postgresPrograms } from '../../scripts/setup.mjs'
+import { PATIENCE_MS } from '../patience.mjs'
 
 /** Postgres refuses to run as root: then it runs as the user that its package made, or as nobody. */
 function unprivileged() {
@@ -31,7 +32,7 @@ export async function startPostgres(...options) {
   if (made.status !== 0) throw new Error(`initdb: ${made.stderr ?? made.error}`)
   let child
 
-  async function start() {
+  async function attempt() {
     const settings = ['listen_addresses=', `unix_socket_directories=${folder}`, ...options]
     const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]
     child = spawn(join(programs, 'postgres'), args, {
@@ -46,6 +47,19 @@ export async function startPostgres(...options) {
       child.on('error', reject)
       child.on('close', () => reject(new Error(`postgres ended: ${said}`)))
     })
+  }
+
+  /** A new server waits for the processes of a killed one, which may still have the memory of both. */
+  async function start() {
+    for (let waited = 0; ; waited += 100) {
+      try {
+        return await attempt()
+      } catch (error) {
+        const held = /pre-existing shared memory block .* is still in use/.test(error.message)
+        if (!held || waited >= PATIENCE_MS) throw error
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
   }
 
   /** Ends it as a power failure does. Its processes end when the first of them is gone. */

@@ -5,24 +5,12 @@ import postgres from 'postgres'
 import { customModel, defineTool, resumeTurn, runTurn } from 'turnlock'
 import { postgresSchema, postgresStore } from 'turnlock/stores/postgres'
 import { storeConformance } from 'turnlock/testing'
-import { until } from '../patience.mjs'
+import { until, untilAnswered } from '../patience.mjs'
 import { commitOf, HOUR } from './commits.mjs'
 import { startPostgres } from './postgres-server.mjs'
 import { playRule } from './rule.mjs'
 
 const code = (wanted) => (error) => error.name === 'TurnlockError' && error.code === wanted
-
-/** The server answered, or the connection is gone: the same commit may be sent again. */
-async function untilAnswered(work) {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      assert.ok(['store.unavailable', 'store.closed'].includes(error.code), String(error))
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  }
-}
 
 const pool = (server, more) => {
   const client = new pg.Pool({ ...server.connection, max: 3, ...more })

@@ -9,24 +9,12 @@ import { remoteTurns } from 'turnlock/remote'
 import { createHandler } from 'turnlock/server'
 import { redisStore } from 'turnlock/stores/redis'
 import { storeConformance } from 'turnlock/testing'
-import { until } from '../patience.mjs'
+import { until, untilAnswered } from '../patience.mjs'
 import { commitOf, HOUR } from './commits.mjs'
 import { startRedis } from './redis-server.mjs'
 import { playRule } from './rule.mjs'
 
 const code = (wanted) => (error) => error.name === 'TurnlockError' && error.code === wanted
-
-/** The server answered, or the connection is gone: the same commit may be sent again. */
-async function untilAnswered(work) {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      assert.ok(['store.unavailable', 'store.closed'].includes(error.code), String(error))
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  }
-}
 
 /** Client shapes over one server; each gives stores, and closes what it opened. */
 const CLIENTS = {
