@@ -46,7 +46,11 @@ impl<'a> History<'a> {
                     || last.marks.meets(Marks::RESPONSES) && marks.meets(Marks::RESPONSES))
                 && last.answered.is_none()
                 && match last.parts.iter().rfind(|part| !blank(part)) {
-                    Some(Part::Call(_) | Part::Reasoning(_)) => true,
+                    Some(Part::Call(_)) => true,
+                    // With members of its own it is a message, whose text is left out.
+                    Some(Part::Reasoning(_)) => {
+                        self.rules.elements != Elements::Items || last.extra.is_empty()
+                    }
                     // A call does not join an entry that ends with a block of the provider's own tools.
                     Some(Part::Native { .. }) => false,
                     // Where calls are items of their own, a message has none. Blanks of a stream

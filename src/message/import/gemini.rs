@@ -14,7 +14,7 @@ const SIGNATURE: &[&str] = &["thoughtSignature", "thought_signature"];
 pub(super) fn is(fields: &Fields<'_>) -> bool {
     let Some(Json::Array(parts)) = fields.get("parts") else { return false };
     match parts.first() {
-        Some(part) => part.get("type").is_none(),
+        Some(part) => part.kind().is_none(),
         None => fields.is("role", "model"),
     }
 }
@@ -62,6 +62,9 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         } else {
             // A part of theirs has no type, and one member at least.
             let other = part.has("type") || part.is_empty();
+            if !other {
+                part.forget(&["type"]);
+            }
             let marks = if other { Marks::EVENT } else { Marks::GEMINI };
             let block = part.into_json();
             entry.parts.push(match media(&block) {

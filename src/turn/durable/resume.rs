@@ -94,7 +94,7 @@ impl Durable {
         let mut revisions = Vec::new();
         if !results.is_empty() {
             // As the turn was told, so that the calls have the ids that its messages show.
-            let mut told = record.clone();
+            let mut told = record.fresh();
             told.restore(fresh.clone());
             replay(&mut told, batches.clone(), is_running, &|id, call| {
                 kept_outcome(&kept, id, call)

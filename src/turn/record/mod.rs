@@ -81,6 +81,11 @@ impl Record {
         Some(Self::of(options, conversation))
     }
 
+    /// One of the same options and messages, of which nothing is told yet.
+    pub(super) fn fresh(&self) -> Self {
+        Self::of(self.options.clone(), self.conversation.clone())
+    }
+
     fn of(options: TurnOptions, conversation: Conversation) -> Self {
         let phase = match options.mode {
             Mode::TwoStage => PhaseName::Tool,
