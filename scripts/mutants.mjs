@@ -12,7 +12,7 @@
 // With `OPEN=1`, only those that the last run left open are run, for instance with slower tests; what
 // became of the others is remembered, by file and place. `SEEDS` is given to the tests that play
 // seeds: fewer find most mutants. `LIMIT`: CPU seconds that a test may take to be used (600). `JOBS`:
-// tests side by side (2).
+// tests side by side (2). `SINCE`: a commit; only mutants in lines that were changed behind it are run.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
   appendFileSync,
@@ -109,6 +109,11 @@ function build() {
   copy('.')
   declare()
   const args = ['mutants', '--list', '--json', ...patterns.flatMap((file) => ['-f', file])]
+  if (process.env.SINCE) {
+    const changed = join(FOLDER, 'changed.diff')
+    writeFileSync(changed, output('git', ['diff', process.env.SINCE, '--', 'src'], { cwd: root }))
+    args.push('--in-diff', changed)
+  }
   const mutants = JSON.parse(output('cargo', args, { cwd: COPY }))
   const known = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
   mutants.forEach((mutant, at) => {

@@ -210,14 +210,16 @@ fn untyped<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block
     }
     let gemini = ["inlineData", "inline_data", "fileData", "file_data"];
     let theirs = gemini.iter().any(|key| fields.has(key));
-    let own = match theirs {
+    let another = ANOTHER.iter().any(|key| fields.has(key));
+    let block = fields.into_json();
+    let own = match block.members().count() {
         // Its type is no text, or it is two parts in one.
-        _ if ANOTHER.iter().any(|key| fields.has(key)) => Marks::EVENT,
-        true => Marks::GEMINI,
-        false => Marks::BEDROCK,
+        _ if another => Marks::EVENT,
+        _ if theirs => Marks::GEMINI,
+        1 => Marks::BEDROCK,
+        _ => Marks::EVENT,
     };
     marks.add(own);
-    let block = fields.into_json();
     Block::Part(match media(&block) {
         Some(_) => Part::Media { marks: own, block },
         None => Part::Native { marks: own, block },

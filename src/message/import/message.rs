@@ -246,7 +246,9 @@ fn calls<'a>(
         let args = call::args_of(legacy.take("arguments"));
         entry.parts.push(Part::call(call::made("".into(), name, args, Vec::new(), index)));
     }
-    if let Some(text) = fields.take("refusal").filter(Json::is_text) {
+    if fields.has_text("refusal")
+        && let Some(text) = fields.take("refusal")
+    {
         let block = object! { "type": "refusal", "refusal": text };
         entry.parts.push(Part::Native { marks: Marks::CHAT, block });
     }
