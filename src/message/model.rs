@@ -70,9 +70,9 @@ impl<'a> Entry<'a> {
     pub(super) fn says(&self, only_text: bool, own: Marks) -> bool {
         !self.gone
             && self.parts.iter().any(|part| match part {
-                Part::Text(text) => !text.text.is_blank(),
                 Part::Call(_) => !only_text,
-                part => self.speaker == Speaker::User || part.is_said(own),
+                Part::Native { .. } if self.speaker == Speaker::User => true,
+                part => part.is_said(own),
             })
     }
 
@@ -115,11 +115,12 @@ impl<'a> Part<'a> {
         Self::Call(Box::new(call))
     }
 
-    /// Whether something is written for it in a message of the assistant, if it is no blank text: of
-    /// another provider's block its words are.
+    /// Whether something is written for it in a message of the assistant: of another provider's block its
+    /// words are.
     pub(super) fn is_said(&self, own: Marks) -> bool {
         match self {
             Self::Reasoning(_) => false,
+            Self::Text(text) => !text.text.is_blank(),
             Self::Native { marks, block } => {
                 marks.meets(own) && !is_input(block)
                     || !marks.meets(Marks::TURN) && words(block).is_some()

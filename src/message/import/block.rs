@@ -211,6 +211,9 @@ fn untyped<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block
     let gemini = ["inlineData", "inline_data", "fileData", "file_data"];
     let theirs = gemini.iter().any(|key| fields.has(key));
     let another = ANOTHER.iter().any(|key| fields.has(key));
+    if !another {
+        fields.forget(&["type"]);
+    }
     let block = fields.into_json();
     let own = match block.members().count() {
         // Its type is no text, or it is two parts in one.

@@ -57,7 +57,6 @@ pub(super) fn entry<'a>(
     let items = context.rules.elements == Elements::Items;
     let written = |part: &Part<'_>| match part {
         Part::Call(_) => calls_stay,
-        Part::Text(text) => !items || !text.text.is_blank(),
         part => part.is_said(context.rules.own),
     };
     let said_last = entry.parts.iter().rposition(written);
@@ -292,7 +291,11 @@ impl<'a> Work<'_, 'a> {
         // Items of reasoning are entries of their own, or those of the calls they led to.
         let stored = |next: &Entry<'a>| match next.parts.iter().find(|part| part.is_said(own)) {
             Some(Part::Call(_)) => true,
-            Some(part @ Part::Native { marks, .. }) if marks.meets(own) && !part.refuses() => true,
+            Some(part @ Part::Native { marks, block })
+                if marks.meets(own) && !part.refuses() && !is_input(block) =>
+            {
+                true
+            }
             _ => next.marks.within(own) && next.extra.iter().any(|(key, _)| key == "id"),
         };
         let id = block.get("id").and_then(Json::as_str);
