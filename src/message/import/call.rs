@@ -112,18 +112,6 @@ pub(super) fn content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content
         None => Content::Text(Json::string("")),
         Some(text) if text.is_text() => Content::Text(text),
         Some(Json::Array(items)) => {
-            let is_block = |item: &Json<'_>| {
-                let known = |key| item.get(key).is_some_and(|value| !value.is_null());
-                item.kind().is_some_and(|kind| {
-                    ["text", "image", "image_url", "document", "file", "input_text", "input_image"]
-                        .contains(&kind)
-                        || ["input_file", "input_audio", "search_result", "tool_reference", "media"]
-                            .contains(&kind)
-                }) || (item.as_object().is_some_and(|all| all.len() == 1)
-                    && ["text", "json", "image", "document", "video", "searchResult", "cachePoint"]
-                        .iter()
-                        .any(|k| known(k)))
-            };
             if items.is_empty() || !items.iter().all(is_block) {
                 return Content::Value(Json::Array(items));
             }
@@ -132,6 +120,20 @@ pub(super) fn content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content
         }
         Some(value) => Content::Value(value),
     }
+}
+
+/// Whether an element of a list is a block of a result, and not a value.
+fn is_block(item: &Json<'_>) -> bool {
+    let known = |key| item.get(key).is_some_and(|value| !value.is_null());
+    item.kind().is_some_and(|kind| {
+        ["text", "image", "image_url", "document", "file", "input_text", "input_image"]
+            .contains(&kind)
+            || ["input_file", "input_audio", "search_result", "tool_reference", "media"]
+                .contains(&kind)
+    }) || (item.as_object().is_some_and(|all| all.len() == 1)
+        && ["text", "json", "image", "document", "video", "searchResult", "cachePoint"]
+            .iter()
+            .any(|k| known(k)))
 }
 
 /// The content of a result with an `error` beside it, and whether it failed.
@@ -209,7 +211,10 @@ pub(super) fn output<'a>(value: Json<'a>, marks: &mut Marks) -> (Content<'a>, bo
     }
     let value = fields.take("value");
     let read = match (kind.as_ref(), value) {
-        ("content", Some(Json::Array(items))) => {
+        // A block of the AI SDK has a type.
+        ("content", Some(Json::Array(items)))
+            if items.iter().all(|item| item.kind().is_some() || is_block(item)) =>
+        {
             Content::Parts(items.into_iter().filter_map(|item| block::part(item, marks)).collect())
         }
         ("json" | "error-json", value) => match value.unwrap_or_default() {
