@@ -83,11 +83,14 @@ fn speak<'a>(
         Json::Array(blocks(said, block))
     };
     let mut members: Members<'a> = members! { "role": role, "content": content };
+    // In the order in which an item is read.
+    let id = extra.iter().position(|(key, _)| typed && key == "id").map(|at| extra.remove(at));
+    // `append` empties `extra`: an id belongs to one item only.
+    members.append(extra);
     if typed {
         members.add("type", Json::from("message"));
     }
-    // `append` empties `extra`: an id belongs to one item only.
-    members.append(extra);
+    members.extend(id);
     out.push(Json::Object(members));
 }
 
