@@ -1,5 +1,14 @@
 //! Maps texts to numbers.
 
+/// What a list has for a number, from 0: it grows with the numbers, and has the default for a new one.
+pub(crate) fn slot<T: Default>(list: &mut Vec<T>, number: usize) -> &mut T {
+    if number >= list.len() {
+        list.resize_with(number + 1, T::default);
+    }
+    #[expect(clippy::indexing_slicing, reason = "just made long enough")]
+    &mut list[number]
+}
+
 /// How many numbers a run holds at most.
 const RUN: usize = 256;
 

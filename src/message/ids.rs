@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::index::Index;
+use crate::index::{Index, slot};
 use crate::provider::{Ids, Names};
 
 /// Assigns every call a valid and unique id: its own where possible.
@@ -36,7 +36,7 @@ impl IdMap {
         let missing = id.is_empty();
         let mut reasons = Reasons { missing, ..Reasons::default() };
         if !missing {
-            let (given, used) = self.seen(number);
+            let (given, used) = slot(&mut self.seen, number);
             reasons.duplicate = std::mem::replace(given, true);
             reasons.form = !valid(id, rule);
             if !reasons.duplicate && !reasons.form && !*used {
@@ -53,7 +53,7 @@ impl IdMap {
         loop {
             let made = make(id, salt, rule);
             // An id that came with a call, and has a form like this one, is in use.
-            let (_, used) = self.seen(index.number(&made));
+            let (_, used) = slot(&mut self.seen, index.number(&made));
             if !*used {
                 *used = true;
                 return (Cow::Owned(made), reasons);
@@ -61,15 +61,6 @@ impl IdMap {
             // Ids are untrusted input: no choice of ids may cause many collisions.
             salt = if salt == 0 { self.made } else { salt.wrapping_add(1 << 24) };
         }
-    }
-
-    fn seen(&mut self, at: usize) -> (&mut bool, &mut bool) {
-        if at >= self.seen.len() {
-            self.seen.resize(at + 1, (false, false));
-        }
-        #[expect(clippy::indexing_slicing, reason = "just made long enough")]
-        let (given, used) = &mut self.seen[at];
-        (given, used)
     }
 }
 
@@ -135,17 +126,7 @@ impl NameMap {
     }
 
     fn own(&mut self, name: usize, from: usize) -> bool {
-        if name >= self.owners.len() {
-            self.owners.resize(name + 1, None);
-        }
-        match self.owners.get_mut(name) {
-            Some(owner @ None) => {
-                *owner = Some(from);
-                true
-            }
-            Some(Some(owner)) => *owner == from,
-            None => false,
-        }
+        *slot(&mut self.owners, name).get_or_insert(from) == from
     }
 }
 

@@ -6,6 +6,7 @@
 //! the call that was answered last. If no call with its id was answered, it waits for one.
 
 use super::model::ToolResult;
+use crate::index::slot;
 
 /// The place of a call: its entry and its part.
 pub(super) type Place = (usize, usize);
@@ -47,18 +48,10 @@ pub(super) fn by_name(name: &str) -> String {
 }
 
 impl<'a> Pairs<'a> {
-    fn id(&mut self, id: usize) -> &mut Id {
-        if id >= self.ids.len() {
-            self.ids.resize_with(id + 1, Id::default);
-        }
-        #[expect(clippy::indexing_slicing, reason = "just made long enough")]
-        &mut self.ids[id]
-    }
-
     /// Registers a call; returns a result that arrived before it.
     pub(super) fn call(&mut self, id: usize, place: Place) -> Option<ToolResult<'a>> {
         let early = self.early(id);
-        let known = self.id(id);
+        let known = slot(&mut self.ids, id);
         match early {
             Some(_) => known.answered = Some(place),
             None => known.open.push(place),
@@ -68,7 +61,7 @@ impl<'a> Pairs<'a> {
 
     /// Takes the next result of this id that arrived before its call.
     pub(super) fn early(&mut self, id: usize) -> Option<ToolResult<'a>> {
-        let known = self.id(id);
+        let known = slot(&mut self.ids, id);
         let place = *known.waiting.get(known.next)?;
         known.next += 1;
         self.early.get_mut(place)?.take().map(|(_, result)| result)
@@ -76,7 +69,7 @@ impl<'a> Pairs<'a> {
 
     /// Marks a call as answered: it came with its result, or it was matched by its place.
     pub(super) fn settled(&mut self, id: usize, place: Place) {
-        let known = self.id(id);
+        let known = slot(&mut self.ids, id);
         if let Ok(at) = known.open().binary_search(&place) {
             known.remove(at);
         }
@@ -85,7 +78,7 @@ impl<'a> Pairs<'a> {
 
     /// Returns what a result of this id answers. `turn` is the last user entry.
     pub(super) fn result(&mut self, id: usize, turn: usize) -> Answers {
-        let known = self.id(id);
+        let known = slot(&mut self.ids, id);
         match known.first(turn) {
             Some(place) => {
                 known.answered = Some(place);
@@ -104,7 +97,7 @@ impl<'a> Pairs<'a> {
     /// Stores a result whose call may still arrive.
     pub(super) fn wait(&mut self, id: usize, name: &str, result: ToolResult<'a>) {
         let at = self.early.len();
-        self.id(id).waiting.push(at);
+        slot(&mut self.ids, id).waiting.push(at);
         self.early.push(Some((name.to_owned(), result)));
     }
 

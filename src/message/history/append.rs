@@ -8,6 +8,7 @@ use super::super::options::Strategy;
 use super::super::report::{Action, Finding};
 use super::History;
 use super::ingest::by_message;
+use crate::index::slot;
 use crate::json::Json;
 use crate::provider::{Elements, Marks, Members, Merge, Reasoning, Results, System};
 
@@ -147,12 +148,7 @@ impl<'a> History<'a> {
 
     /// What is noted for a key; 0 if nothing is.
     pub(super) fn noted(&mut self, key: &str) -> &mut usize {
-        let number = self.index.number(key);
-        if number >= self.noted.len() {
-            self.noted.resize(number + 1, 0);
-        }
-        #[expect(clippy::indexing_slicing, reason = "just made long enough")]
-        &mut self.noted[number]
+        slot(&mut self.noted, self.index.number(key))
     }
 
     /// Updates the state that depends on the content of entry `at`: undecided entries before it,

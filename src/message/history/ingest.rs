@@ -10,6 +10,7 @@ use super::super::pair::Place;
 use super::super::report::{Action, Finding};
 use super::{History, Shown};
 use crate::error::Error;
+use crate::index::slot;
 use crate::json::{Joined, Json};
 use crate::limits;
 use crate::provider::Marks;
@@ -235,14 +236,8 @@ impl<'a> History<'a> {
                 return;
             }
             // The call has not arrived yet.
-            let number = self.index.number(id);
-            if number >= self.early_args.len() {
-                self.early_args.resize(number + 1, None);
-            }
-            if let Some(early) = self.early_args.get_mut(number) {
-                early.get_or_insert((index, String::new())).1.push_str(delta);
-            }
-            return;
+            let early = slot(&mut self.early_args, self.index.number(id));
+            return early.get_or_insert((index, String::new())).1.push_str(delta);
         };
         self.link(place.0, index);
         if let Some(call) = self.call_at(place) {

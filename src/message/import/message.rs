@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::super::code::Code;
 use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
 use super::{Fields, block, call, event, one};
-use crate::index::Index;
+use crate::index::{Index, slot};
 use crate::json::{Json, members, object};
 use crate::limits;
 use crate::provider::{Marks, Reasoning};
@@ -163,12 +163,7 @@ fn attach<'a>(entry: &mut Entry<'a>, results: Vec<Piece<'a>>, pieces: &mut Vec<P
     for (at, part) in entry.parts.iter().enumerate().rev() {
         if let Part::Call(call) = part {
             let id = ids.number(&call.id);
-            if id >= open.len() {
-                open.resize(id + 1, Vec::new());
-            }
-            if let Some(open) = open.get_mut(id) {
-                open.push(at);
-            }
+            slot(&mut open, id).push(at);
         }
     }
     for piece in results {

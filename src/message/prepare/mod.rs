@@ -382,14 +382,19 @@ impl<'a> Work<'_, 'a> {
             );
             thought_signature = Some(placeholder.into());
         }
-        let extra = self.fields(&call.extra, rules.fields.call, self.entry.marks);
-        Out::Call {
-            id: self.id(call),
-            name: Json::String(name),
-            arguments,
-            thought_signature,
-            extra,
+        let mut extra = self.fields(&call.extra, rules.fields.call, self.entry.marks);
+        let name = Json::String(name);
+        for (key, value) in &mut extra {
+            if key == "custom"
+                && let Json::Object(tool) = value
+            {
+                // Such a call is sent as it is, but for the name of its tool.
+                for (_, given) in tool.iter_mut().filter(|(key, _)| key == "name") {
+                    given.clone_from(&name);
+                }
+            }
         }
+        Out::Call { id: self.id(call), name, arguments, thought_signature, extra }
     }
 
     /// The id of a call; null if it is sent without one.

@@ -152,16 +152,12 @@ pub(in crate::provider) fn address<'a>(seen: &Attachment<'a>) -> Json<'a> {
 }
 
 fn call<'a>(part: Out<'a>, style: Style) -> Option<Json<'a>> {
-    let Out::Call { id, name, arguments, mut extra, .. } = part else { return None };
+    let Out::Call { id, name, arguments, extra, .. } = part else { return None };
     let mut members: Members<'a> = Vec::new();
     if !id.is_null() {
         members.add("id", id);
     }
-    let custom = extra.iter_mut().find(|(key, _)| key == "custom");
-    if let Some((_, Json::Object(custom))) = custom {
-        for (_, given) in custom.iter_mut().filter(|(key, _)| key == "name") {
-            given.clone_from(&name);
-        }
+    if extra.iter().any(|(key, _)| key == "custom") {
         members.add("type", "custom");
         members.extend(extra);
         return Some(Json::Object(members));
