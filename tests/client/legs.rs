@@ -50,7 +50,13 @@ pub async fn play(scenario: &Arc<Value>, model: &Model, session: &str) -> Result
     let first = json!({ "run": true, "facts": scenario["facts"], "expect": scenario["expect"] });
     let behind = scenario["legs"].as_array().unwrap();
     for (at, leg) in std::iter::once(&first).chain(behind).enumerate() {
-        legs.leg(leg).await.map_err(|why| format!("leg {}: {why}", at + 1))?;
+        if let Err(why) = legs.leg(leg).await {
+            // The messages of each request: more requests than a scenario has are answered with 404.
+            let asked = site::requests(session).await;
+            let counts: Vec<_> =
+                asked.iter().map(|one| one["messages"].as_array().map_or(0, Vec::len)).collect();
+            return Err(format!("leg {}: {why}\n  messages of its requests: {counts:?}", at + 1));
+        }
     }
     Ok(())
 }
