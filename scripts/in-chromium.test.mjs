@@ -101,12 +101,9 @@ test(
       [`--user-data-dir=`, /^Error: (Chromium ended with|the page crashed)/],
     ]) {
       // A process that is killed before the page is open would leave a browser that opens nothing.
-      let runs
-      const running = new Promise((resolve) => (runs = resolve))
-      const { port, close } = await listen(runs)
       let timer
-      running.then(() => {
-        timer = setInterval(() => {
+      const { port, close } = await listen(() => {
+        timer ??= setInterval(() => {
           for (const id of descendants(part)) process.kill(id, 'SIGKILL')
         }, 500)
       })

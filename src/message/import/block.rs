@@ -219,6 +219,7 @@ fn untyped<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block
         // Its type is no text, or it is two parts in one.
         _ if another => Marks::EVENT,
         _ if theirs => Marks::GEMINI,
+        // Its blocks are a union, of which the API takes one member.
         1 => Marks::BEDROCK,
         _ => Marks::EVENT,
     };
