@@ -47,6 +47,8 @@ export function report(output) {
   const more = shown.length > ALL ? ['Failed:', ...names] : []
   const skipped = skippedIn(output)
   if (skipped.length) more.push('Skipped:', ...cut(skipped, ALL))
+  const uncaught = output.match(UNCAUGHT) ?? []
+  if (uncaught.length) more.push('Caught by nothing:', ...cut(uncaught, ONE))
   const tail = output.split('\n').slice(-TAIL)
   return [...shown, ...more, `--- the last ${tail.length} lines:`, ...tail].join('\n')
 }
@@ -56,6 +58,9 @@ const NOT_RUN = /^ *(?:not )?ok\b.*# (?:SKIP|TODO)\b.*|^test .* \.\.\. ignored\b
 
 /** The tests that were skipped, each as the runner's line. */
 const skippedIn = (output) => (output.match(NOT_RUN) ?? []).map((line) => line.trim())
+
+/** An error behind the end of its test, for which Node fails the file (tests/uncaught.mjs). */
+const UNCAUGHT = /^# Error: .* generated asynchronous activity .*/gm
 
 /** What a runner says of itself: cargo's, node's and our own closing lines. */
 function countsIn(output) {

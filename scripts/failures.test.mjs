@@ -6,16 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import { failuresIn, judge, report, summary } from './failures.mjs'
+import { tap } from './steps.mjs'
 
-/** What `node --test` really writes. */
+/** What `node --test` really writes, as steps call it. */
 function tapOf(source) {
   const folder = mkdtempSync(join(tmpdir(), 'turnlock-tap-'))
   const file = join(folder, 'some.test.mjs')
   writeFileSync(file, source)
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
-  const { stdout } = spawnSync(process.execPath, ['--test', '--test-reporter=tap', file], {
-    ...{ encoding: 'utf8', env },
-  })
+  const { stdout } = spawnSync(process.execPath, [...tap, file], { encoding: 'utf8', env })
   rmSync(folder, { recursive: true })
   return stdout
 }
@@ -40,6 +39,24 @@ test('TAP: every failure with its error, also in groups, and nothing that passed
   assert.match(found[1], /^ +not ok 2 - inner wrong\n[^]*inner reason/)
   assert.match(found[2], /^not ok 4 - group\n/)
   assert.ok(!found.join('').includes('fine'))
+})
+
+test('TAP: what nothing catches fails its file, also behind the end of its test', () => {
+  const late = (work) => `
+    import test from 'node:test'
+    test('begins it', () => { ${work} })
+    test('waits', () => new Promise((resolve) => setTimeout(resolve, 200)))
+  `
+  for (const work of [
+    `setTimeout(() => { throw new Error('the reason') }, 50)`,
+    `setTimeout(() => Promise.reject(new Error('the reason')), 50)`,
+  ]) {
+    const output = tapOf(late(work))
+    assert.equal(judge(1, output).failed, 1, output)
+    assert.match(names(output).join(), /^not ok \d+ - .*some\.test\.mjs$/)
+    assert.match(report(output), /^Caught by nothing:\n.*the reason/m)
+  }
+  assert.deepEqual(names(tapOf(late(''))), [])
 })
 
 test('cargo: the panics and the names', () => {

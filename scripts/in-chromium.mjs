@@ -6,7 +6,7 @@
 // `wasm-bindgen-test`, both of the version that Cargo.lock holds.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { basename, extname, join } from 'node:path'
@@ -56,31 +56,38 @@ async function runTests(from, words) {
   return context.run(chosen.map((symbol) => wasm[symbol]))
 }
 
-/** The page: the tests write what they have done into the element `output`. */
-export const page = (from, words) => `<!doctype html><meta charset="utf-8"><pre id="output"></pre>
-<script type="module">
+/** The script of a page that tells what `work`, the text of an expression, gives or throws. */
+export const telling = (work) => `<script type="module">
   // It stays open as long as the page.
   fetch('/open').catch(() => {})
-  const tell = (result) => {
-    const output = document.getElementById('output').textContent
-    fetch('/result', { method: 'POST', body: JSON.stringify({ output, ...result }) })
-  }
-  ${runTests}
-  runTests(${JSON.stringify(from)}, ${JSON.stringify(words)}).then(
-    (passed) => tell({ passed }),
-    (error) => tell({ passed: false, error: String(error?.stack ?? error) }),
-  )
+  const tell = (told) => fetch('/result', { method: 'POST', body: JSON.stringify(told) })
+  const wrong = (error) => ({ error: String(error?.stack ?? error) })
+  const work = async () => ${work}
+  work().catch(wrong).then(tell)
 </script>`
 
-const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm' }
+/** The page: the tests write what they have done into the element `output`. */
+export const page = (from, words) => `<!doctype html><meta charset="utf-8"><pre id="output"></pre>
+<script>${runTests}</script>
+${telling(`{
+    const told = await runTests(${JSON.stringify(from)}, ${JSON.stringify(words)}).then(
+      (passed) => ({ passed }),
+      (error) => ({ passed: false, ...wrong(error) }),
+    )
+    return { output: document.getElementById('output').textContent, ...told }
+  }`)}`
+
+const TYPES = {
+  ...{ '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' },
+}
 /** A page that shares no memory with others has precise clocks. */
 const ISOLATED = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',
 }
 
-/** Serves the page and the files of a folder: the server, and what the page tells. */
-async function serve(folder, html, patience) {
+/** Serves the page and its files: the server, and what the page tells. */
+async function serve(html, fileOf, patience) {
   let server
   const result = new Promise((resolve, reject) => {
     server = createServer(async (request, response) => {
@@ -88,8 +95,9 @@ async function serve(folder, html, patience) {
       if (path === 'result') return resolve(await json(request))
       if (path === 'open') return request.on('close', () => reject(new Error('the page crashed')))
       const type = path ? TYPES[extname(path)] : 'text/html'
-      if (!type) return response.writeHead(404).end()
-      const body = path ? readFileSync(join(folder, basename(path))) : html
+      const file = path && fileOf(path)
+      if (!type || (file && !existsSync(file))) return response.writeHead(404).end()
+      const body = file ? readFileSync(file) : html
       response.writeHead(200, { 'content-type': type, ...ISOLATED }).end(body)
     })
     const late = () => reject(new Error(`not done after ${patience / 60_000} minutes`))
@@ -98,6 +106,8 @@ async function serve(folder, html, patience) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return { server, result }
 }
+
+const within = (folder) => (path) => join(folder, basename(path))
 
 /**
  * Ends Chromium with all of its processes. Debian's command is a script that waits for them: a signal to
@@ -114,13 +124,15 @@ async function end(browser) {
 }
 
 /**
- * Opens a page beside the files of a folder: what it tells. Throws where it crashes, leaves, or tells
- * nothing for so many milliseconds.
+ * Opens a page: what it tells. Throws where it crashes, leaves, or tells nothing for so many
+ * milliseconds.
+ * @param {string} folder of its profile, and of its files where `fileOf` does not say where they are
+ * @param {string} html with the script of `telling`
  */
-export async function show(folder, html, patience = PATIENCE_MS) {
+export async function show(folder, html, { patience = PATIENCE_MS, fileOf = within(folder) } = {}) {
   // Set-up may just have installed what it imports.
   const { FLAGS } = await import('../tests/browser.mjs')
-  const { server, result } = await serve(folder, html, patience)
+  const { server, result } = await serve(html, fileOf, patience)
   let browser
   try {
     // Not by a driver, which is told of each request: a fifth of all time. The pipe is there only to be

@@ -53,7 +53,10 @@ test('a binary without tests, and one whose tests cannot be run', async () => {
 test('a page that is left, and one that never ends', async () => {
   const leaves = binary(TESTS, `location.href = 'about:blank'; ${NEVER}`)
   await assert.rejects(show(folder, leaves), /^Error: the page crashed$/)
-  await assert.rejects(show(folder, binary(TESTS, NEVER), 3000), /^Error: not done after 0\.05 min/)
+  await assert.rejects(
+    show(folder, binary(TESTS, NEVER), { patience: 3000 }),
+    /^Error: not done after 0\.05 min/,
+  )
 })
 
 /** A server that tells when it is asked: by a page of Rust tests, which is of another origin. */

@@ -1,6 +1,7 @@
 // The steps of `npm test`: a command each, in the part that `npm test -- <part>` runs.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import {
   browser,
   firefox,
@@ -20,7 +21,10 @@ import { compileNative } from './native.mjs'
 const node = process.execPath
 // A server that never answers fails its file, not the day. Threads that collect garbage beside a test
 // cost more than they save where other steps have the second processor.
-const tap = ['--single-threaded-gc', '--test', '--test-reporter=tap', '--test-timeout=900000']
+export const tap = [
+  ...['--single-threaded-gc', `--import=${pathToFileURL(join(root, 'tests/uncaught.mjs'))}`],
+  ...['--test', '--test-reporter=tap', '--test-timeout=900000'],
+]
 const locked = '--locked'
 const wasm = ['--target', 'wasm32-unknown-unknown']
 const unoptimized = ['--config', '.cargo/unoptimized.toml']

@@ -7,6 +7,8 @@ import { browser, postgres, redis, root } from './setup.mjs'
 import { choose, PARTS } from './steps.mjs'
 
 const all = choose([])
+/** The scripts of a command, without what it imports before them. */
+const scripts = (args) => args.filter((arg) => arg.endsWith('.mjs') && !arg.startsWith('--'))
 
 test('steps have names of their own, and come after steps that are there', () => {
   const names = all.map(({ name }) => name)
@@ -51,7 +53,6 @@ test('whoever starts Redis, Postgres or Chromium asks for it', () => {
     ['tests/stores/postgres-server.mjs', 'postgres', postgres],
     ['tests/browser.mjs', 'browser', browser],
   ]
-  const scripts = (text) => text.filter((arg) => arg.endsWith('.mjs'))
   for (const { name, args, needs = [] } of all.filter((step) => Array.isArray(step.args))) {
     const files = scripts(args).flatMap((file) => [...reached(file)])
     for (const [file, , need] of programs) {
@@ -76,7 +77,7 @@ test('every file of tests is in a step', () => {
       assert.ok(files.includes(join(folder, file)), `${folder}/${file} is run by no step`)
     }
   }
-  for (const file of files.filter((arg) => arg.endsWith('.mjs'))) {
+  for (const file of scripts(files)) {
     assert.ok(existsSync(join(root, file)), file)
   }
 })

@@ -2,9 +2,9 @@
 // npm test -- core page: these parts, or the steps whose names hold the word (scripts/steps.mjs).
 //
 // A step is a command; a runner's own counts are read from its output, any other command
-// counts as one check. Three steps run side by side: one that compiles, one that reads code or, when
-// all is read, one of the rest, and one of the rest, most of which wait for browsers and servers half of
-// their time. Cargo's commands wait for one another in any case, but for those of another directory.
+// counts as one check. Three steps run side by side: one that compiles, one that reads code, and
+// one of the rest, most of which wait for browsers and servers half of their time; when all code is read,
+// two more of the rest. Cargo's commands wait for one another in any case, but for those of another directory.
 // Steps that read data share one copy of the project.
 import { copyAlone } from './alone.mjs'
 import { direct, execute } from './execute.mjs'
@@ -62,7 +62,8 @@ await main(async () => {
     }
   }
   // Cargo's own lock keeps compilations apart.
-  await Promise.all([work(cargo, rest, lint), work(lint, rest, cargo), work(rest, lint, cargo)])
+  const further = () => Promise.all([work(rest, cargo), work(rest, cargo)])
+  await Promise.all([work(cargo, rest, lint), work(lint).then(further), work(rest, lint, cargo)])
 
   const slowest = results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST)
   console.log(`slowest: ${slowest.map(({ name, ms }) => `${name} ${seconds(ms)}`).join(', ')}`)

@@ -1,10 +1,10 @@
 // Plays tables through the built package in Node, workerd and Chromium. A folder of tables has
 // `play.mjs` with `playAll(host, jobs)`, which worker.mjs calls inside workerd and a page imports.
 import { createServer } from 'node:http'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, extname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { PATIENCE_MS } from './patience.mjs'
 import { createProvider } from './provider/server.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -48,28 +48,35 @@ const RUNTIMES = {
   },
 
   async chromium(folder, url, jobs) {
-    const { launch } = await import('./browser.mjs')
-    const site = await serveRepository()
-    const browser = await launch()
+    const { show, telling } = await import('../scripts/in-chromium.mjs')
+    // Chromium opens six connections to one host.
+    const host = { url, runtime: 'chromium', lanes: 5 }
+    const work = `{
+      const said = []
+      addEventListener('error', ({ message }) => said.push(message))
+      addEventListener('unhandledrejection', ({ reason }) => said.push(String(reason)))
+      const [turnlock, { playAll }] = await Promise.all([
+        import('turnlock'),
+        import('/${folder}/play.mjs'),
+      ])
+      return { ...(await playAll({ turnlock, ...${inScript(host)} }, ${inScript(jobs)})), said }
+    }`
+    const html = readFileSync(join(root, 'tests/page.html'), 'utf8') + telling(work)
+    const profile = mkdtempSync(join(tmpdir(), 'turnlock-tables-'))
     try {
-      const page = await browser.newPage()
-      page.setDefaultTimeout(PATIENCE_MS)
-      page.on('pageerror', (error) => console.error(`chromium: ${error}`))
-      await page.goto(`${site.url}/tests/page.html`)
-      return await page.evaluate(
-        async ([suite, provider, tables]) => {
-          const [turnlock, { playAll }] = await Promise.all([import('turnlock'), import(suite)])
-          // Chromium opens six connections to one host.
-          return playAll({ turnlock, url: provider, runtime: 'chromium', lanes: 5 }, tables)
-        },
-        [`/${folder}/play.mjs`, url, jobs],
-      )
+      const fileOf = (path) => join(root, new URL(path, 'http://x').pathname)
+      const { error, said, ...played } = await show(profile, html, { fileOf })
+      if (error) throw new Error(error)
+      for (const text of said) console.error(`chromium: ${text}`)
+      return played
     } finally {
-      await browser.close()
-      await site.close()
+      rmSync(profile, { recursive: true, force: true, maxRetries: 10 })
     }
   },
 }
+
+/** A value as a script of a page may hold it. */
+const inScript = (value) => JSON.stringify(value).replaceAll('<', '\\u003c')
 
 /** A request to a worker may open six connections at once; the tables go in small batches. */
 async function playInBatches(jobs, play) {

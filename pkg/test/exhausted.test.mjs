@@ -18,6 +18,14 @@ await init()
 const { parts } = await partsOf('../dist')
 const messages = [{ role: 'user', content: 'go' }]
 
+test('an instance that is exhausted gets no page more, in each part', () => {
+  for (const [name, part] of Object.entries(parts)) {
+    const { memory } = part.core().glue
+    exhaust({ memory })
+    assert.throws(() => memory.grow(1), RangeError, name)
+  }
+})
+
 test('a stack that is exhausted within a call leaves no instance that is half changed', () => {
   const text = `${'['.repeat(100)}{ "b":1,"a":2}${']'.repeat(100)}`
   const want = `${'['.repeat(100)}{"a":2,"b":1}${']'.repeat(100)}`

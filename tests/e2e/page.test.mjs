@@ -4,7 +4,7 @@ import test, { afterEach, beforeEach } from 'node:test'
 import { createProvider } from '../provider/server.mjs'
 import { visiting } from './visiting.mjs'
 
-const visit = visiting('#turn')
+const visit = visiting('#turn', { oneTab: true })
 let page
 beforeEach(() => {
   page = visit.page

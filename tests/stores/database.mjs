@@ -101,6 +101,13 @@ export function databaseCases(kinds, named = '') {
     ])
   }
 
+  const kept = []
+  /** Several pages that tests share: each has a database of its own, and spoils nothing else. */
+  async function shared(count) {
+    while (kept.length < count) kept.push(await open(undefined, kept.length))
+    return kept.slice(0, count)
+  }
+
   /** Several pages; closed at the end of a test. */
   async function pages(t, count, where) {
     const all = await Promise.all(Array.from({ length: count }, (_, at) => open(where, at)))
@@ -116,8 +123,8 @@ export function databaseCases(kinds, named = '') {
     })
   }
 
-  case_('two pages race for a turn and for its take-over: one wins each time', async (t) => {
-    const two = await pages(t, 2)
+  case_('two pages race for a turn and for its take-over: one wins each time', async () => {
+    const two = await shared(2)
     for (let round = 0; round < 20; round++) {
       const turn = `race ${round}`
       for (const revision of [1, 2]) {
@@ -138,8 +145,8 @@ export function databaseCases(kinds, named = '') {
     }
   })
 
-  case_('claims, outcomes and states are strict; events alone are relaxed', async (t) => {
-    const [page] = await pages(t, 1)
+  case_('claims, outcomes and states are strict; events alone are relaxed', async () => {
+    const [page] = await shared(1)
     const asked = async (revision, more) => {
       await page.evaluate(() => (bench.durability.length = 0))
       const commit = commitOf('o', revision, more)
@@ -256,8 +263,8 @@ export function databaseCases(kinds, named = '') {
     assert.equal(typeof (await ask(third, 'nolocks', 'read', 't')).idleMs, 'number')
   })
 
-  case_('another page’s commits are told', async (t) => {
-    const [one, other] = await pages(t, 2)
+  case_('another page’s commits are told', async () => {
+    const [one, other] = await shared(2)
     await one.evaluate(() => {
       globalThis.calls = globalThis.first = 0
       bench.at('watched').watch('first', () => globalThis.first++)
@@ -288,8 +295,8 @@ export function databaseCases(kinds, named = '') {
       name,
     )
 
-  case_('a database that another page deletes is let go, and opened again', async (t) => {
-    const [one, other] = await pages(t, 2)
+  case_('a database that another page deletes is let go, and opened again', async () => {
+    const [one, other] = await shared(2)
     await ask(one, 'deleted', 'commit', 't', commitOf('o', 1))
     assert.equal(await deleteDatabase(other, 'deleted'), 'deleted')
     assert.equal(await ask(one, 'deleted', 'read', 't'), undefined)
@@ -297,8 +304,8 @@ export function databaseCases(kinds, named = '') {
     assert.equal((await ask(other, 'deleted', 'read', 't')).owner, 'o')
   })
 
-  case_('a newer version of the page takes the database over: typed', async (t) => {
-    const [one, other] = await pages(t, 2)
+  case_('a newer version of the page takes the database over: typed', async () => {
+    const [one, other] = await shared(2)
     await ask(one, 'newer', 'commit', 't', commitOf('o', 1))
     await other.evaluate(
       () =>
@@ -312,8 +319,8 @@ export function databaseCases(kinds, named = '') {
     await assert.rejects(ask(one, 'newer', 'commit', 't', commitOf('o', 2)), code('store.version'))
   })
 
-  case_('a page that holds the database back: typed, and it goes on when it is free', async (t) => {
-    const [one, other] = await pages(t, 2)
+  case_('a page that holds the database back: typed, and it goes on when it is free', async () => {
+    const [one, other] = await shared(2)
     await other.evaluate(
       () =>
         new Promise((resolve) => {
@@ -445,8 +452,8 @@ export function databaseCases(kinds, named = '') {
     assert.deepEqual(await ask(page, 'cleared', 'commit', 't', commitOf('o', 1)), { ok: true })
   })
 
-  case_('expired turns and outcomes leave the database', async (t) => {
-    const [page] = await pages(t, 1)
+  case_('expired turns and outcomes leave the database', async () => {
+    const [page] = await shared(1)
     const more = { ttlMs: 1, records: [['r', 'x']], events: { last: 1, text: '[]' } }
     for (let n = 0; n < 5; n++) {
       const reusable = [[`k${n}`, 'x', 1]]
@@ -475,8 +482,8 @@ export function databaseCases(kinds, named = '') {
     })
   })
 
-  case_('options that were given are used', async (t) => {
-    const [page] = await pages(t, 1)
+  case_('options that were given are used', async () => {
+    const [page] = await shared(1)
     await ask(page, 'mine', 'commit', 't', commitOf('o', 1))
     const names = await page.evaluate(async () =>
       (await indexedDB.databases()).map(({ name }) => name),
