@@ -155,13 +155,19 @@ export const PARTS = {
     chromium('shell (Chromium)', [...unoptimized, '--package', 'turnlock-wasm', locked]),
   ],
   package: [
-    tests('package (Node)', testsIn('pkg/test'), { ...built, needs: [browser], alone: true }),
+    tests('package (Node)', testsIn('pkg/test'), {
+      ...{ ...built, needs: [browser], alone: true, long: true },
+    }),
     tests('provider', testsIn('tests/provider'), { alone: true }),
     tests('proxy', testsIn('tests/proxy'), { alone: true }),
-    tests('properties', testsIn('tests/properties'), { needs: [redis, postgres, browser] }),
+    tests('properties', testsIn('tests/properties'), {
+      ...{ long: true, needs: [redis, postgres, browser] },
+    }),
     tests('bundlers', testsIn('tests/bundlers'), { needs: [browser] }),
     tests('chats (Chromium)', testsIn('tests/chat'), { needs: [browser] }),
-    tests('consumers', testsIn('tests/consumers'), { ...built, needs: [browser, firefox] }),
+    tests('consumers', testsIn('tests/consumers'), {
+      ...{ ...built, long: true, needs: [browser, firefox] },
+    }),
   ],
   adapters: [
     tests(
@@ -178,7 +184,7 @@ export const PARTS = {
   ],
   stores: [
     tests('stores (Node)', stores('memory', 'faulty', 'redis', 'postgres'), {
-      needs: [redis, postgres],
+      ...{ long: true, needs: [redis, postgres] },
     }),
     tests('stores (workerd)', stores('durable-object', 'd1')),
     tests('stores (Chromium)', stores('indexeddb'), { needs: [browser] }),
@@ -205,7 +211,7 @@ export const PARTS = {
     ),
   ],
   durable: [
-    tests('kills (Node)', ['tests/kills/kills.test.mjs'], { needs: [redis] }),
+    tests('kills (Node)', ['tests/kills/kills.test.mjs'], { long: true, needs: [redis] }),
     tests('restarts (workerd)', ['tests/kills/restarts.test.mjs']),
     tests('tabs (Chromium)', ['tests/kills/tabs.test.mjs'], { needs: [browser] }),
     tests('memory of many turns', ['tests/soak.test.mjs'], { needs: [redis] }),
@@ -216,7 +222,9 @@ export const PARTS = {
     }),
   ],
   examples: [
-    tests('examples (npm start)', testsIn('tests/examples'), { needs: [browser, redis] }),
+    tests('examples (npm start)', testsIn('tests/examples'), {
+      ...{ long: true, needs: [browser, redis] },
+    }),
     script(PAGE, ['scripts/examples.mjs', 'rust-page'], { lane: 'cargo' }),
     script(LEPTOS, ['scripts/examples.mjs', 'rust-leptos'], { lane: 'cargo', env: QUICK }),
     script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo', env: QUICK }),
@@ -243,8 +251,8 @@ const ALL = Object.entries(PARTS).flatMap(([part, steps]) => steps.map((one) => 
 
 /**
  * The steps of these parts, or whose names hold one of these words, and those that they come after;
- * no word: all. What others come after is first, then what takes minutes, so that no lane ends with
- * it; what comes after others is last. Throws for a word that matches no step.
+ * no word: all. What others come after is first, then what takes a minute or more, so that no lane
+ * ends with it; what comes after others is last. Throws for a word that matches no step.
  */
 export function choose(words) {
   const matches = (step) => (word) =>

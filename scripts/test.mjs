@@ -2,12 +2,14 @@
 // npm test -- core page: these parts, or the steps whose names hold the word (scripts/steps.mjs).
 //
 // A step is a command; a runner's own counts are read from its output, any other command
-// counts as one check. Three steps run side by side: one that compiles, one that reads code, and
-// one of the rest, most of which wait for browsers and servers half of their time; when all code is read,
-// two more of the rest. Cargo's commands wait for one another in any case, but for those of another directory.
-// Steps that read data share one copy of the project.
+// counts as one check. Three steps run side by side: one that compiles, one that reads code or, when
+// all is read, one of the rest, and one of the rest; while a processor is idle, since steps wait for
+// browsers, servers and clocks, one or two more of the rest. Cargo's commands wait for one another in any
+// case, but for those of another directory. Steps that read data share one copy of the project.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { copyAlone } from './alone.mjs'
 import { direct, execute } from './execute.mjs'
+import { idleness } from './idle.mjs'
 import { judge, report, summary } from './failures.mjs'
 import { cargoEnv, needTests, root } from './setup.mjs'
 import { choose, prepare } from './steps.mjs'
@@ -15,6 +17,11 @@ import { main } from './tasks.mjs'
 
 /** A step that has not ended by then is ended, in milliseconds: it hangs. */
 const HANGS = 40 * 60_000
+/** Another step begins where this share of the processors' time was idle, of so many milliseconds. */
+const IDLE = 0.15
+const LOOK_MS = 3_000
+/** Steps that run beside those of the three lanes. */
+const FURTHER = 2
 /** Steps that are named at the end as the slowest. */
 const SLOWEST = 8
 
@@ -52,18 +59,28 @@ await main(async () => {
   const results = []
   const waiting = (lane) => steps.filter((step) => step.lane === lane)
   const [cargo, lint, rest] = ['cargo', 'lint', 'node'].map(waiting)
+  const run = async (step) => {
+    await Promise.all((step.after ?? []).map((before) => done.get(before)))
+    results.push(await play(step, alone))
+    ended.get(step.name)()
+  }
   const work = async (...queues) => {
-    for (const queue of queues) {
-      for (let step; (step = queue.shift());) {
-        await Promise.all((step.after ?? []).map((before) => done.get(before)))
-        results.push(await play(step, alone))
-        ended.get(step.name)()
-      }
+    for (const queue of queues) while (queue.length) await run(queue.shift())
+  }
+  const fill = async () => {
+    const idle = idleness()
+    const further = new Set()
+    while (rest.length) {
+      await sleep(LOOK_MS)
+      if (idle() < IDLE || further.size === FURTHER || !rest.length) continue
+      const one = run(rest.shift()).finally(() => further.delete(one))
+      further.add(one)
     }
+    await Promise.all(further)
   }
   // Cargo's own lock keeps compilations apart.
-  const further = () => Promise.all([work(rest, cargo), work(rest, cargo)])
-  await Promise.all([work(cargo, rest, lint), work(lint).then(further), work(rest, lint, cargo)])
+  const lanes = [work(cargo, rest, lint), work(lint, rest, cargo), work(rest, lint, cargo)]
+  await Promise.all([...lanes, fill()])
 
   const slowest = results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST)
   console.log(`slowest: ${slowest.map(({ name, ms }) => `${name} ${seconds(ms)}`).join(', ')}`)
