@@ -128,8 +128,13 @@ async function end(browser) {
  * milliseconds.
  * @param {string} folder of its profile, and of its files where `fileOf` does not say where they are
  * @param {string} html with the script of `telling`
+ * @param {object} options `programs`: where Chromium may be, the engine without windows first
  */
-export async function show(folder, html, { patience = PATIENCE_MS, fileOf = within(folder) } = {}) {
+export async function show(
+  folder,
+  html,
+  { patience = PATIENCE_MS, fileOf = within(folder), programs = [ENGINE, ...CHROMIUM] } = {},
+) {
   // Set-up may just have installed what it imports.
   const { FLAGS } = await import('../tests/browser.mjs')
   const { server, result } = await serve(html, fileOf, patience)
@@ -142,7 +147,7 @@ export async function show(folder, html, { patience = PATIENCE_MS, fileOf = with
       `http://127.0.0.1:${server.address().port}/`,
     ]
     const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']
-    browser = spawn(first([ENGINE, ...CHROMIUM]), args, { stdio, detached: true })
+    browser = spawn(first(programs), args, { stdio, detached: true })
     const gone = new Promise((_, reject) => {
       browser.on('error', reject)
       browser.on('exit', (code) => reject(new Error(`Chromium ended with ${code}`)))

@@ -4,7 +4,7 @@
 // A step is a command; a runner's own counts are read from its output, any other command
 // counts as one check. Three steps run side by side: one that compiles, one that reads code or, when
 // all is read, one of the rest, and one of the rest; while a processor is idle, since steps wait for
-// browsers, servers and clocks, one or two more of the rest. Cargo's commands wait for one another in any
+// browsers, servers and clocks, up to three more of the rest. Cargo's commands wait for one another in any
 // case, but for those of another directory. Steps that read data share one copy of the project.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { copyAlone } from './alone.mjs'
@@ -18,10 +18,10 @@ import { main } from './tasks.mjs'
 /** A step that has not ended by then is ended, in milliseconds: it hangs. */
 const HANGS = 40 * 60_000
 /** Another step begins where this share of the processors' time was idle, of so many milliseconds. */
-const IDLE = 0.15
-const LOOK_MS = 3_000
+const IDLE = 0.1
+const LOOK_MS = 2_000
 /** Steps that run beside those of the three lanes. */
-const FURTHER = 2
+const FURTHER = 3
 /** Steps that are named at the end as the slowest. */
 const SLOWEST = 8
 

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, extname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { CHROMIUM } from '../scripts/setup.mjs'
 import { createProvider } from './provider/server.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -65,7 +66,7 @@ const RUNTIMES = {
     const profile = mkdtempSync(join(tmpdir(), 'turnlock-tables-'))
     try {
       const fileOf = (path) => join(root, new URL(path, 'http://x').pathname)
-      const { error, said, ...played } = await show(profile, html, { fileOf })
+      const { error, said, ...played } = await show(profile, html, { fileOf, programs: CHROMIUM })
       if (error) throw new Error(error)
       for (const text of said) console.error(`chromium: ${text}`)
       return played
