@@ -48,7 +48,7 @@ export function report(output) {
   const skipped = skippedIn(output)
   if (skipped.length) more.push('Skipped:', ...cut(skipped, ALL))
   const uncaught = output.match(UNCAUGHT) ?? []
-  if (uncaught.length) more.push('Caught by nothing:', ...cut(uncaught, ONE))
+  if (uncaught.length) more.push('Uncaught:', ...cut(uncaught, ONE))
   const tail = output.split('\n').slice(-TAIL)
   return [...shown, ...more, `--- the last ${tail.length} lines:`, ...tail].join('\n')
 }
@@ -59,7 +59,7 @@ const NOT_RUN = /^ *(?:not )?ok\b.*# (?:SKIP|TODO)\b.*|^test .* \.\.\. ignored\b
 /** The tests that were skipped, each as the runner's line. */
 const skippedIn = (output) => (output.match(NOT_RUN) ?? []).map((line) => line.trim())
 
-/** An error behind the end of its test, for which Node fails the file (tests/uncaught.mjs). */
+/** An uncaught error, for which the runner fails the file and says no more (tests/uncaught.mjs). */
 const UNCAUGHT = /^# Error: .* generated asynchronous activity .*/gm
 
 /** What a runner says of itself: cargo's, node's and our own closing lines. */

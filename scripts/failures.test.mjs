@@ -41,7 +41,7 @@ test('TAP: every failure with its error, also in groups, and nothing that passed
   assert.ok(!found.join('').includes('fine'))
 })
 
-test('TAP: what nothing catches fails its file, also behind the end of its test', () => {
+test('TAP: an uncaught error fails its file, also after its test has ended', () => {
   const late = (work) => `
     import test from 'node:test'
     test('begins it', () => { ${work} })
@@ -54,7 +54,7 @@ test('TAP: what nothing catches fails its file, also behind the end of its test'
     const output = tapOf(late(work))
     assert.equal(judge(1, output).failed, 1, output)
     assert.match(names(output).join(), /^not ok \d+ - .*some\.test\.mjs$/)
-    assert.match(report(output), /^Caught by nothing:\n.*the reason/m)
+    assert.match(report(output), /^Uncaught:\n.*the reason/m)
   }
   assert.deepEqual(names(tapOf(late(''))), [])
 })

@@ -3,7 +3,8 @@
 //
 // The runner of wasm-bindgen's command line compiles two hundred crates and needs a web driver; all that
 // this has to do is to open a page. What the page calls is the interface between that runner and
-// `wasm-bindgen-test`, both of the version that Cargo.lock holds.
+// `wasm-bindgen-test`, both of the version that Cargo.lock holds. Players of
+// tables open their page by `show`, too (tests/runtimes.mjs).
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -56,7 +57,10 @@ async function runTests(from, words) {
   return context.run(chosen.map((symbol) => wasm[symbol]))
 }
 
-/** The script of a page that tells what `work`, the text of an expression, gives or throws. */
+/**
+ * The script of a page that tells what `work` gives, or what it throws as `{ error }`; `work` is the text
+ * of a function's body in braces, and may use `wrong`.
+ */
 export const telling = (work) => `<script type="module">
   // It stays open as long as the page.
   fetch('/open').catch(() => {})

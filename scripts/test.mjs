@@ -17,9 +17,9 @@ import { main } from './tasks.mjs'
 
 /** A step that has not ended by then is ended, in milliseconds: it hangs. */
 const HANGS = 40 * 60_000
-/** Another step begins where this share of the processors' time was idle, of so many milliseconds. */
-const IDLE = 0.1
+/** How often the processors are looked at, and the share of idle time at which another step begins. */
 const LOOK_MS = 2_000
+const IDLE = 0.1
 /** Steps that run beside those of the three lanes. */
 const FURTHER = 3
 /** Steps that are named at the end as the slowest. */

@@ -1,7 +1,8 @@
-// Imported before the tests of a file (scripts/steps.mjs): what nothing catches fails the file, also
-// behind the end of its test, where Node 20 only mentions it. To name the test, Node's runner follows
-// every promise by an asynchronous hook, which takes up to a quarter of the processor time of tests that
-// mostly wait; that hook is left out. A file with suites keeps it: it finds the suite that a test is in.
+// Imported before the tests of a file (scripts/steps.mjs), so that an uncaught error fails the file.
+// Node 20's runner follows every promise by an asynchronous hook to learn which test an error is of, and
+// only reports an error whose test has ended. Without the hook any such error fails the file, and tests
+// that mostly wait take up to a quarter less processor time. A file with suites keeps it: by the same
+// hook the runner knows which suite a test is in.
 import { createHook } from 'node:async_hooks'
 import { existsSync, readFileSync } from 'node:fs'
 

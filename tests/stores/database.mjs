@@ -101,11 +101,11 @@ export function databaseCases(kinds, named = '') {
     ])
   }
 
-  const kept = []
+  const tabs = []
   /** Several pages that tests share: each has a database of its own, and spoils nothing else. */
   async function shared(count) {
-    while (kept.length < count) kept.push(await open(undefined, kept.length))
-    return kept.slice(0, count)
+    while (tabs.length < count) tabs.push(await open(undefined, tabs.length))
+    return tabs.slice(0, count)
   }
 
   /** Several pages; closed at the end of a test. */
