@@ -110,6 +110,7 @@ fn plan(row: &Row, dialect: &'static str) -> Plan {
         exact: true,
         denied: if name.contains("denied") { vec!["pay".to_owned()] } else { Vec::new() },
         one_secret: true,
+        listed: Default::default(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What one seed plays: turns, their model and tools, and which faults may happen.
 
+use std::cell::OnceCell;
+
 use serde_json::{Value, json};
 
 use crate::common::Random;
@@ -79,6 +81,8 @@ pub struct Plan {
     pub denied: Vec<String>,
     /// One host uses the same secret for all legs, so that boxes can be compared.
     pub one_secret: bool,
+    /// The tools in JSON, for the first turn and for others: written once, since every leg gives them.
+    pub listed: [OnceCell<String>; 2],
 }
 
 pub const DIALECTS: [&str; 3] = ["openai-chat", "anthropic", "deepseek"];
@@ -162,6 +166,7 @@ impl Plan {
             exact: false,
             denied: Vec::new(),
             one_secret: false,
+            listed: [const { OnceCell::new() }; 2],
             faults,
         }
     }
@@ -205,17 +210,9 @@ impl Plan {
         (owner, secret): (&str, &str),
         resume: Option<Value>,
     ) -> String {
-        let tools = self.tools.as_object().expect("tools").iter().map(|(name, tool)| {
-            json!({ "name": name, "description": name, "inputSchema": tool["schema"],
-                    "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
-                    "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
-                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"].as_u64().map(|_| self.reuse_ms(turn)),
-                    "checks": !tool["schema"].is_null() })
-        });
-        let tools: Vec<Value> = tools.collect();
         let wanted = &self.turns[turn];
         let mut options = json!({
-            "dialect": dialect, "tools": tools, "requestId": wanted.request, "secret": secret,
+            "dialect": dialect, "requestId": wanted.request, "secret": secret,
             "maxRetries": self.max_retries, "trace": true,
         });
         if let Some(resume) = resume {
@@ -231,7 +228,21 @@ impl Plan {
             options["keep"]["owner"] = json!(owner);
             options["keep"]["tenant"] = json!(wanted.tenant);
         }
-        options.to_string()
+        let tools = self.listed[usize::from(turn > 0)].get_or_init(|| self.listed(turn));
+        let options = options.to_string();
+        format!("{{\"tools\":{tools},{}", options.strip_prefix('{').expect("an object"))
+    }
+
+    /// The tools as a turn gives them to the core, in JSON.
+    fn listed(&self, turn: usize) -> String {
+        let tools = self.tools.as_object().expect("tools").iter().map(|(name, tool)| {
+            json!({ "name": name, "description": name, "inputSchema": tool["schema"],
+                    "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
+                    "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
+                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"].as_u64().map(|_| self.reuse_ms(turn)),
+                    "checks": !tool["schema"].is_null() })
+        });
+        Value::Array(tools.collect()).to_string()
     }
 }
 
