@@ -13,6 +13,7 @@ import {
   redis,
   root,
   rust,
+  target,
 } from './setup.mjs'
 import { bindgen, build, buildForTests } from './build.mjs'
 import { inChromium } from './in-chromium.mjs'
@@ -74,8 +75,10 @@ const features = (name, kind, ...target) =>
   script(`features (${name})`, ['scripts/features.mjs', kind, ...target], {
     ...{ lane: 'lint', needs: [linters] },
   })
-const doc = (name, args) =>
-  lint(name, ['doc', '--no-deps', locked, ...args], { env: { RUSTDOCFLAGS: '-D warnings' } })
+const doc = (name, args, env) =>
+  lint(name, ['doc', '--no-deps', locked, ...args], {
+    env: { RUSTDOCFLAGS: '-D warnings', ...env },
+  })
 /** Tests in Rust that run in Chromium. */
 const chromium = (name, args) =>
   cargo(name, ['test', ...inChromium, ...wasm, ...args], {
@@ -142,7 +145,9 @@ export const PARTS = {
     features('shell', 'shell', ...wasm),
     doc('documentation', [...own, '--document-private-items', '--all-features']),
     doc('documentation (wasm)', [...own, '--document-private-items', '--all-features', ...wasm]),
-    doc('documentation (published)', []),
+    // In a place of its own: the pages have the names of those with private items, and would replace
+    // them, which then are written again in each run.
+    doc('documentation (published)', [], { CARGO_TARGET_DIR: join(target, 'published') }),
     script('crate', ['scripts/crate.mjs']),
     script('additions', ['scripts/howto.mjs'], { needs: [linters] }),
   ],
@@ -153,6 +158,11 @@ export const PARTS = {
     script('planted bugs', ['scripts/planted.mjs']),
     tests('example (native)', ['tests/native-example.test.mjs'], { lane: 'cargo' }),
     chromium('shell (Chromium)', [...unoptimized, '--package', 'turnlock-wasm', locked]),
+  ],
+  page: [
+    tests('page (Chromium, Firefox)', testsIn('tests/e2e'), {
+      ...{ long: true, needs: [browser, firefox, mdbook] },
+    }),
   ],
   package: [
     tests('package (Node)', testsIn('pkg/test'), {
@@ -216,11 +226,6 @@ export const PARTS = {
     tests('tabs (Chromium)', ['tests/kills/tabs.test.mjs'], { needs: [browser] }),
     tests('memory of many turns', ['tests/soak.test.mjs'], { needs: [redis] }),
   ],
-  page: [
-    tests('page (Chromium, Firefox)', testsIn('tests/e2e'), {
-      ...{ long: true, needs: [browser, firefox, mdbook] },
-    }),
-  ],
   examples: [
     tests('examples (npm start)', testsIn('tests/examples'), {
       ...{ long: true, needs: [browser, redis] },
@@ -252,7 +257,7 @@ const ALL = Object.entries(PARTS).flatMap(([part, steps]) => steps.map((one) => 
 /**
  * The steps of these parts, or whose names hold one of these words, and those that they come after;
  * no word: all. What others come after is first, then what takes a minute or more, so that no lane
- * ends with it; what comes after others is last. Throws for a word that matches no step.
+ * ends with it, then what comes after others. Throws for a word that matches no step.
  */
 export function choose(words) {
   const matches = (step) => (word) =>
@@ -262,7 +267,7 @@ export function choose(words) {
   const wanted = words.length ? ALL.filter((step) => words.some(matches(step))) : ALL
   const before = new Set(wanted.flatMap((step) => step.after ?? []))
   const chosen = ALL.filter((step) => wanted.includes(step) || before.has(step.name))
-  const place = (step) => (before.has(step.name) ? 0 : step.long ? 1 : step.after ? 3 : 2)
+  const place = (step) => (before.has(step.name) ? 0 : step.long ? 1 : step.after ? 2 : 3)
   return chosen.toSorted((a, b) => place(a) - place(b))
 }
 

@@ -4,7 +4,7 @@
 // A step is a command; a runner's own counts are read from its output, any other command
 // counts as one check. Three steps run side by side: one that compiles, one that reads code or, when
 // all is read, one of the rest, and one of the rest; while a processor is idle, since steps wait for
-// browsers, servers and clocks, up to three more of the rest. Cargo's commands wait for one another in any
+// browsers, servers and clocks, up to four more of the rest. Cargo's commands wait for one another in any
 // case, but for those of another directory. Steps that read data share one copy of the project.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { copyAlone } from './alone.mjs'
@@ -21,7 +21,7 @@ const HANGS = 40 * 60_000
 const LOOK_MS = 2_000
 const IDLE = 0.1
 /** Steps that run beside those of the three lanes. */
-const FURTHER = 3
+const FURTHER = 4
 /** Steps that are named at the end as the slowest. */
 const SLOWEST = 8
 
@@ -59,13 +59,17 @@ await main(async () => {
   const results = []
   const waiting = (lane) => steps.filter((step) => step.lane === lane)
   const [cargo, lint, rest] = ['cargo', 'lint', 'node'].map(waiting)
+  const isReady = (step) =>
+    (step.after ?? []).every((before) => results.some(({ name }) => name === before))
+  /** The first step that need not wait for others, else the first. */
+  const take = (queue) => queue.splice(Math.max(0, queue.findIndex(isReady)), 1)[0]
   const run = async (step) => {
     await Promise.all((step.after ?? []).map((before) => done.get(before)))
     results.push(await play(step, alone))
     ended.get(step.name)()
   }
   const work = async (...queues) => {
-    for (const queue of queues) while (queue.length) await run(queue.shift())
+    for (const queue of queues) while (queue.length) await run(take(queue))
   }
   const fill = async () => {
     const idle = idleness()
@@ -73,7 +77,7 @@ await main(async () => {
     while (rest.length) {
       await sleep(LOOK_MS)
       if (idle() < IDLE || further.size === FURTHER || !rest.length) continue
-      const one = run(rest.shift()).finally(() => further.delete(one))
+      const one = run(take(rest)).finally(() => further.delete(one))
       further.add(one)
     }
     await Promise.all(further)
