@@ -10,11 +10,11 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
-import { basename, extname, join } from 'node:path'
+import { basename, extname, join, relative, resolve } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { glue } from './build.mjs'
-import { CHROMIUM, ENGINE, first } from './setup.mjs'
+import { bindgen, glue, unlessFresh } from './build.mjs'
+import { CHROMIUM, ENGINE, first, root } from './setup.mjs'
 import { main } from './tasks.mjs'
 
 const own = fileURLToPath(import.meta.url)
@@ -164,14 +164,29 @@ export async function show(
   }
 }
 
+/** The glue of a test binary, a folder: of a large one it takes seconds, and is kept for the same bytes. */
+async function glued(file) {
+  const name = basename(file, '.wasm')
+  // Without cargo's hash, so that the glue of a new binary takes the place of the old one's.
+  const known = name.replace(/-[\da-f]{16}$/, '')
+  const folder = join('.cache', 'glue', known)
+  const from = [resolve(file), await bindgen()].map((path) => relative(root, path))
+  const out = join(root, folder)
+  await unlessFresh(`glue-${known}`, from, [join(folder, `${name}.js`)], async () => {
+    rmSync(out, { recursive: true, force: true })
+    await glue('tests', file, out, '--keep-names')
+  })
+  return out
+}
+
 async function run(file, words) {
   const flag = words.find((word) => word.startsWith('-'))
   if (flag) throw new Error(`only parts of names can follow, not ${flag}`)
   const folder = mkdtempSync(join(tmpdir(), 'turnlock-tests-'))
   try {
-    await glue('tests', file, folder, '--keep-names')
+    const fileOf = within(await glued(file))
     const html = page(`/${basename(file, '.wasm')}.js`, words)
-    const { passed, output, error } = await show(folder, html)
+    const { passed, output, error } = await show(folder, html, { fileOf })
     console.log(passed === undefined && !error ? 'no tests to run!' : output)
     if (error) throw new Error(error)
     return passed !== false
