@@ -199,7 +199,7 @@ export const PARTS = {
     tests('stores (workerd)', stores('durable-object', 'd1')),
     tests('stores (Chromium)', stores('indexeddb'), { needs: [browser] }),
     tests('stores (Rust and TypeScript, Chromium)', stores('rust', 'rust-turns'), {
-      ...{ ...built, needs: [browser] },
+      ...{ ...built, long: true, needs: [browser] },
     }),
   ],
   driver: [
@@ -216,7 +216,7 @@ export const PARTS = {
   server: [
     ...['Node', 'workerd', 'Deno', 'Bun'].map((runtime) =>
       script(`server (${runtime})`, ['tests/server/run.mjs', runtime.toLowerCase()], {
-        ...{ built: build, needs: [redis] },
+        ...{ built: build, needs: [redis], long: ['Node', 'workerd'].includes(runtime) },
       }),
     ),
   ],

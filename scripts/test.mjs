@@ -4,7 +4,7 @@
 // A step is a command; a runner's own counts are read from its output, any other command
 // counts as one check. Three steps run side by side: one that compiles, one that reads code or, when
 // all is read, one of the rest, and one of the rest; while a processor is idle, since steps wait for
-// browsers, servers and clocks, up to four more of the rest. Cargo's commands wait for one another in any
+// browsers, servers and clocks, up to five more of the rest. Cargo's commands wait for one another in any
 // case, but for those of another directory. Steps that read data share one copy of the project.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { copyAlone } from './alone.mjs'
@@ -21,7 +21,7 @@ const HANGS = 40 * 60_000
 const LOOK_MS = 2_000
 const IDLE = 0.1
 /** Steps that run beside those of the three lanes. */
-const FURTHER = 4
+const FURTHER = 5
 /** Steps that are named at the end as the slowest. */
 const SLOWEST = 8
 

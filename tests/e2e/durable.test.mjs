@@ -4,7 +4,7 @@ import test, { afterEach, beforeEach } from 'node:test'
 import { until } from '../patience.mjs'
 import { visiting } from './visiting.mjs'
 
-const visit = visiting('#turn')
+const visit = visiting('#turn', { oneTab: true })
 let page
 beforeEach(() => {
   page = visit.page
@@ -329,6 +329,7 @@ test('a turn of which nothing was kept: its message can be sent again', async ()
 })
 
 test('where the browser keeps nothing, the turn says so, and the page stays usable', async () => {
+  visit.spoilt = true
   await page.context().addInitScript(() => {
     const denied = () => {
       throw new DOMException('not here', 'SecurityError')

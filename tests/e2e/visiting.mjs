@@ -12,7 +12,7 @@ import { PATIENCE_MS } from '../patience.mjs'
  * @param {object} options of the browser's profile, and: `each`, whether every test, and every test in a
  *   test, has a page (otherwise they open theirs); `oneTab`, whether it is loaded anew in the tab of the
  *   test before, whose storage is cleared, for tests that leave it no listeners and no routes: that takes
- *   two thirds of the processor time.
+ *   two thirds of the processor time. A test that leaves scripts in it sets `visit.spoilt`.
  */
 export function visiting(view = '', { each = true, oneTab = false, ...profile } = {}) {
   const visit = { complaints: [] }
@@ -42,6 +42,9 @@ export function visiting(view = '', { each = true, oneTab = false, ...profile } 
     await load(page, at)
     return page
   }
+  /** Whether loading the page anew ends all that the test before has left. */
+  const isAlone = () =>
+    !visit.spoilt && !visit.page.isClosed() && visit.page.context().pages().length === 1
   /** Loads the page anew in its tab. */
   const again = async () => {
     await visit.page.context().clearPermissions()
@@ -60,7 +63,8 @@ export function visiting(view = '', { each = true, oneTab = false, ...profile } 
   }
   if (each) {
     beforeEach(async () => {
-      if (oneTab && visit.page) return again()
+      if (oneTab && visit.page && isAlone()) return again()
+      visit.spoilt = false
       await visit.page?.context().close()
       visit.page = await visit.open()
       viewport = visit.page.viewportSize()
