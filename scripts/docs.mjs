@@ -1,12 +1,20 @@
 // The guides as a site with search and a dark form (mdBook), and below it the reference: of the npm
 // package by TypeDoc, of the crates by rustdoc. `node scripts/docs.mjs [folder]`; the default is where
 // `npm start` looks for it.
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from './build.mjs'
+import { build, unlessFresh } from './build.mjs'
 import { cargoEnv, mdbook, needTests, npm, root, rust } from './setup.mjs'
-import { command, main, task } from './tasks.mjs'
+import { command, main, once, task } from './tasks.mjs'
 
 /** Where `npm start` looks for it. */
 export const DOCS = '.cache/docs/site'
@@ -122,21 +130,36 @@ async function writeCrates(to) {
   cpSync(join(target, 'doc'), to, { recursive: true })
 }
 
-/** Writes the site into an empty folder; with `crates`, also the reference of these. */
-export async function writeDocs(folder, { crates = false } = {}) {
-  needTests()
-  await Promise.all([npm(), build()])
-  const program = await mdbook()
-  await task('the documentation', async () => {
+const MADE = '.cache/docs/made'
+const FROM = [
+  ...['docs', 'pkg/dist', 'pkg/package.json', 'package-lock.json'],
+  ...['scripts/docs.mjs', 'scripts/setup.mjs'],
+]
+
+/** Makes the guides and the reference of the npm package where something has changed. */
+export const makeDocs = once(async () => {
+  const [program] = await Promise.all([mdbook(), npm(), build()])
+  const write = async () => {
     // By the process: two runs in one clone do not share a folder.
     const work = join(root, '.cache/docs', `work-${process.pid}`)
     writeSource(work)
-    rmSync(folder, { recursive: true, force: true })
-    await command(program, ['build', '--dest-dir', resolve(folder), work], { cwd: root })
-    await writeReference(work, folder)
+    const made = join(work, 'site')
+    await command(program, ['build', '--dest-dir', made, work], { cwd: root })
+    await writeReference(work, made)
+    rmSync(join(root, MADE), { recursive: true, force: true })
+    renameSync(made, join(root, MADE))
     rmSync(work, { recursive: true, force: true })
-    if (crates) await writeCrates(join(folder, 'crates'))
-  })
+  }
+  await unlessFresh('docs', FROM, [`${MADE}/index.html`], () => task('the documentation', write))
+})
+
+/** Writes the site into an empty folder; with `crates`, also the reference of these. */
+export async function writeDocs(folder, { crates = false } = {}) {
+  needTests()
+  await makeDocs()
+  rmSync(folder, { recursive: true, force: true })
+  cpSync(join(root, MADE), folder, { recursive: true })
+  if (crates) await writeCrates(join(folder, 'crates'))
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -7,7 +7,6 @@ import {
   firefox,
   lintEnv,
   linters,
-  mdbook,
   npm,
   postgres,
   redis,
@@ -16,6 +15,7 @@ import {
   target,
 } from './setup.mjs'
 import { bindgen, build, buildForTests } from './build.mjs'
+import { makeDocs } from './docs.mjs'
 import { inChromium } from './in-chromium.mjs'
 import { compileNative } from './native.mjs'
 
@@ -161,7 +161,7 @@ export const PARTS = {
   ],
   page: [
     tests('page (Chromium, Firefox)', testsIn('tests/e2e'), {
-      ...{ long: true, needs: [browser, firefox, mdbook] },
+      ...{ long: true, needs: [browser, firefox], built: makeDocs },
     }),
   ],
   package: [
