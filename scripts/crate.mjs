@@ -1,9 +1,9 @@
-// What goes to the crate registry: the files that belong there, no warning, and a package that
-// builds by itself. Nothing is published.
+// What goes to the crate registry: the files that belong there, no warning, and packages that build
+// by themselves. Nothing is published.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { hold } from './alone.mjs'
 import { cargoEnv, root, target } from './setup.mjs'
 
@@ -72,17 +72,17 @@ function unpack(name) {
     const { version } = members.find((one) => one.name === name)
     const archive = join(target, 'crate/package', `${name}-${version}.crate`)
     run('tar', ['-xzf', archive, '--strip-components=1', '-C', folder])
-    const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    const paths = readdirSync(folder, { recursive: true })
+      .map((path) => path.replaceAll('\\', '/'))
+      .filter((path) => statSync(join(folder, path)).isFile())
     return paths.map((path) => [`${name}/${path}`, readFileSync(join(folder, path))])
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
-// Cargo itself would unpack and build the packages anew each time, and the driver's package with the
-// core of an earlier run, which has the same version.
+// Built here, and not by cargo's own check of a package: that unpacks and compiles each anew in every
+// run, and takes for the driver the core of an earlier run, which has the same version.
 const names = Object.keys(CRATES)
 const workspace = `[workspace]
 resolver = "3"

@@ -130,6 +130,7 @@ async function writeCrates(to) {
   cpSync(join(target, 'doc'), to, { recursive: true })
 }
 
+/** Where `makeDocs` writes, and from what. */
 const MADE = '.cache/docs/made'
 const FROM = [
   ...['docs', 'pkg/dist', 'pkg/package.json', 'package-lock.json'],
@@ -140,7 +141,7 @@ const FROM = [
 export const makeDocs = once(async () => {
   const [program] = await Promise.all([mdbook(), npm(), build()])
   const write = async () => {
-    // By the process: two runs in one clone do not share a folder.
+    // By the process: two runs in one clone do not write into one folder.
     const work = join(root, '.cache/docs', `work-${process.pid}`)
     writeSource(work)
     const made = join(work, 'site')

@@ -164,7 +164,7 @@ export async function show(
   }
 }
 
-/** The glue of a test binary, a folder: of a large one it takes seconds, and is kept for the same bytes. */
+/** Gives the folder with the glue of a test binary. It takes seconds to write: kept for the same bytes. */
 async function glued(file) {
   const name = basename(file, '.wasm')
   // Without cargo's hash, so that the glue of a new binary takes the place of the old one's.

@@ -159,6 +159,7 @@ export const PARTS = {
     tests('example (native)', ['tests/native-example.test.mjs'], { lane: 'cargo' }),
     chromium('shell (Chromium)', [...unoptimized, '--package', 'turnlock-wasm', locked]),
   ],
+  // Begun before the package: it mostly waits for browsers, while others compute.
   page: [
     tests('page (Chromium, Firefox)', testsIn('tests/e2e'), {
       ...{ long: true, needs: [browser, firefox], built: makeDocs },
