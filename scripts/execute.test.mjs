@@ -82,7 +82,7 @@ test('this machine is reached without a proxy, and without certificates of other
     direct({ NO_PROXY: 'a.example, localhost', no_proxy: 'b.example' }),
     both('a.example,localhost,b.example,127.0.0.1'),
   )
-  const given = { ...process.env, NODE_EXTRA_CA_CERTS: '/etc/ssl/certs/ca-certificates.crt' }
+  const given = { ...process.env, NODE_EXTRA_CA_CERTS: 'others.pem' }
   const { output } = await node(
     'console.log(process.env.NODE_EXTRA_CA_CERTS, process.env.NO_PROXY)',
     {
