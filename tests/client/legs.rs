@@ -84,8 +84,8 @@ impl Legs<'_> {
         let started = self.executed.lock().len();
         let mut own = tools(self.scenario, &self.executed, &dead);
         if leg["expect"]["crashed"] == true {
-            // Where the test is late to see a death, a short time-out would make the dead process
-            // ask the model again, and take an answer of the next leg.
+            // On a busy machine the test sees a death late. If a tool timed out before that, the
+            // dead process would ask the model again, and take the answer of the next leg.
             own = own.into_iter().map(|tool| tool.timeout_ms(3_600_000)).collect();
         }
         let turn = if leg["run"] == true {
