@@ -11,7 +11,7 @@ import { createProvider } from '../../tests/provider/server.mjs'
 
 const root = new URL('../../', import.meta.url)
 // In the repository, so that the package is found by its name.
-const folder = new URL('.cache/docs/', root)
+const folder = new URL('.cache/samples/', root)
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
 after(() => rmSync(folder, { recursive: true }))

@@ -931,7 +931,7 @@ export interface ReadOptions {
 
 /** The options of `replicateByModel`. */
 export interface ModelReplicateOptions extends ReadOptions {
-  /** The model, from `openaiChat`, `anthropic` or `customModel`. */
+  /** The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`. */
   model: Model
   /** The user's message; `{{name}}` is replaced by that member of `input`. */
   prompt: string
@@ -943,7 +943,7 @@ export interface ModelReplicateOptions extends ReadOptions {
 
 /** The options of `replicateByTurn`. */
 export interface TurnReplicateOptions extends ReadOptions {
-  /** The model, from `openaiChat`, `anthropic` or `customModel`. */
+  /** The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`. */
   model: Model
   /** The history, or a function that makes it for a replicate. */
   messages: unknown[] | ((context: ReplicateContext) => unknown[])

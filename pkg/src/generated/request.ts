@@ -535,7 +535,7 @@ export type ToolAccessReason =
 
 /** The options of `runWithToolRequests`. */
 export interface ToolRequestOptions<Plan = unknown> {
-  /** The model, from `openaiChat`, `anthropic` or `customModel`. */
+  /** The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`. */
   model: Model
   /**
    * The planning input. The results of the tools go to its `global_context.tool_results`; existing

@@ -13,7 +13,7 @@ import type { Keep, Policy, TraceEvent, TurnEvent, TurnResult } from './turn.js'
 
 /** The options of `createHandler`. */
 export interface HandlerOptions<S extends Session = Session> {
-  /** The model, from `openaiChat`, `anthropic` or `customModel`. */
+  /** The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`. */
   model: PerRequest<Model, S>
   /** The tools by name. @defaultValue {} */
   tools?: PerRequest<Record<string, Tool>, S> | undefined

@@ -806,7 +806,7 @@ export type TraceEventKind =
 
 /** The options of `runTurn`. */
 export interface RunTurnOptions {
-  /** The model, from `openaiChat`, `anthropic` or `customModel`. */
+  /** The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`. */
   model: Model
   /**
    * Models that are asked in this order, each when the one before it has failed for good (after its

@@ -126,7 +126,7 @@ pub(super) fn tables() -> Vec<Table> {
         table! {
             /// The options of `replicateByModel`.
             "ModelReplicateOptions" for "replicateByModel", extends "ReadOptions" {
-                /// The model, from `openaiChat`, `anthropic` or `customModel`.
+                /// The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`.
                 model: "Model" | required;
                 /// The user's message; `{{name}}` is replaced by that member of `input`.
                 prompt: "string" | required;
@@ -139,7 +139,7 @@ pub(super) fn tables() -> Vec<Table> {
         table! {
             /// The options of `replicateByTurn`.
             "TurnReplicateOptions" for "replicateByTurn", extends "ReadOptions" {
-                /// The model, from `openaiChat`, `anthropic` or `customModel`.
+                /// The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`.
                 model: "Model" | required;
                 /// The history, or a function that makes it for a replicate.
                 messages: "unknown[] | ((context: ReplicateContext) => unknown[])" | required;

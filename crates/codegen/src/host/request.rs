@@ -7,7 +7,7 @@ pub(super) fn tables() -> Vec<Table> {
         table! {
             /// The options of `runWithToolRequests`.
             "ToolRequestOptions<Plan = unknown>" for "runWithToolRequests" {
-                /// The model, from `openaiChat`, `anthropic` or `customModel`.
+                /// The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`.
                 model: "Model" | required;
                 /// The planning input. The results of the tools go to its
                 /// `global_context.tool_results`; existing values there are not sent.

@@ -7,7 +7,7 @@ pub(super) fn tables() -> Vec<Table> {
         table! {
             /// The options of `createHandler`.
             "HandlerOptions<S extends Session = Session>" for "createHandler" {
-                /// The model, from `openaiChat`, `anthropic` or `customModel`.
+                /// The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`.
                 model: "PerRequest<Model, S>" | required;
                 /// The tools by name.
                 tools: "PerRequest<Record<string, Tool>, S>" = "{}";

@@ -7,7 +7,7 @@ pub(super) fn tables() -> Vec<Table> {
         table! {
             /// The options of `runTurn`.
             "RunTurnOptions" for "runTurn" {
-                /// The model, from `openaiChat`, `anthropic` or `customModel`.
+                /// The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`.
                 model: "Model" | required;
                 /// Models that are asked in this order, each when the one before it has failed for
                 /// good (after its retries) and before anything of its response arrived. The turn
