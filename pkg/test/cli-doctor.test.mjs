@@ -61,6 +61,87 @@ test('what --fix writes is a request of the provider, which doctor knows without
   rmSync(at, { recursive: true })
 })
 
+/** A request whose history has an orphan behind every seventh of its messages. */
+const long = (count, text = 'a') => ({
+  model: 'm',
+  messages: Array.from({ length: count }, (_, at) => [
+    { role: at % 2 ? 'assistant' : 'user', content: `${text} ${at}` },
+    ...(at % 7 ? [] : [{ role: 'tool', tool_call_id: `gone ${at}`, content: '42' }]),
+  ]).flat(),
+})
+
+test('what --diff shows makes of the request, applied by git, what --fix writes', () => {
+  const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
+  const rows = [
+    ['one', JSON.parse(BROKEN), 'openai-chat'],
+    ['many', long(200), 'openai-chat'],
+    [
+      'first',
+      { messages: [{ role: 'tool', tool_call_id: 'a', content: '1' }, ...long(2).messages] },
+      'mistral',
+    ],
+    ['more than are looked for', long(900, 'longer'), 'anthropic'],
+    ['another shape', long(3), 'gemini'],
+    ['a control character', long(1, '\u009b2J\u202e'), 'openai-chat'],
+    ['nothing', { messages: [{ role: 'user', content: 'hi' }] }, 'openai-chat'],
+  ]
+  const file = (name) => join(at, `${name}.json`)
+  for (const [name, request] of rows) writeFileSync(file(name), JSON.stringify(request, null, 2))
+  const runs = turnlocks(
+    rows.flatMap(([name, , dialect]) => [
+      [
+        'doctor',
+        file(name),
+        '--dialect',
+        dialect,
+        '--diff',
+        '--json',
+        '--fix',
+        file(`${name}, fixed`),
+      ],
+      ['doctor', file(name), '--dialect', dialect, '--diff'],
+    ]),
+  )
+  for (const [name, request, dialect] of rows) {
+    const [machine, shown] = runs.splice(0, 2)
+    const { diff } = JSON.parse(machine.stdout)
+    const fixed = JSON.parse(readFileSync(file(`${name}, fixed`), 'utf8'))
+    assert.equal(diff.length > 0, JSON.stringify(fixed) !== JSON.stringify(request), name)
+    assert.ok(shown.stdout.includes(diff.join('\n')), name)
+    assert.doesNotMatch(diff.join('\n'), /[\x7f-\x9f\u202e]/, name)
+    if (diff.length === 0) continue
+    // As it was sent, or its messages alone where the provider's request is another.
+    const own = ['openai-chat', 'mistral'].includes(dialect)
+    const before = own
+      ? request
+      : { [dialect === 'gemini' ? 'contents' : 'messages']: request.messages }
+    const escaped = JSON.stringify(before, null, 2).replace(
+      /[\x7f-\x9f\u202e]/g,
+      (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    )
+    writeFileSync(join(at, 'applied.json'), `${escaped}\n`)
+    const patch = ['--- applied.json', '+++ applied.json', ...diff, ''].join('\n')
+    const applied = spawnSync('git', ['apply', '-p0', '-'], {
+      cwd: at,
+      input: patch,
+      encoding: 'utf8',
+    })
+    assert.equal(applied.status, 0, `${name}: ${applied.stderr}`)
+    assert.deepEqual(JSON.parse(readFileSync(join(at, 'applied.json'), 'utf8')), fixed, name)
+  }
+  rmSync(at, { recursive: true })
+})
+
+test('--diff needs a known provider', () => {
+  const plain = JSON.stringify([
+    { role: 'user', content: 'hi', chunk: 1 },
+    { type: 'text', chunk: 'a' },
+  ])
+  const refused = turnlock(['doctor', '-', '--diff', '--json'], plain)
+  assert.deepEqual([refused.status, JSON.parse(refused.stderr).error.code], [2, 'command.usage'])
+  assert.match(refused.stderr, /--diff needs --dialect/)
+})
+
 test('--fix keeps what else the request says, and both of its prompts', () => {
   const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
   const file = join(at, 'fixed.json')

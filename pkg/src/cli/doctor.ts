@@ -3,6 +3,7 @@ import type { Dialect, Repair, Violation } from 'turnlock'
 import { examine, read, type Examined } from '../../../www/src/doctor/examine.js'
 import { groupsOf } from '../../../www/src/trace/calls.js'
 import { command, input, line, output, Usage } from './command.js'
+import { differences } from './diff.js'
 import { dim, green, progress, red, wrapped } from './terminal.js'
 import { whose } from './whose.js'
 
@@ -22,18 +23,20 @@ export const doctor = command({
       about: `another provider than the one whose request it is: ${DIALECTS.join(', ')}`,
     },
     fix: { type: 'string', value: 'FILE', about: 'writes the request as the provider takes it' },
+    diff: { type: 'boolean', default: false, about: 'shows what that changes, as a unified diff' },
   },
   ends: '0 if the provider takes it as it is, 1 if it must be repaired or is the error of a provider; for what is nobody’s request, 1 if a provider whose shape it has refuses it',
-  async run({ dialect, fix, json }, file = '') {
+  async run({ dialect, fix, diff, json }, file = '') {
     if (dialect !== undefined && !DIALECTS.includes(dialect)) {
       throw new Usage(`--dialect: one of ${DIALECTS.join(', ')}`)
     }
     const text = await input(file)
-    if (dialect !== undefined) return one(text, dialect as Dialect, { fix, json })
+    if (dialect !== undefined) return one(text, dialect as Dialect, { fix, diff, json })
     const own = whose(text, read(text))
-    if (own !== undefined) return one(text, own, { fix, json, others: true })
-    if (fix === undefined) return all(text, json)
-    throw new Usage('--fix needs --dialect, since it is the request of no known provider')
+    if (own !== undefined) return one(text, own, { fix, diff, json, others: true })
+    const needs = fix !== undefined ? '--fix' : diff ? '--diff' : undefined
+    if (needs === undefined) return all(text, json)
+    throw new Usage(`${needs} needs --dialect, since it is the request of no known provider`)
   },
 })
 
@@ -127,30 +130,44 @@ function restOf(text: string, dialect: Dialect, found: Examined): Body | undefin
   return fits ? found.body : undefined
 }
 
+/** The request as it is, or what there is of it, and as the provider takes it. */
+function bodies(text: string, dialect: Dialect, found: Examined) {
+  const { history, result } = found
+  if (!result) throw new Usage('--fix and --diff: there is no history in it')
+  const rest = restOf(text, dialect, found)
+  const after = bodyOf(dialect, result.messages, result.system, rest)
+  return { before: rest ?? bodyOf(dialect, history, undefined), after }
+}
+
+/** Colours of lines of a diff, by their first character. */
+const PAINTED: Readonly<Record<string, (text: string) => string>> = {
+  '-': red,
+  '+': green,
+  '@': dim,
+}
+
 interface How {
   fix: string | undefined
+  diff: boolean
   json: boolean
   /** Says what the other providers make of it too. */
   others?: boolean
 }
 
-function one(text: string, dialect: Dialect, { fix, json, others = false }: How): number {
+function one(text: string, dialect: Dialect, { fix, diff, json, others = false }: How): number {
   progress(`asking ${dialect}`)
   const found = examined(text, dialect)
   progress()
   const { what, beside, refused, violations = [], result, traced } = found
-  if (fix !== undefined) {
-    if (!result) throw new Usage('--fix: there is no history in it')
-    const { messages, system } = result
-    const fixed = bodyOf(dialect, messages, system, restOf(text, dialect, found))
-    output(fix, `${JSON.stringify(fixed, null, 2)}\n`)
-  }
+  const sent = fix !== undefined || diff ? bodies(text, dialect, found) : undefined
+  if (fix !== undefined) output(fix, `${JSON.stringify(sent?.after, null, 2)}\n`)
+  const differs = diff && sent ? differences(sent.before, sent.after) : undefined
   const dialects = others ? glance(text).dialects : undefined
   const repairs = result?.repairs ?? []
   const isBad = violations.length > 0 || refused !== undefined
   if (json) {
     const found = { dialect, what, beside, refused, violations, repairs }
-    console.log(JSON.stringify({ ...found, dialects, wrote: fix }))
+    console.log(JSON.stringify({ ...found, dialects, wrote: fix, diff: differs }))
     return isBad ? 1 : 0
   }
   console.log(dim(line(what ?? '')))
@@ -170,6 +187,8 @@ function one(text: string, dialect: Dialect, { fix, json, others = false }: How)
   for (const { index, code, action, detail } of changed) {
     console.log(`  [${index}] ${action}, ${code}: ${line(detail)}`)
   }
+  for (const changed of differs ?? [])
+    console.log(PAINTED[changed[0] as string]?.(changed) ?? changed)
   const loops = groupsOf(traced?.calls ?? []).filter(({ places }) => places.length > 1)
   if (loops.length) console.log('repeated within a user turn:')
   for (const { places, name, args } of loops) {
