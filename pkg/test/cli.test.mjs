@@ -312,6 +312,20 @@ test('serve is a scripted model on every wire', async (t) => {
   }
   assert.notEqual(said[0], said[1])
   assert.deepEqual(JSON.parse(said[0]), JSON.parse(said[1]))
+  // The same words to another behaviour are another conversation.
+  const status = async (name) => {
+    const response = await fetch(address.replace('/v1', `/${name}/v1/chat/completions`), {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'what?' }] }),
+    })
+    await response.text()
+    return response.status
+  }
+  const statuses = []
+  for (const name of ['fails-once', 'rate-limited', 'fails-once', 'rate-limited']) {
+    statuses.push(await status(name))
+  }
+  assert.deepEqual(statuses, [500, 429, 200, 200])
   const { data } = await (await fetch(`${address}/models`)).json()
   assert.deepEqual(
     data.map(({ id }) => id),

@@ -35,7 +35,8 @@ export const serve = command({
       const { pathname } = new URL(request.url)
       const [, own, rest = ''] = PATH.exec(pathname) ?? []
       const body = request.method === 'POST' ? await request.clone().text() : ''
-      return answer(request, `/s/${turnOf(body)}/${own ?? behaviour}/v1/${rest}`)
+      const script = own ?? behaviour
+      return answer(request, `/s/${script}-${turnOf(body)}/${script}/v1/${rest}`)
     }, portOf(values))
     const address = `${origin}/v1`
     console.log(
@@ -51,7 +52,7 @@ export const serve = command({
 const PATH = /^(?:\/([^/]+))??(?:\/v(?:1|2|1beta)\/|\/(?=(?:api|model)\/))(.*)$/
 
 /**
- * One conversation of the model: the requests with the same words of the user. On some wires tool
+ * One conversation of a behaviour: the requests with the same words of the user. On some wires tool
  * results are messages of the user too, which are not looked at.
  */
 function turnOf(body: string): string {
