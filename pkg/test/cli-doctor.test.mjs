@@ -109,6 +109,13 @@ test('what --diff shows makes of the request, applied by git, what --fix writes'
     assert.equal(diff.length > 0, JSON.stringify(fixed) !== JSON.stringify(request), name)
     assert.ok(shown.stdout.includes(diff.join('\n')), name)
     assert.doesNotMatch(diff.join('\n'), /[\x7f-\x9f\u202e]/, name)
+    const comes = diff.filter((row) => row.startsWith('+')).length
+    // Only what goes is shown to go; where more differs than is looked for, all of it is.
+    if (name === 'many') assert.equal(comes, 0)
+    if (name === 'more than are looked for') {
+      const kinds = diff.filter((row) => /^[-+]/.test(row)).map(([kind]) => kind)
+      assert.match(kinds.join(''), /^-{1000,}\+{1000,}$/)
+    }
     if (diff.length === 0) continue
     // As it was sent, or its messages alone where the provider's request is another.
     const own = ['openai-chat', 'mistral'].includes(dialect)

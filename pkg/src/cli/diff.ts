@@ -29,16 +29,25 @@ export function differences(before: unknown, after: unknown): string[] {
     if (last && at - AROUND <= last.to) last.to = to
     else hunks.push({ from: Math.max(at - AROUND, 0), to })
   }
-  return hunks.flatMap(({ from, to }) => {
-    const [first, shown] = [edits.slice(0, from), edits.slice(from, to)]
-    // A hunk without lines of one side begins behind the line before it.
-    const place = (sign: '-' | '+', not: '-' | '+') => {
-      const count = (list: Edit[]) => list.filter(([kind]) => kind !== not).length
-      return `${sign}${count(first) + (count(shown) ? 1 : 0)},${count(shown)}`
-    }
-    const head = `@@ ${place('-', '+')} ${place('+', '-')} @@`
-    return [head, ...shown.map(([kind, text]) => `${kind}${text}`)]
-  })
+  const count = (shown: readonly Edit[], not: '-' | '+') =>
+    shown.filter(([kind]) => kind !== not).length
+  const lines: string[] = []
+  // Lines of both before the hunk, and where the hunk before it ended.
+  let [old, now, behind] = [0, 0, 0]
+  for (const { from, to } of hunks) {
+    const shown = edits.slice(from, to)
+    const [given, made] = [count(shown, '+'), count(shown, '-')]
+    old += from - behind
+    now += from - behind
+    // A side without lines is said to begin behind the line before it.
+    const place = (before: number, own: number) => `${before + (own ? 1 : 0)},${own}`
+    lines.push(`@@ -${place(old, given)} +${place(now, made)} @@`)
+    for (const [kind, text] of shown) lines.push(`${kind}${text}`)
+    old += given
+    now += made
+    behind = to
+  }
+  return lines
 }
 
 function editsOf(before: readonly string[], after: readonly string[]): Edit[] {

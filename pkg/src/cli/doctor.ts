@@ -187,8 +187,7 @@ function one(text: string, dialect: Dialect, { fix, diff, json, others = false }
   for (const { index, code, action, detail } of changed) {
     console.log(`  [${index}] ${action}, ${code}: ${line(detail)}`)
   }
-  for (const changed of differs ?? [])
-    console.log(PAINTED[changed[0] as string]?.(changed) ?? changed)
+  for (const row of differs ?? []) console.log(PAINTED[row[0] as string]?.(row) ?? row)
   const loops = groupsOf(traced?.calls ?? []).filter(({ places }) => places.length > 1)
   if (loops.length) console.log('repeated within a user turn:')
   for (const { places, name, args } of loops) {
