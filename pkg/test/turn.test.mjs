@@ -325,8 +325,26 @@ test('an unreachable model is a typed failure with its address, without a key', 
   })
   const { error, status } = await runTurn({ model, messages: user }).result
   assert.deepEqual([status, error.code], ['failed', 'model.unreachable'])
-  assert.match(error.message, /at http:\/\/127\.0\.0\.1:9\/v1\/chat\/completions failed/)
+  // `fetch` blocks this port, which has no code.
+  assert.match(
+    error.message,
+    /at http:\/\/127\.0\.0\.1:9\/v1\/chat\/completions failed \(bad port\)/,
+  )
   assert.doesNotMatch(error.message, /sk-/)
+  for (const [said, shown] of [
+    ['no route to https://u:sk-3@host', ''],
+    ['x'.repeat(41), ''],
+    ['other side closed', ' (other side closed)'],
+    [{ toString: () => 'never' }, ''],
+  ]) {
+    const cause = Object.assign(new Error(), { message: said })
+    const fetch = async () => {
+      throw new TypeError('fetch failed', { cause })
+    }
+    const given = openaiChat({ baseURL: 'http://model/v1', model: 'm', maxRetries: 0, fetch })
+    const { error } = await runTurn({ model: given, messages: user }).result
+    assert.equal(error.message.split('failed')[1], shown)
+  }
 })
 
 test('failures of an endpoint name the cure', async () => {

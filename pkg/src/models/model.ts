@@ -115,10 +115,14 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 /** A request that got no response. Its message may be shown: it has no key and no query. */
 export class ConnectionError extends Error {}
 
-/** The code of what caused an error, such as ` (ECONNREFUSED)`. */
+/**
+ * The code of what caused an error, such as ` (ECONNREFUSED)`; without one, its message, if that is
+ * plain words (`bad port`): another may have an address or a key in it.
+ */
 export function causeOf(error: unknown): string {
-  const code = member(member(error, 'cause'), 'code')
-  return typeof code === 'string' ? ` (${code})` : ''
+  const cause = member(error, 'cause')
+  const why = member(cause, 'code') ?? member(cause, 'message')
+  return typeof why === 'string' && /^[\w ]{3,40}$/.test(why) ? ` (${why})` : ''
 }
 
 /**
