@@ -106,7 +106,7 @@ test('wrong input ends with 2, an error with its code, and nothing on standard o
 })
 
 test('an error is a sentence in red, with what may be meant; the usage below it is not red', () => {
-  const [env, red] = [{ FORCE_COLOR: '1' }, (text) => `\x1b[31mcommand.usage: ${text}\x1b[0m\n`]
+  const [env, red] = [{ FORCE_COLOR: '1' }, (text) => `\x1b[31mcommand.usage: ${text}\x1b[39m\n`]
   const rows = [
     ['unknown option --dialekt; did you mean --dialect?', 'doctor', 'a', '--dialekt', 'x'],
     ['unknown option --behavior; did you mean --behaviour?', 'serve', '--behavior', 'x'],

@@ -136,7 +136,9 @@ function bodies(text: string, dialect: Dialect, found: Examined) {
   if (!result) throw new Usage('--fix and --diff: there is no history in it')
   const rest = restOf(text, dialect, found)
   const after = bodyOf(dialect, result.messages, result.system, rest)
-  return { before: rest ?? bodyOf(dialect, history, undefined), after }
+  const before = rest ?? bodyOf(dialect, history, undefined)
+  const isOwn = rest !== undefined
+  return { before, after, isRewritten: isOwn && JSON.stringify(before) !== JSON.stringify(after) }
 }
 
 /** Colours of lines of a diff, by their first character. */
@@ -159,7 +161,7 @@ function one(text: string, dialect: Dialect, { fix, diff, json, others = false }
   const found = examined(text, dialect)
   progress()
   const { what, beside, refused, violations = [], result, traced } = found
-  const sent = fix !== undefined || diff ? bodies(text, dialect, found) : undefined
+  const sent = result || fix !== undefined || diff ? bodies(text, dialect, found) : undefined
   if (fix !== undefined) output(fix, `${JSON.stringify(sent?.after, null, 2)}\n`)
   const differs = diff && sent ? differences(sent.before, sent.after) : undefined
   const dialects = others ? glance(text).dialects : undefined
@@ -186,6 +188,10 @@ function one(text: string, dialect: Dialect, { fix, diff, json, others = false }
   if (changed.length) console.log('repairs:')
   for (const { index, code, action, detail } of changed) {
     console.log(`  [${index}] ${action}, ${code}: ${line(detail)}`)
+  }
+  // What reads the same and is written otherwise, such as arguments that are no JSON.
+  if (sent?.isRewritten && !changed.length && !diff) {
+    console.log(dim('Turnlock sends it in another form; --diff shows which'))
   }
   for (const row of differs ?? []) console.log(PAINTED[row[0] as string]?.(row) ?? row)
   const loops = groupsOf(traced?.calls ?? []).filter(({ places }) => places.length > 1)

@@ -1,20 +1,18 @@
 /** Colours, progress and errors of the commands. */
+import { styleText } from 'node:util'
 import { isTurnlockError } from 'turnlock'
 import { line, Usage } from './command.js'
 
-/** Colours where there is a terminal and nobody forbids them (no-color.org), or where they are forced. */
-function isColoured(stream: NodeJS.WriteStream): boolean {
-  const { NO_COLOR, FORCE_COLOR } = process.env
-  if (NO_COLOR) return false
-  if (FORCE_COLOR) return FORCE_COLOR !== '0'
-  return stream.isTTY && stream.hasColors()
-}
+type Colour = Parameters<typeof styleText>[0]
 
-const painted = (code: number) => {
-  const isPlain = !isColoured(process.stdout)
-  return (text: string) => (isPlain ? text : `\x1b[${code}m${text}\x1b[0m`)
-}
-export const [red, green, dim] = [painted(31), painted(32), painted(2)]
+/** Colours where there is a terminal and nobody forbids them (no-color.org), or where they are forced. */
+const painted =
+  (colour: Colour, stream: NodeJS.WriteStream = process.stdout) =>
+  (text: string) =>
+    // For Node, FORCE_COLOR counts more.
+    process.env['NO_COLOR'] ? text : styleText(colour, text, { stream })
+export const [red, green, dim] = [painted('red'), painted('green'), painted('dim')]
+const redError = painted('red', process.stderr)
 
 /** What is being done, on a line of the terminal that the next one replaces; without words, none. */
 export function progress(text = ''): void {
@@ -29,8 +27,7 @@ export function complain(error: unknown, json: boolean): void {
   const message = [(error as Error).message, ...causes(error)].join(': ')
   const code = isTurnlockError(error) ? error.code : 'command.failed'
   if (json) return console.error(JSON.stringify({ error: { code, message } }))
-  const text = `${code}: ${line(message, 500)}`
-  console.error(isColoured(process.stderr) ? `\x1b[31m${text}\x1b[0m` : text)
+  console.error(redError(`${code}: ${line(message, 500)}`))
   if (error instanceof Usage && error.usage) console.error(error.usage)
 }
 
