@@ -1,0 +1,87 @@
+// Whether tests reach each error code: in a copy of the built package a code is changed, in its scripts
+// and in the parts of the core, and what names it in the tests is run until something fails. Prints the
+// codes with which nothing has failed.
+//
+//   node scripts/codes.mjs [code…]              none: all. The build must be there (`npm run build`)
+//
+// Tests in Node alone are run, and those that bundle the package for a browser.
+import { spawnSync } from 'node:child_process'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { copyAlone } from './alone.mjs'
+import { AREAS } from './error-rows.mjs'
+import { browser, needTests, npm, postgres, redis } from './setup.mjs'
+
+const all = Object.values(AREAS).flatMap(({ codes }) => Object.keys(codes))
+const given = process.argv.slice(2)
+needTests()
+await Promise.all([npm(), browser(), redis(), postgres()])
+const alone = copyAlone()
+
+const filesIn = (folder, form) =>
+  readdirSync(join(alone, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && form.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !/node_modules|\/data\//.test(path))
+
+/** Those that play tables, by folder; everything else is a test file. */
+const PLAYERS = ['scenarios', 'bundles', 'requests', 'chain', 'server']
+const [sources, told] = [
+  filesIn('pkg/dist', /\.js$/),
+  [...filesIn('pkg/test', /\.m?js$/), ...filesIn('tests', /\.(m?js|json)$/)],
+].map((paths) => new Map(paths.map((path) => [path, readFileSync(path, 'utf8')])))
+sources.delete(join(alone, 'pkg/dist/turnlock.browser.js'))
+
+/** The commands that come by a code, as arguments of Node; quick ones first. */
+function commandsOf(code) {
+  const naming = [...told].filter(([, text]) => text.includes(code)).map(([path]) => path)
+  const tests = naming.filter((path) => path.endsWith('.test.mjs')).sort(inPackageFirst)
+  const folders = naming.map((path) => dirname(path).split('/').at(-1))
+  const players = PLAYERS.filter((name) => folders.includes(name))
+  return [
+    ...tests.map((path) => ['--test', '--test-timeout=120000', path]),
+    ...players.map((name) => [join(alone, 'tests', name, 'run.mjs'), 'node']),
+  ]
+}
+const inPackageFirst = (a, b) => b.includes('/pkg/test/') - a.includes('/pkg/test/')
+
+const run = (args) =>
+  spawnSync(process.execPath, args, { cwd: alone, stdio: 'ignore', timeout: 600_000 }).status === 0
+/** What fails without a change tells nothing. */
+const sound = new Map()
+const isSound = (args) => {
+  const key = args.join(' ')
+  if (!sound.has(key)) sound.set(key, run(args))
+  return sound.get(key)
+}
+
+const PART = /(export const bytes = ")([^"]+)"/
+/** The text of a file with a code changed: as long as before, so that a part of the core stays valid. */
+function changed(text, code) {
+  const other = code.slice(0, -1) + (code.endsWith('q') ? 'z' : 'q')
+  const [, , embedded] = PART.exec(text) ?? []
+  if (!embedded) return text.replaceAll(new RegExp(`(['"\`])${code}\\1`, 'g'), `$1${other}$1`)
+  const wasm = inflateRawSync(Buffer.from(embedded, 'base64')).toString('latin1')
+  if (!wasm.includes(code)) return text
+  const made = deflateRawSync(Buffer.from(wasm.replaceAll(code, other), 'latin1'))
+  return text.replace(PART, `$1${made.toString('base64')}"`)
+}
+
+const open = []
+for (const code of given.length ? given : all) {
+  const files = [...sources].flatMap(([path, text]) => {
+    const made = changed(text, code)
+    return made === text ? [] : [[path, text, made]]
+  })
+  const commands = commandsOf(code).filter(isSound)
+  for (const [path, , made] of files) writeFileSync(path, made)
+  const by = commands.find((args) => !run(args))
+  for (const [path, text] of files) writeFileSync(path, text)
+  if (!by) open.push(code)
+  console.log(
+    `${code}: ${by ? by.at(by[0] === '--test' ? -1 : 0).slice(alone.length + 1) : 'NOTHING FAILS'}`,
+  )
+}
+console.log(`${open.length} open${open.length ? `: ${open.join(', ')}` : ''}`)
+process.exitCode = open.length ? 1 : 0
