@@ -14,6 +14,7 @@ const KINDS = [
   ['the parts of the core, embedded', /^dist\/wasm\//],
   ['the package without them (`slim`)', /^dist\/slim\//],
   ['the command', /^dist\/cli\.js$/],
+  ['the page of `turnlock serve`', /^dist\/page\//],
   ['declarations', /\.d\.ts$/],
   ['the package', /^dist\//],
   ['guides', /^docs\//],

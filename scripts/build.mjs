@@ -23,7 +23,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deflateRawSync } from 'node:zlib'
 import { BENCH, bundleBench } from './bench.mjs'
-import { PAGE, bundlePage } from './page.mjs'
+import { PAGE, besides, bundlePage, bundleServed } from './page.mjs'
 import {
   browser,
   cargoEnv,
@@ -380,16 +380,6 @@ async function buildBrowser(from, dist) {
   })
 }
 
-/** What the command imports of the package stands beside it, and is not bundled into it. */
-const besides = {
-  name: 'beside the command',
-  setup({ onResolve }) {
-    onResolve({ filter: /^turnlock(\/(proxy|server))?$/ }, ({ path }) => ({
-      ...{ path: `.${path.slice('turnlock'.length)}/index.js`, external: true },
-    }))
-  },
-}
-
 /** The command: after the slim copy, which has none. It imports the package beside it. */
 async function buildCommand(dist) {
   const tsc = [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'pkg/tsconfig.cli.json']
@@ -399,7 +389,7 @@ async function buildCommand(dist) {
   await build({
     ...{ entryPoints: [join(root, 'pkg/src/cli/main.ts')], outfile: join(dist, 'cli.js') },
     ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20' },
-    plugins: [besides],
+    plugins: [besides('.')],
     define: { PACKAGE_VERSION: JSON.stringify(version) },
     banner: { js: '#!/usr/bin/env node' },
   })
@@ -421,6 +411,7 @@ async function buildPackage() {
   writeCores('pkg/wasm', dist)
   writeSlim(dist)
   await buildCommand(dist)
+  await bundleServed(dist)
   await buildBrowser('pkg/wasm', dist)
   for (const file of ['LICENSE', 'THIRD_PARTY_NOTICES']) {
     cpSync(join(root, file), join(root, 'pkg', file))
@@ -442,9 +433,12 @@ const PACKAGE = [
   ...['pkg/src', 'pkg/tsconfig.json', 'pkg/tsconfig.cli.json', 'README.md', 'LICENSE'],
   ...['docs', 'THIRD_PARTY_NOTICES'],
   // What the command examines, serves and measures with.
-  ...['www/src/doctor', 'www/src/trace', 'www/src/bench/measure.js', 'tests/provider'],
+  ...['www/index.html', 'www/src', 'www/server', 'tests/provider', 'tests/lanes.mjs'],
+  ...readdirSync(join(root, 'www'))
+    .filter((name) => name.endsWith('.css'))
+    .map((name) => `www/${name}`),
   ...['benches/bundle', 'benches/histories', 'benches/stream'],
-  ...['package.json', 'pkg/package.json', 'scripts/build.mjs'],
+  ...['package.json', 'pkg/package.json', 'scripts/build.mjs', 'scripts/page.mjs'],
 ]
 
 const TRAP = '.cache/trap/core'

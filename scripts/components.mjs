@@ -65,7 +65,7 @@ export function crates(name, ...options) {
 
 /** The packages of npm whose code is in files of the package. */
 async function bundled() {
-  const entries = ['pkg/src/cli/main.ts', '@cfworker/json-schema', 'fflate']
+  const entries = ['pkg/src/cli/main.ts', 'www/src/main.js', '@cfworker/json-schema', 'fflate']
   const names = new Set()
   for (const entry of entries) {
     const { metafile } = await build({
@@ -74,7 +74,7 @@ async function bundled() {
         absWorkingDir: root,
         platform: 'node',
         format: 'esm',
-        external: ['turnlock', 'turnlock/*'],
+        external: ['turnlock', 'turnlock/*', 'scripted-model'],
       },
     })
     for (const path of Object.keys(metafile.inputs)) {

@@ -1,25 +1,12 @@
 // The page, the built package and the scripted model on one origin.
-import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { readFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { extname, join, normalize } from 'node:path'
-import { BEHAVIOURS } from '../tests/provider/behaviours.mjs'
 import { createSessions, listener } from '../tests/provider/server.mjs'
+import { behaviours, headersOf, policyOf, TYPES } from '../www/server/page.mjs'
 import { DOCS } from './docs.mjs'
 import { root } from './setup.mjs'
-
-const TYPES = {
-  '.html': 'text/html; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.mjs': 'text/javascript; charset=utf-8',
-  '.wasm': 'application/wasm',
-  '.json': 'application/json',
-  '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-  '.woff2': 'font/woff2',
-}
 
 /** Import maps must stand in the page, so the one line of inline script is named by its hash. */
 const imports = JSON.stringify({
@@ -31,24 +18,12 @@ const imports = JSON.stringify({
     'scripted-model': './provider/sessions.mjs',
   },
 })
-const hashOf = (script) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`
-const POLICY = [
-  "default-src 'self'",
-  `script-src 'self' 'wasm-unsafe-eval' ${hashOf(imports)}`,
-  "img-src 'self' data:",
-  // A real endpoint may be anywhere.
-  "connect-src 'self' https: http://localhost:* http://127.0.0.1:*",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+const POLICY = policyOf(imports)
 
 /** The documentation: its generators write scripts and styles into the pages. */
 function policyOfDocs(html) {
-  const inline = [...html.matchAll(/<script>([^]*?)<\/script>/g)].map(([, script]) =>
-    hashOf(script),
-  )
-  return POLICY.replace(hashOf(imports), [...new Set(inline)].join(' ')).replace(
+  const inline = Array.from(html.matchAll(/<script>([^]*?)<\/script>/g), ([, script]) => script)
+  return policyOf(...new Set(inline)).replace(
     "default-src 'self'",
     "default-src 'self'; style-src 'self' 'unsafe-inline'",
   )
@@ -67,9 +42,6 @@ const FOLDERS = {
   '/provider/': 'tests/provider',
   '/': 'www',
 }
-
-const about = Object.entries(BEHAVIOURS).map(([name, one]) => [name, one.about])
-const behaviours = JSON.stringify(Object.fromEntries(about))
 
 /**
  * A page with its bundle, its import map for whoever opens the console, its policy, and what the
@@ -105,20 +77,18 @@ export async function serve({ port = 0, tries = 20 } = {}) {
   const sessions = createSessions()
   const model = listener(sessions, '/model')
   // Not at the top: the package may be built only now.
-  const { createEdge } = await import('./edge.mjs')
-  const edge = createEdge(sessions)
+  const { toNodeListener } = await import('../pkg/dist/server/index.js')
+  const { createEdge, EDGE } = await import('../www/server/edge.mjs')
+  const edge = toNodeListener(await createEdge(sessions))
   const server = createServer(async (request, response) => {
     // Not by `URL`: what it refuses, such as `//`, would end the process.
     const [pathname] = request.url.split('?')
     if (pathname.startsWith('/model/')) return model(request, response)
-    if (/^\/edge(-owner|\/|$)/.test(pathname)) return edge(request, response)
+    if (EDGE.test(pathname)) return edge(request, response)
     const { body, policy } = (await file(pathname)) ?? {}
     if (body === undefined) return response.writeHead(404).end('not found')
     const type = TYPES[extname(pathname) || '.html'] ?? 'application/octet-stream'
-    response.writeHead(200, {
-      ...{ 'content-type': type, 'content-security-policy': policy, 'cache-control': 'no-cache' },
-      'x-content-type-options': 'nosniff',
-    })
+    response.writeHead(200, headersOf(type, policy))
     response.end(body)
   })
   for (let at = port; ; at++) {

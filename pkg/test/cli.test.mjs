@@ -122,6 +122,18 @@ test('whose request it is decides what doctor ends with; what is nobody’s is a
     /✓ openai-chat takes it as it is\nas it stands, these take it too: .*groq/,
   )
   assert.match(shown.stdout, /these refuse it: .*anthropic \(2\)/)
+  // What is taken and would be sent otherwise: arguments that are no JSON.
+  const unread = JSON.parse(JSON.stringify(openai))
+  unread.find((one) => one.tool_calls).tool_calls[0].function.arguments = '{"path":'
+  const otherwise = (args, messages) =>
+    fed(JSON.stringify({ model: 'm', messages }), 'doctor', '-', ...args).stdout
+  const hint =
+    /✓ openai-chat takes it as it is\nTurnlock sends it in another form; --diff shows which/
+  assert.match(otherwise([], unread), hint)
+  assert.doesNotMatch(otherwise([], openai), hint)
+  const diff = otherwise(['--diff'], unread)
+  assert.match(diff, /^-.*path/m)
+  assert.doesNotMatch(diff, hint)
   const parts = [{ type: 'text', text: 'go' }]
   for (const nobody of [[user], { messages: [{ id: 'm', role: 'user', parts }] }]) {
     const { dialect, dialects } = JSON.parse(
@@ -287,13 +299,17 @@ test('serve is a scripted model on every wire', async (t) => {
     openaiChat({ baseURL: looping, model: 'm' }),
     anthropic({ baseURL: address, model: 'm' }),
   ]) {
-    // The same words once more are a turn of their own.
+    // The same words once more are a turn of their own, as long as the first one.
+    const asked = []
     for (const content of ['what?', 'what?']) {
       const messages = [{ role: 'user', content }]
-      const { text, toolResults } = await runTurn({ model, messages, tools: { list_files } }).result
+      const turn = runTurn({ model, messages, tools: { list_files } })
+      const { text, toolResults, inferences } = await turn.result
       assert.match(text, /notes\.txt/)
       assert.equal(toolResults.length, 1)
+      asked.push(inferences)
     }
+    assert.equal(asked[0], asked[1])
   }
   // A tool result, which the user says on this wire, begins no other conversation: this model writes
   // its arguments anew in each answer of one.

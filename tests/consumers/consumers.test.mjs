@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { extname, join } from 'node:path'
 import test, { after, before } from 'node:test'
@@ -111,6 +112,27 @@ async function shownFrom(folder) {
     close()
   }
 }
+
+test('npx turnlock serve: the page and its model, out of the package', async () => {
+  const command = join(home, 'node_modules/.bin/turnlock')
+  const child = spawn(command, ['serve', '--port', '0', '--json'], {
+    ...{ cwd: home, stdio: ['ignore', 'pipe', 'inherit'] },
+  })
+  try {
+    const [line] = await once(child.stdout, 'data')
+    const { page: url } = JSON.parse(line)
+    const tab = await browser.newPage()
+    tab.setDefaultTimeout(PATIENCE_MS)
+    await tab.goto(`${url}#turn`)
+    await tab.waitForSelector('[data-ready]')
+    await tab.click('#composer [type=submit]')
+    await tab.waitForSelector('#timeline .end:has-text("Complete")')
+    assert.match(await tab.textContent('.message.assistant'), /notes\.txt/)
+    await tab.close()
+  } finally {
+    child.kill('SIGKILL')
+  }
+})
 
 const SCRIPT = "import { use } from './use.mjs'\nconsole.log(await use())\n"
 

@@ -1,11 +1,11 @@
-// The edge beside the page: turns that this server runs by `createHandler`, with the scripted model,
+// The edge beside the page: turns that its server runs by `createHandler`, with the scripted model,
 // and the switch of its owner. Each visitor is a tenant, and the owner of its own edge.
-import { createHandler, toNodeListener } from '../pkg/dist/server/index.js'
-import { defineTool, memoryStore } from '../pkg/dist/index.js'
-import { BEHAVIOURS } from '../tests/provider/behaviours.mjs'
-import { CLIENTS, modelOf } from '../tests/lanes.mjs'
-import * as turnlock from '../pkg/dist/index.js'
-import { LIST_FILES, READ_FILE } from '../www/src/files.js'
+import * as turnlock from 'turnlock'
+import { BEHAVIOURS } from '../../tests/provider/behaviours.mjs'
+import { CLIENTS, modelOf } from '../../tests/lanes.mjs'
+import { LIST_FILES, READ_FILE } from '../src/files.js'
+
+const { defineTool, memoryStore } = turnlock
 
 /** What the owner lets visitors have. */
 const SWITCH = ['two_stage', 'unified', 'off']
@@ -50,11 +50,16 @@ function toolsFor({ toolMs }) {
   return { list_files: slow(LIST_FILES), read_file: slow(READ_FILE), send_note: slow(send_note) }
 }
 
+/** The paths of it. */
+export const EDGE = /^\/edge(-owner|\/|$)/
+
 /**
- * A listener of a Node server for `/edge` and `/edge-owner`.
+ * Answers requests of these paths.
  * @param {{ answer(request: Request, path: string): Promise<Response> }} sessions the scripted model
  */
-export function createEdge(sessions) {
+export async function createEdge(sessions) {
+  // Not at the top: commands that serve nothing do not load it.
+  const { createHandler } = await import('turnlock/server')
   /** By visitor: the position of the owner's switch. */
   const owners = new Map()
   const visitorOf = ({ headers }) => {
@@ -90,7 +95,7 @@ export function createEdge(sessions) {
       maxTools: 10,
     }),
   })
-  async function answer(request) {
+  return async (request) => {
     if (new URL(request.url).pathname !== '/edge-owner') return handler(request)
     const visitor = visitorOf(request)
     if (!visitor) return refused(401, 'session.missing', 'who asks?')
@@ -101,5 +106,4 @@ export function createEdge(sessions) {
     }
     return Response.json({ owner: ownerOf(request) })
   }
-  return toNodeListener(answer)
 }

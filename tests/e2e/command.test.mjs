@@ -1,0 +1,142 @@
+// `turnlock serve`: the page out of the package, with the scripted model, in Chromium.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import test, { after, before } from 'node:test'
+import { launchEngine } from '../browser.mjs'
+import { PATIENCE_MS } from '../patience.mjs'
+
+const cli = fileURLToPath(new URL('../../pkg/dist/cli.js', import.meta.url))
+const [complaints, missing] = [[], []]
+let child, browser, page, at
+
+before(async () => {
+  child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  ;({ page: at } = JSON.parse((await lines.next()).value))
+  browser = await launchEngine()
+  const context = await browser.newContext()
+  context.setDefaultTimeout(PATIENCE_MS)
+  page = await context.newPage()
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('response', (response) => {
+    if (response.status() >= 400) missing.push(`${response.status()} ${response.url()}`)
+  })
+  await page.goto(at)
+  await page.waitForSelector('[data-ready]')
+})
+after(async () => {
+  await browser?.close()
+  child?.kill('SIGKILL')
+})
+
+test('every view that the page of the package has works', async () => {
+  await page.locator('#race-staged-verdict.good').waitFor()
+  await page.click('#views a[href="#turn"]')
+  const asked = page.waitForRequest(/\/model\/s\//)
+  await page.click('#composer [type=submit]')
+  await asked
+  await page.waitForSelector('#timeline .end:has-text("Complete")')
+  assert.match(await page.textContent('.message.assistant'), /notes\.txt/)
+  for (const [view, says, what] of [
+    ['doctor', '#loops-verdict', /\d times/],
+    ['bundle', '#bundle-outcome', /ran/],
+    ['planner', '#ask-outcome', /3 calls/],
+    ['chain', '#chain-status', /complete/],
+    ['proxy', '#proxy', /\w/],
+  ]) {
+    await page.click(`#views a[href="#${view}"]`)
+    await page.locator(says).filter({ hasText: what }).waitFor()
+  }
+  // Every view but the benchmarks, which `turnlock bench` has, and no guides.
+  const links = await page.locator('#views a').evaluateAll((all) => all.map(({ hash }) => hash))
+  const own = ['race', 'turn', 'doctor', 'bundle', 'planner', 'chain', 'proxy']
+  assert.deepEqual(
+    links,
+    own.map((view) => `#${view}`),
+  )
+  assert.deepEqual(
+    [await page.locator('#docs').count(), await page.locator('#bench').count()],
+    [0, 0],
+  )
+  assert.deepEqual([missing, complaints], [[], []])
+})
+
+test('a turn runs at its edge, which is behind the same address', async () => {
+  await page.click('#views a[href="#turn"]')
+  await page.selectOption('#where', 'edge')
+  await page.locator('#owners').waitFor()
+  await page.selectOption('#behaviour', 'loop')
+  await page.click('#clear')
+  await page.click('#send')
+  await page.waitForSelector('#timeline .end:has-text("Complete")')
+  assert.match(await page.locator('.message.assistant').last().innerText(), /\w/)
+  assert.deepEqual([missing, complaints], [[], []])
+})
+
+test('the console has the package that the page runs', async () => {
+  const same = await page.evaluate(async () => {
+    const { signature } = await import('turnlock')
+    const { createProxy } = await import('turnlock/proxy')
+    return [signature({ tool: 'a', args: { b: 1 } }), typeof createProxy]
+  })
+  assert.match(same[0], /^\w/)
+  assert.equal(same[1], 'function')
+})
+
+test('it looks as the page of the project does: one sheet has all of its styles', async () => {
+  await page.click('#views a[href="#race"]')
+  const sheets = await page.evaluate(() =>
+    [...document.styleSheets].map(({ href, cssRules }) => [href, cssRules.length]),
+  )
+  assert.equal(sheets.length, 1)
+  assert.ok(sheets[0][1] > 300, `${sheets[0][1]} rules`)
+})
+
+/** As it is written: `fetch` would take the dots out of it. */
+async function raw(path, method = 'GET') {
+  const asked = request(at, { path, method }).end()
+  const [response] = await once(asked, 'response')
+  response.setEncoding('utf8')
+  let text = ''
+  for await (const piece of response) text += piece
+  return { status: response.statusCode, headers: response.headers, text }
+}
+
+test('only what the page is made of is served, under its policy', async () => {
+  const html = await raw('/')
+  const policy = html.headers['content-security-policy']
+  assert.match(policy, /default-src 'self'; script-src 'self' 'wasm-unsafe-eval' 'sha256-[^']+';/)
+  assert.match(policy, /frame-ancestors 'none'/)
+  for (const path of ['/turnlock/page/main.js', '/turnlock/index.js', '/turnlock/page/style.css']) {
+    const { status, headers } = await raw(path)
+    assert.deepEqual([status, headers['x-content-type-options']], [200, 'nosniff'], path)
+  }
+  const head = await raw('/', 'HEAD')
+  assert.deepEqual([head.status, head.text], [200, ''])
+  for (const path of [
+    '/turnlock/../package.json',
+    '/turnlock/%2e%2e/package.json',
+    '/turnlock/..%2fpackage.json',
+    '/turnlock/page/..%5c..%5cpackage.js',
+    '/turnlock//etc/x.js',
+    '/turnlock/index.d.ts',
+    '/turnlock/none.js',
+    '/turnlock/page',
+    '//',
+    '/package.json',
+    '/favicon.ico',
+  ]) {
+    const { status, text } = await raw(path)
+    assert.equal(status, 404, path)
+    assert.ok(JSON.parse(text).error.message, path)
+  }
+})
