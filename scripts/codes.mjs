@@ -74,10 +74,12 @@ for (const code of given.length ? given : all) {
     const made = changed(text, code)
     return made === text ? [] : [[path, text, made]]
   })
-  const commands = commandsOf(code).filter(isSound)
-  for (const [path, , made] of files) writeFileSync(path, made)
-  const by = commands.find((args) => !run(args))
-  for (const [path, text] of files) writeFileSync(path, text)
+  const by = commandsOf(code).find((args) => {
+    for (const [path, , made] of files) writeFileSync(path, made)
+    const fails = !run(args)
+    for (const [path, text] of files) writeFileSync(path, text)
+    return fails && isSound(args)
+  })
   if (!by) open.push(code)
   console.log(
     `${code}: ${by ? by.at(by[0] === '--test' ? -1 : 0).slice(alone.length + 1) : 'NOTHING FAILS'}`,

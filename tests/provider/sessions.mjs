@@ -16,6 +16,7 @@ import { wireAt, WIRES } from './wire/all.mjs'
  * @property {unknown[]} messages the list of messages, whatever the wire calls it
  * @property {Record<string, string>} headers without those that hold a key
  * @property {boolean} closedEarly the client left before the response had ended
+ * @property {true} [failed] it was refused, or its response breaks off
  */
 
 const PATH = /^\/s\/([^/]+)(?:\/(.+?)\/v1\/(.+)|\/(requests|cut))?$/
@@ -27,8 +28,6 @@ const OPEN = {
 }
 /** They stay out of what is kept. */
 const SECRET = ['authorization', 'x-api-key', 'x-goog-api-key', 'cookie']
-/** The oldest are forgotten: a page that stays open makes one with every turn. */
-const MOST_SESSIONS = 2000
 
 const json = (value, status = 200, headers = {}) =>
   Response.json(value, { status, headers: { ...OPEN, ...headers } })
@@ -39,8 +38,10 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
  * @param {Record<string, (rest: string, asked: { log: Kept[], wire: string, query: URLSearchParams }) => object | undefined>} scripts
  * kind → the entry of a script that is called `kind:rest`, beside the behaviours
  * @param {(error: unknown) => void} onError gets what the provider itself failed with
+ * @param {number} most sessions; the oldest are forgotten: a page that stays open makes one with every
+ * turn
  */
-export function createSessions(scripts = {}, onError = console.error) {
+export function createSessions(scripts = {}, onError = console.error, most = 2000) {
   /** @type {Map<string, Kept[]>} */
   const sessions = new Map()
   /** By session: cuts the connection that waits for its client's word. */
@@ -50,7 +51,7 @@ export function createSessions(scripts = {}, onError = console.error) {
   function open(session) {
     const log = requests(session)
     sessions.set(session, log)
-    if (sessions.size > MOST_SESSIONS) {
+    if (sessions.size > most) {
       const [oldest] = sessions.keys()
       sessions.delete(oldest)
       cuts.delete(oldest)
@@ -76,7 +77,8 @@ export function createSessions(scripts = {}, onError = console.error) {
       cuts.get(session)?.()
       return new Response(null, { status: 204, headers: OPEN })
     }
-    const listed = request.method === 'GET' && script && models(at, decode(script))
+    const isListed = request.method === 'GET' && script && isKnown(decode(script), scripts)
+    const listed = isListed && models(at, decode(script))
     if (listed) return json(listed)
     const wire = wireAt(at)
     if (request.method !== 'POST' || !script || !wire) {
@@ -100,7 +102,6 @@ export function createSessions(scripts = {}, onError = console.error) {
 /** `told`: settles when a connection may be cut; undefined where nobody says so. */
 async function play(request, log, { name, streams }, { name: script, scripts }, told) {
   const wire = WIRES[name]
-  const fail = (status, message, headers) => json(wire.failure(status, message), status, headers)
   const text = await request.text()
   const parsed = parse(text)
   const strange = misshapen(parsed, wire)
@@ -115,6 +116,10 @@ async function play(request, log, { name, streams }, { name: script, scripts }, 
   }
   log.push(kept)
   const n = log.length
+  const fail = (status, message, headers) => {
+    kept.failed = true
+    return json(wire.failure(status, message), status, headers)
+  }
   if (strange) return fail(400, strange)
   if (!isKnown(script, scripts)) {
     return fail(404, `There is no behaviour ${script}: \`turnlock serve --list\` names them.`)
@@ -131,6 +136,7 @@ async function play(request, log, { name, streams }, { name: script, scripts }, 
   const entry = entryOf(script, scripts, { query, wire: name, log: log.slice(0, n) })
   if (!entry) return fail(404, `The script ${script} has no entry ${n}.`)
   if (entry.status) return fail(entry.status, entry.message ?? 'scripted failure', headersOf(entry))
+  if (entry.then) kept.failed = true
   if (!isStreamed && entry.then === 'error') return fail(503, 'The model is overloaded')
   const client = new Client(request.signal, kept)
   if (entry.then === 'stall_head') await client.gone

@@ -1,5 +1,6 @@
 // The edge beside the page: turns that its server runs by `createHandler`, with the scripted model,
 // and the switch of its owner. Each visitor is a tenant, and the owner of its own edge.
+import { setTimeout } from 'node:timers/promises'
 import * as turnlock from 'turnlock'
 import { BEHAVIOURS } from '../../tests/provider/behaviours.mjs'
 import { CLIENTS, modelOf } from '../../tests/lanes.mjs'
@@ -22,21 +23,12 @@ function placeOf({ headers }) {
   return { wire, behaviour, session, toolMs: Math.min(Number(toolMs) || 0, SLOWEST) }
 }
 
-const wait = (ms, signal) =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    })
-  })
-
 function toolsFor({ toolMs }) {
   const slow = ({ execute, ...options }) =>
     defineTool({
       ...options,
       async execute(args, { signal }) {
-        if (toolMs) await wait(toolMs, signal)
+        if (toolMs) await setTimeout(toolMs, undefined, { signal })
         return execute(args)
       },
     })

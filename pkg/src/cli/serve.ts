@@ -1,6 +1,6 @@
 /** The page and a scripted model on one's own machine; the tests of Turnlock talk to the same model. */
-import { createHash } from 'node:crypto'
 import { BEHAVIOURS } from '../../../tests/provider/behaviours.mjs'
+import { createConversations } from '../../../tests/provider/conversations.mjs'
 import { createSessions } from '../../../tests/provider/sessions.mjs'
 import { createEdge, EDGE } from '../../../www/server/edge.mjs'
 import { command, Usage } from './command.js'
@@ -33,22 +33,22 @@ export const serve = command({
     if (!Object.hasOwn(BEHAVIOURS, behaviour)) {
       throw new Usage(`--behaviour: there is no ${behaviour}; --list says which there are`)
     }
-    const sessions = createSessions({}, (error) => complain(error, json))
+    const sessions = createSessions({}, (error) => complain(error, json), MOST)
     const edge = await createEdge(sessions)
-    const conversations = new Conversations()
+    const sessionOf = createConversations(sessions.requests)
     const { origin, ended } = await listen(async (request) => {
       const { pathname } = new URL(request.url)
       if (EDGE.test(pathname)) return edge(request)
       const [, ofPage] = MODEL.exec(pathname) ?? []
-      if (ofPage !== undefined) return sessions.answer(request, ofPage)
-      const [, own, rest] = PATH.exec(pathname) ?? []
+      const [, own = behaviour, rest] = PATH.exec(pathname) ?? []
       const isRead = ['GET', 'HEAD'].includes(request.method)
-      const found = rest === undefined && isRead ? await pageFile(pathname) : undefined
+      const found = !ofPage && rest === undefined && isRead ? await pageFile(pathname) : undefined
       if (found) return found
-      const body = request.method === 'POST' ? await request.clone().text() : ''
-      const script = own ?? behaviour
-      const session = encodeURIComponent(conversations.of(`${script}-${turnOf(body)}`, body))
-      return sessions.answer(request, `/s/${session}/${script}/v1/${rest ?? ''}`)
+      const text = await bodyOf(request)
+      if (text === undefined) return refused(413, `a body of more than ${LARGEST} bytes`)
+      const path = ofPage ?? `/s/${sessionOf(own, rest ?? '', text)}/${own}/v1/${rest ?? ''}`
+      // Not a copy of it: Node forgets that the client of a copy has left.
+      return sessions.answer(asked(request, text), path)
     }, portOf(values))
     const address = `${origin}/v1`
     console.log(
@@ -66,54 +66,25 @@ const MODEL = /^\/model(\/s\/[^/]+\/[^/]+\/v1\/.+)$/
 /** A behaviour, a version, the path of a wire. Ollama's and Bedrock's paths have no version. */
 const PATH = /^(?:\/([^/]+))??(?:\/v(?:1|2|1beta)\/|\/(?=(?:api|model)\/))(.*)$/
 
-/** More are forgotten, the oldest first; the sessions of the model too. */
-const MOST = 2000
+/** Sessions of the model, and bytes of a request: what is kept of both is bounded. */
+const MOST = 200
+const LARGEST = 8 * 2 ** 20
 
-/**
- * Which conversation a request belongs to. The first request of one, once more behind others of it,
- * begins another: the program was started again. At once behind itself it is a repetition.
- */
-class Conversations {
-  readonly #known = new Map<string, { first: string; last: string; begun: number }>()
+const refused = (status: number, message: string) =>
+  Response.json({ error: { message } }, { status, headers: { 'access-control-allow-origin': '*' } })
 
-  of(name: string, body: string): string {
-    const digest = createHash('sha256').update(body).digest('base64')
-    const known = this.#known.get(name)
-    const isAnew = !known || (digest === known.first && digest !== known.last)
-    const begun = (known?.begun ?? 0) + (isAnew ? 1 : 0)
-    this.#known.delete(name)
-    this.#known.set(name, { first: isAnew ? digest : known.first, last: digest, begun })
-    const [oldest] = this.#known.keys()
-    if (this.#known.size > MOST && oldest !== undefined) this.#known.delete(oldest)
-    return `${name}-${begun}`
+/** A request whose body has been read. */
+const asked = ({ method, url, headers, signal }: Request, text: string) =>
+  ({ method, url, headers, signal, text: async () => text }) as unknown as Request
+
+/** The body as text; undefined where it is too large. */
+async function bodyOf({ body }: Request): Promise<string | undefined> {
+  const decoder = new TextDecoder()
+  let [text, size] = ['', 0]
+  for await (const piece of body ?? []) {
+    size += piece.length
+    if (size > LARGEST) return undefined
+    text += decoder.decode(piece, { stream: true })
   }
-}
-
-/**
- * The words by which a conversation is known: the user's. On some wires tool results are messages of
- * the user too, which are not looked at.
- */
-function turnOf(body: string): string {
-  const said: unknown[] = []
-  try {
-    const { messages, input, contents } = JSON.parse(body) as Record<string, unknown>
-    const all = messages ?? input ?? contents
-    for (const { role, content, parts } of Array.isArray(all) ? (all as Message[]) : []) {
-      const own = role === 'user' ? (content ?? parts) : []
-      said.push(...(Array.isArray(own) ? (own as Message[]).map(({ text }) => text) : [own]))
-    }
-    if (typeof all === 'string') said.push(all)
-  } catch {
-    // The model answers to what is no JSON.
-  }
-  const words = said.filter((text) => typeof text === 'string').join(' ')
-  // Half of a character has no place in an address.
-  return words.slice(-300).replace(/\p{Surrogate}/gu, '')
-}
-
-interface Message {
-  role?: unknown
-  content?: unknown
-  parts?: unknown
-  text?: unknown
+  return text + decoder.decode()
 }
