@@ -107,3 +107,54 @@ test('a turn is stopped from the page', async () => {
   await page.click('#stop')
   await row(/Cancelled/i)
 })
+
+test('where a turn ran is where the next one runs, behind a reload and by a link', async () => {
+  await send('answer')
+  await completed()
+  await page.reload()
+  await page.waitForSelector('[data-ready]')
+  await completed()
+  assert.equal(await page.inputValue('#where'), 'edge')
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.click('#share')
+  await page.locator('#shared', { hasText: 'Link copied' }).waitFor()
+  const link = await page.evaluate(() => navigator.clipboard.readText())
+  const visitor = await visit.open(undefined, '')
+  await visitor.goto(link)
+  await visitor.locator('#owners').waitFor()
+  assert.equal(await visitor.inputValue('#where'), 'edge')
+  await visitor.context().close()
+})
+
+test('a preset that needs what the edge decides itself runs in the page', async () => {
+  await page.click('#presets >> text="Answer, and send a note"')
+  await decision('Run this call?')
+  assert.equal(await page.inputValue('#where'), 'page')
+  await choose('Approve')
+  await completed()
+  assert.match(await page.textContent('#notes'), /Ada/)
+})
+
+test('what is no turn of the edge is refused, whatever its address', async () => {
+  const { origin } = new URL(visit.site.url)
+  const ask = async (path, headers, init) => {
+    const response = await fetch(origin + path, {
+      ...{ method: 'POST', body: JSON.stringify({ messages: [{ role: 'user', content: 'a' }] }) },
+      headers: { 'content-type': 'application/json', 'x-visitor': 'a-visitor', ...headers },
+      ...init,
+    })
+    const text = await response.text()
+    return [response.status, text.startsWith('{') ? JSON.parse(text).error?.code : undefined]
+  }
+  const place = { 'x-place': 'openai-chat loop session-1 0' }
+  for (const path of ['/edge', '/edge/messages', '/edge?x=1']) {
+    for (const given of ['', 'nope nope nope', '__proto__ constructor x', 'openai-chat loop']) {
+      assert.deepEqual(await ask(path, { 'x-place': given }), [400, 'edge.place'], given)
+    }
+  }
+  assert.equal((await ask('/edge', place))[0], 200)
+  await ask('/edge-owner', {}, { method: 'PUT', body: 'off' })
+  for (const path of ['/edge', '/edge/messages', '/edge?x=1', '/edge/messages?x']) {
+    assert.deepEqual(await ask(path, place), [403, 'edge.off'], path)
+  }
+})

@@ -40,7 +40,7 @@ test('a turn with the looping model: one execution, a text, what was blocked', a
   await send('loop')
   await ended()
   assert.equal(await fact('Tools executed'), '1')
-  assert.equal(await fact('Different calls blocked'), '1')
+  assert.equal(await fact('Calls blocked (each once)'), '1')
   assert.match(await page.textContent('.message.assistant'), /notes\.txt/)
   const phases = await page.locator('#timeline .phase').allTextContents()
   assert.equal(phases.length, 2)

@@ -17,7 +17,7 @@ const refused = (status, code, message) => Response.json({ error: { code, messag
 
 /** What the page says of a turn's model and tools, if that is possible. */
 function placeOf({ headers }) {
-  const [wire, behaviour, session, toolMs] = (headers.get('x-place') ?? '').split(' ')
+  const [wire, behaviour, session = '', toolMs] = (headers.get('x-place') ?? '').split(' ')
   const known = Object.hasOwn(CLIENTS, wire) && Object.hasOwn(BEHAVIOURS, behaviour)
   if (!known || !/^[\w-]{1,64}$/.test(session)) return undefined
   return { wire, behaviour, session, toolMs: Math.min(Number(toolMs) || 0, SLOWEST) }
@@ -66,9 +66,13 @@ export async function createEdge(sessions) {
     authorize(request) {
       const [visitor, place] = [visitorOf(request), placeOf(request)]
       if (!visitor) return null
-      const starts = request.method === 'POST' && /\/edge(\/messages\w*)?$/.test(request.url)
+      const { pathname } = new URL(request.url)
+      const starts = request.method === 'POST' && /^\/edge(\/messages\w*)?$/.test(pathname)
       if (starts && ownerOf(request) === 'off') {
         return refused(403, 'edge.off', 'the owner of this edge has switched turns off')
+      }
+      if (starts && !place) {
+        return refused(400, 'edge.place', 'x-place: expected a wire, a behaviour and a session')
       }
       return { tenant: visitor, place }
     },

@@ -9,7 +9,7 @@ import { recall, remember } from './kept.js'
 import { askForEndpoint, choices, restore } from './settings.js'
 import { countRunsOf, turnTools } from './tools.js'
 import { declared } from './files.js'
-import { chosenPlace, edgeTerms, runnerOf } from './where.js'
+import { chosenPlace, edgeTerms, runnerOf, showPlace } from './where.js'
 
 /** How it went for this tab; such an error is no event of the turn and has no number of its own. */
 const OWN = /^(turn\.(conflict|cancelled|not_found|interrupted|events_gone)|(store|remote|edge)\.)/
@@ -116,6 +116,7 @@ export class Chat {
       this.show()
       this.#begin(turn)
       restore(turn)
+      showPlace(turn)
       // Of a real endpoint nothing was remembered.
       if (!turn.place) askForEndpoint()
     }
@@ -127,6 +128,7 @@ export class Chat {
     const last = recall('last')
     if (!last || last.id !== lastTold()) return
     restore(last)
+    showPlace(last)
     const events = []
     for await (const event of await runnerOf(last).follow(last, 0)) {
       if (isOwn(event)) return // It has expired.

@@ -39,7 +39,7 @@ export async function whyUnreachable(address) {
   const { origin, protocol, hostname, port } = new URL(address)
   if (!navigator.onLine) return 'This browser is offline.'
   if (refused.has(origin)) {
-    return `The content security policy of this page does not allow requests to ${origin}: use https, or an address of this machine.`
+    return `The content security policy of this page does not allow requests to ${origin}: use https, localhost or 127.0.0.1.`
   }
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
   if (location.protocol === 'https:' && protocol === 'http:' && !isLocal) {

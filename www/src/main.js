@@ -20,7 +20,7 @@ import { Timeline } from './timeline.js'
 import { fileNames } from './files.js'
 import { runs, sent } from './tools.js'
 import { setUpViews } from './views.js'
-import { setUpWhere } from './where.js'
+import { keepTo, setUpWhere } from './where.js'
 
 const PRESETS = [
   { name: 'A model that loops', behaviour: 'loop' },
@@ -123,6 +123,7 @@ const clear = () =>
 
 async function play(preset) {
   await clear()
+  keepTo(preset.policy)
   apply(preset)
   byId('prompt').value = preset.prompt ?? 'What is in my files?'
   send()

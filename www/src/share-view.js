@@ -11,7 +11,7 @@ const POLICY = [
 /** View → ids of its fields. */
 const FIELDS = {
   turn: [
-    ...['prompt', 'behaviour', 'wire', 'toolMs', 'own-tools'],
+    ...['where', 'prompt', 'behaviour', 'wire', 'toolMs', 'own-tools'],
     ...POLICY.map((name) => `policy-${name}`),
   ],
   doctor: ['history', 'dialect', 'strategy', 'conversation', 'refusal', 'loops-budget'],

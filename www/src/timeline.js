@@ -227,7 +227,7 @@ export function counts(result) {
     ...(inferences !== undefined && { 'Model calls': inferences }),
     'Tools executed': executed(result),
     'Repeats not run': Object.values(repeats).reduce((sum, times) => sum + times, 0),
-    'Different calls blocked': blockedSignatures.length,
+    'Calls blocked (each once)': blockedSignatures.length,
     Status: status,
   }
 }
@@ -247,7 +247,7 @@ function summary(result) {
   const parts = [
     ...(inferences === undefined ? [] : [many(inferences, 'model call')]),
     `${many(executed(result), 'tool')} executed`,
-    `${many(blockedSignatures.length, 'different call')} blocked`,
+    `${many(blockedSignatures.length, 'call')} blocked`,
   ]
   return `Turn ${status}: ${parts.join(', ')}.`
 }

@@ -47,8 +47,22 @@ const edge = {
 /** Who runs a turn that is remembered. */
 export const runnerOf = (turn) => (turn.edge ? edge : here)
 
-/** Where the next turn runs, and how long each of its calls takes there. */
-export const chosenPlace = () => ({ edge: byId('where').value === 'edge', ms: toolMs() })
+/** Where the next turn runs, and how long each of its calls takes there. A link may name an edge. */
+export const chosenPlace = () => ({
+  edge: !byId('places').hidden && byId('where').value === 'edge',
+  ms: toolMs(),
+})
+
+/** Shows where a turn runs that goes on or was the last: so does the next one. */
+export function showPlace({ edge = false }) {
+  byId('where').value = edge ? 'edge' : 'page'
+  byId('where').dispatchEvent(new Event('change'))
+}
+
+/** What only the page can be asked for, the next turn does here. */
+export function keepTo(policy = {}) {
+  if (Object.keys(policy).some((name) => !OPEN.includes(name))) showPlace({})
+}
 
 /** The terms of the edge's next turn: its owner decides, but for what a visitor may choose. */
 export async function edgeTerms({ policy }) {
