@@ -28,10 +28,11 @@ const filesIn = (folder, form) =>
 /** Those that play tables, by folder; everything else is a test file. */
 const PLAYERS = ['scenarios', 'bundles', 'requests', 'chain', 'server']
 const [sources, told] = [
-  filesIn('pkg/dist', /\.js$/),
+  // Tests of faults have a package of their own.
+  ['pkg/dist', '.cache/trap/dist'].flatMap((folder) => filesIn(folder, /\.js$/)),
   [...filesIn('pkg/test', /\.m?js$/), ...filesIn('tests', /\.(m?js|json)$/)],
 ].map((paths) => new Map(paths.map((path) => [path, readFileSync(path, 'utf8')])))
-sources.delete(join(alone, 'pkg/dist/turnlock.browser.js'))
+for (const path of sources.keys()) if (path.endsWith('browser.js')) sources.delete(path)
 
 /** The commands that come by a code, as arguments of Node; quick ones first. */
 function commandsOf(code) {

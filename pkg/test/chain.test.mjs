@@ -76,7 +76,35 @@ test('parsePlan: ids as the planner wrote them, typed errors', () => {
     'plan.pattern_not_allowed',
   )
   assert.equal(error('{}', { maxSteps: 0 }), 'options.invalid')
+  const step = { id: 'a', type: 'search', query: 'x' }
+  for (const [code, ...steps] of [
+    ['plan.empty'],
+    ['plan.invalid_step', { ...step, type: 'guess' }],
+    ['plan.duplicate_step', step, step],
+    ['plan.unknown_dependency', { ...step, depends_on: ['b'] }],
+    ['plan.cycle', { ...step, depends_on: ['a'] }],
+    ['plan.invalid_condition', step, { ...step, id: 'b', depends_on: ['a'], when: 'if it rains' }],
+  ]) {
+    assert.equal(error(JSON.stringify({ steps })), code)
+  }
+  const long = JSON.stringify({ steps: [{ ...step, query: 'x'.repeat(256 * 1024) }] })
+  assert.equal(error(long), 'plan.too_large')
 })
+
+test('a search that hangs is a failed step, and the answer is made of the others', async () => {
+  const search = ({ query }) => (query === 'x' ? new Promise(() => {}) : [query])
+  const limits = { stepMs: 200, maxRetries: 0 }
+  const { events, result } = await ended(runChain(host({ search, limits })))
+  const failed = events.find((event) => event.type === 'step_done' && event.status === 'failed')
+  assert.deepEqual([failed.id, failed.error.code], [1, 'chain.timeout'])
+  assert.deepEqual([result.status, result.text], ['complete', 'y'])
+})
+
+async function ended(chain) {
+  const events = []
+  for await (const event of chain) events.push(event)
+  return { events, result: await chain.result }
+}
 
 test('misuse throws at the call', () => {
   for (const own of [
