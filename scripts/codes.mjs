@@ -37,11 +37,16 @@ for (const path of sources.keys()) if (path.endsWith('browser.js')) sources.dele
 /** The commands that come by a code, as arguments of Node; quick ones first. */
 function commandsOf(code) {
   const naming = [...told].filter(([, text]) => text.includes(code)).map(([path]) => path)
-  const tests = naming.filter((path) => path.endsWith('.test.mjs')).sort(inPackageFirst)
-  const folders = naming.map((path) => dirname(path).split('/').at(-1))
-  const players = PLAYERS.filter((name) => folders.includes(name))
+  const isTest = (path) => path.endsWith('.test.mjs')
+  const own = naming.filter(isTest).sort(inPackageFirst)
+  // What tests import is run by those that stand beside it.
+  const folders = naming.filter((path) => !isTest(path)).map((path) => dirname(path))
+  const beside = [...told.keys()].filter((path) => isTest(path) && folders.includes(dirname(path)))
+  const tests = new Set([...own, ...beside])
+  const names = folders.map((folder) => folder.split('/').at(-1))
+  const players = PLAYERS.filter((name) => names.includes(name))
   return [
-    ...tests.map((path) => ['--test', '--test-timeout=120000', path]),
+    ...Array.from(tests, (path) => ['--test', '--test-timeout=120000', path]),
     ...players.map((name) => [join(alone, 'tests', name, 'run.mjs'), 'node']),
   ]
 }
