@@ -460,7 +460,8 @@ export const build = once(async () => {
     buildCores('the core (Rust to wasm)', 'pkg/wasm'),
   )
   await Promise.all([npm(), core])
-  await unlessFresh('package', [...made, ...PACKAGE], ['pkg/dist/index.js'], () =>
+  const parts = ['index.js', 'cli.js', 'page/main.js'].map((file) => `pkg/dist/${file}`)
+  await unlessFresh('package', [...made, ...PACKAGE], parts, () =>
     task('the npm package', buildPackage),
   )
   const bench = ['www/src/bench', 'benches', 'pkg/dist', 'package-lock.json', 'scripts/bench.mjs']

@@ -69,8 +69,13 @@ function changed(text, code) {
   const [, , embedded] = PART.exec(text) ?? []
   if (!embedded) return text.replaceAll(new RegExp(`(['"\`])${code}\\1`, 'g'), `$1${other}$1`)
   const wasm = inflateRawSync(Buffer.from(embedded, 'base64')).toString('latin1')
-  if (!wasm.includes(code)) return text
-  const made = deflateRawSync(Buffer.from(wasm.replaceAll(code, other), 'latin1'))
+  // Texts of the core stand side by side: only what makes a longer code of it is left alone.
+  const longer = all.filter((one) => one !== code && one.startsWith(code))
+  const rests = longer.map((one) => one.slice(code.length)).join('|')
+  const own = new RegExp(rests ? `${code}(?!${rests})` : code, 'g')
+  const planted = wasm.replaceAll(own, other)
+  if (planted === wasm) return text
+  const made = deflateRawSync(Buffer.from(planted, 'latin1'))
   return text.replace(PART, `$1${made.toString('base64')}"`)
 }
 
@@ -80,6 +85,7 @@ for (const code of given.length ? given : all) {
     const made = changed(text, code)
     return made === text ? [] : [[path, text, made]]
   })
+  if (!files.length) throw new Error(`the package has no ${code}`)
   const by = commandsOf(code).find((args) => {
     for (const [path, , made] of files) writeFileSync(path, made)
     const fails = !run(args)

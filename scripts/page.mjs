@@ -33,8 +33,9 @@ export const besides = (to) => {
     name: 'beside the package',
     setup({ onResolve }) {
       onResolve({ filter: /^turnlock(\/|$)/ }, ({ path }) => {
-        const entry = exports[`.${path.slice('turnlock'.length)}`].default
-        return { path: entry.replace('./dist', to), external: true }
+        const entry = exports[`.${path.slice('turnlock'.length)}`]
+        if (!entry) throw new Error(`the package has no ${path}`)
+        return { path: entry.default.replace('./dist', to), external: true }
       })
     },
   }
@@ -71,6 +72,15 @@ function served(text) {
   return text
 }
 
+/** The view that the page of the package does not have. */
+const withoutBench = {
+  name: 'without bench',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /[\\/]bench[\\/]bench\.js$/ }, () => ({
+      contents: 'export const setUpBench = undefined',
+    })),
+}
+
 /** Writes the page of the package to `dist/page`. */
 export async function bundleServed(dist) {
   const { build } = await import('esbuild')
@@ -80,13 +90,17 @@ export async function bundleServed(dist) {
   mkdirSync(outdir)
   writeFileSync(join(outdir, 'index.html'), served(html))
   const contents = sheets.map((path) => `@import "${path}";`).join('\n')
-  const { splitting, ...style } = options
   await Promise.all([
     build({
-      ...style,
+      ...{ ...options, splitting: false },
       stdin: { contents, loader: 'css', resolveDir: join(root, 'www') },
       outfile: join(outdir, 'style.css'),
     }),
-    build({ ...options, entryPoints: ['www/src/main.js'], plugins: [besides('..')], outdir }),
+    build({
+      ...options,
+      entryPoints: ['www/src/main.js'],
+      plugins: [besides('..'), withoutBench],
+      outdir,
+    }),
   ])
 }

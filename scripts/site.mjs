@@ -17,8 +17,8 @@ export async function writeSite(folder, { crates = false } = {}) {
   await build()
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(join(folder, 'provider'), { recursive: true })
-  const isPage = (path) => path !== join(root, 'www/server')
-  cpSync(join(root, 'www'), folder, { recursive: true, filter: isPage })
+  const isServed = (path) => path !== join(root, 'www/server')
+  cpSync(join(root, 'www'), folder, { recursive: true, filter: isServed })
   const isCode = (path) => !/\.d\.ts$/.test(path) && path !== join(root, 'pkg/dist/page')
   cpSync(join(root, 'pkg/dist'), join(folder, 'turnlock'), { recursive: true, filter: isCode })
   for (const name of MODEL) {

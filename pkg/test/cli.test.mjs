@@ -368,11 +368,13 @@ test('serve is a scripted model on every wire', async (t) => {
     [400, '/v1/responses', { input: [null] }],
     [404, '/nope/v1/chat/completions', { messages: hi }],
     [404, '/elsewhere', {}],
+    [413, '/v1/chat/completions', { messages: hi, user: 'x'.repeat(8 * 2 ** 20) }],
   ]) {
     const response = await at(path, body)
     assert.equal(response.status, status, path)
     assert.ok((await response.json()).error.message, path)
   }
+  assert.equal((await fetch(address.replace('/v1', '/nope/v1/models'))).status, 404)
   assert.match(turnlock('serve', '--list').stdout, /^loop: The looping model/m)
   assert.equal(turnlock('serve', '--behaviour', 'no').status, 2)
 })

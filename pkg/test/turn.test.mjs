@@ -334,6 +334,8 @@ test('an unreachable model is a typed failure with its address, without a key', 
   for (const [said, shown] of [
     ['no route to https://u:sk-3@host', ''],
     ['x'.repeat(41), ''],
+    ['sk_live_51H', ''],
+    ['secret', ''],
     ['other side closed', ' (other side closed)'],
     [{ toString: () => 'never' }, ''],
   ]) {

@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { extname, join } from 'node:path'
 import test, { after, before } from 'node:test'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build as esbuild } from 'esbuild'
@@ -119,8 +119,8 @@ test('npx turnlock serve: the page and its model, out of the package', async () 
     ...{ cwd: home, stdio: ['ignore', 'pipe', 'inherit'] },
   })
   try {
-    const [line] = await once(child.stdout, 'data')
-    const { page: url } = JSON.parse(line)
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+    const { page: url } = JSON.parse((await lines.next()).value)
     const tab = await browser.newPage()
     tab.setDefaultTimeout(PATIENCE_MS)
     await tab.goto(`${url}#turn`)

@@ -1,6 +1,7 @@
 // `turnlock serve`: the page out of the package, with the scripted model, in Chromium.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { createInterface } from 'node:readline'
@@ -92,13 +93,21 @@ test('the console has the package that the page runs', async () => {
   assert.equal(same[1], 'function')
 })
 
-test('it looks as the page of the project does: one sheet has all of its styles', async () => {
-  await page.click('#views a[href="#race"]')
-  const sheets = await page.evaluate(() =>
-    [...document.styleSheets].map(({ href, cssRules }) => [href, cssRules.length]),
-  )
-  assert.equal(sheets.length, 1)
-  assert.ok(sheets[0][1] > 300, `${sheets[0][1]} rules`)
+test('one sheet has the styles of all sheets of the project', async () => {
+  const www = new URL('../../www/', import.meta.url)
+  const sheets = readdirSync(www).filter((name) => name.endsWith('.css'))
+  assert.ok(sheets.length > 5)
+  const made = await page.evaluate(async () => {
+    const links = [...document.querySelectorAll('link[rel=stylesheet]')]
+    return Promise.all(links.map(async ({ href }) => (await fetch(href)).text()))
+  })
+  assert.equal(made.length, 1)
+  for (const name of sheets) {
+    const text = readFileSync(new URL(name, www), 'utf8').replace(/\/\*[^]*?\*\//g, '')
+    const selectors = Array.from(text.matchAll(/^\s*([.#][a-z][\w-]*)/gm), ([, one]) => one)
+    assert.ok(selectors.length > 0, name)
+    for (const one of selectors) assert.ok(made[0].includes(one), `${name}: ${one}`)
+  }
 })
 
 /** As it is written: `fetch` would take the dots out of it. */
@@ -111,7 +120,7 @@ async function raw(path, method = 'GET') {
   return { status: response.statusCode, headers: response.headers, text }
 }
 
-test('only what the page is made of is served, under its policy', async () => {
+test('of the package, only scripts, sheets and wasm are served, under the policy of the page', async () => {
   const html = await raw('/')
   const policy = html.headers['content-security-policy']
   assert.match(policy, /default-src 'self'; script-src 'self' 'wasm-unsafe-eval' 'sha256-[^']+';/)

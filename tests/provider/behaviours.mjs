@@ -36,7 +36,7 @@ function planned({ messages, system }) {
 /** The payloads of TOOL RESULT boxes. */
 function boxed(text) {
   const boxes = [...text.matchAll(/TOOL RESULT [0-9a-f]{32}\n(.*?)\nEND TOOL RESULT/g)]
-  return boxes.map((box) => JSON.parse(box[1]))
+  return boxes.map((box) => Object(parsed(box[1])))
 }
 
 function parsed(text) {

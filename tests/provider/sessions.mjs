@@ -38,25 +38,44 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
  * @param {Record<string, (rest: string, asked: { log: Kept[], wire: string, query: URLSearchParams }) => object | undefined>} scripts
  * kind → the entry of a script that is called `kind:rest`, beside the behaviours
  * @param {(error: unknown) => void} onError gets what the provider itself failed with
- * @param {number} most sessions; the oldest are forgotten: a page that stays open makes one with every
- * turn
+ * @param {{ most?: number, bytes?: number }} limits sessions, and characters of all of their bodies:
+ * those are forgotten that were asked longest ago. A page that stays open makes one with every turn
  */
-export function createSessions(scripts = {}, onError = console.error, most = 2000) {
+export function createSessions(
+  scripts = {},
+  onError = console.error,
+  { most = 2000, bytes = Infinity } = {},
+) {
   /** @type {Map<string, Kept[]>} */
   const sessions = new Map()
   /** By session: cuts the connection that waits for its client's word. */
   const cuts = new Map()
   const requests = (session) => sessions.get(session) ?? []
 
+  /** Session → the characters of its bodies. */
+  const sizes = new Map()
+  let total = 0
+
   function open(session) {
     const log = requests(session)
+    // Behind all others.
+    sessions.delete(session)
     sessions.set(session, log)
-    if (sessions.size > most) {
-      const [oldest] = sessions.keys()
-      sessions.delete(oldest)
-      cuts.delete(oldest)
-    }
     return log
+  }
+
+  function forget(session) {
+    total -= sizes.get(session) ?? 0
+    for (const map of [sessions, sizes, cuts]) map.delete(session)
+  }
+
+  function count(session, characters) {
+    sizes.set(session, (sizes.get(session) ?? 0) + characters)
+    total += characters
+    for (const oldest of sessions.keys()) {
+      if (sessions.size <= most && total <= bytes) break
+      forget(oldest)
+    }
   }
 
   /**
@@ -69,7 +88,7 @@ export function createSessions(scripts = {}, onError = console.error, most = 200
     const [, session, script, at, kind] = PATH.exec(path) ?? []
     if (!session) return json({ error: { message: 'no such path' } }, 404)
     if (request.method === 'DELETE') {
-      sessions.delete(session)
+      forget(session)
       return new Response(null, { status: 204, headers: OPEN })
     }
     if (request.method === 'GET' && kind === 'requests') return json(requests(session))
@@ -89,7 +108,9 @@ export function createSessions(scripts = {}, onError = console.error, most = 200
       ? new Promise((resolve) => cuts.set(session, resolve))
       : undefined
     try {
-      return await play(request, log, wire, { name: decode(script), scripts }, told)
+      const text = await request.text()
+      count(session, text.length)
+      return await play({ request, text }, log, wire, { name: decode(script), scripts }, told)
     } catch (error) {
       onError(error)
       return json(WIRES[wire.name].failure(500, 'The scripted provider failed.'), 500)
@@ -100,9 +121,8 @@ export function createSessions(scripts = {}, onError = console.error, most = 200
 }
 
 /** `told`: settles when a connection may be cut; undefined where nobody says so. */
-async function play(request, log, { name, streams }, { name: script, scripts }, told) {
+async function play({ request, text }, log, { name, streams }, { name: script, scripts }, told) {
   const wire = WIRES[name]
-  const text = await request.text()
   const parsed = parse(text)
   const strange = misshapen(parsed, wire)
   const body = strange ? null : parsed
@@ -136,9 +156,8 @@ async function play(request, log, { name, streams }, { name: script, scripts }, 
   const entry = entryOf(script, scripts, { query, wire: name, log: log.slice(0, n) })
   if (!entry) return fail(404, `The script ${script} has no entry ${n}.`)
   if (entry.status) return fail(entry.status, entry.message ?? 'scripted failure', headersOf(entry))
-  if (entry.then) kept.failed = true
   if (!isStreamed && entry.then === 'error') return fail(503, 'The model is overloaded')
-  const client = new Client(request.signal, kept)
+  const client = new Client(request.signal, kept, entry)
   if (entry.then === 'stall_head') await client.gone
   const place = { n, body }
   // A tape is sent as it was recorded.
@@ -171,9 +190,17 @@ const isKnown = (script, scripts) =>
 function entryOf(script, scripts, { query, wire, log }) {
   const [kind, rest] = split(script)
   if (Object.hasOwn(scripts, kind)) return scripts[kind](rest, { log, wire, query })
-  const seen = log.filter((one) => one.body).map((one) => look(viewOf(one)))
+  const seen = log.filter((one) => one.body).map(seenIn)
   const [now, before] = [seen.at(-1), seen.slice(0, -1)]
   return fitted(BEHAVIOURS[script].play(now, before), now, before)
+}
+
+/** What was seen in a request: each is looked at once, though a session asks again for all of them. */
+const SEEN = new WeakMap()
+function seenIn(one) {
+  const seen = SEEN.get(one) ?? look(viewOf(one))
+  SEEN.set(one, seen)
+  return seen
 }
 
 /** What a request says. */
@@ -201,9 +228,11 @@ class Client {
   left = false
   #ended = false
   #kept
+  #breaks
 
-  constructor(signal, kept) {
+  constructor(signal, kept, { then }) {
     this.#kept = kept
+    this.#breaks = then !== undefined
     this.gone = new Promise((resolve) => (this.tell = resolve))
     if (signal.aborted) this.leave()
     signal.addEventListener('abort', () => this.leave())
@@ -211,10 +240,12 @@ class Client {
 
   ended() {
     this.#ended = true
+    if (this.#breaks) this.#kept.failed = true
   }
 
   leave() {
     if (this.#ended) return
+    if (this.#breaks) this.#kept.failed = true
     this.left = this.#kept.closedEarly = true
     this.tell()
   }

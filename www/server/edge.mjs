@@ -10,6 +10,8 @@ const { defineTool, memoryStore } = turnlock
 
 /** What the owner lets visitors have. */
 const SWITCH = ['two_stage', 'unified', 'off']
+/** Owners that are remembered; the others have the first position. */
+const MOST_OWNERS = 1000
 /** Milliseconds that a tool may be asked to take. */
 const SLOWEST = 60_000
 
@@ -96,9 +98,12 @@ export async function createEdge(sessions) {
     const visitor = visitorOf(request)
     if (!visitor) return refused(401, 'session.missing', 'who asks?')
     if (request.method === 'PUT') {
-      const wanted = await request.text()
+      // The words are shorter than a piece.
+      const { value } = (await request.body?.getReader().read()) ?? {}
+      const wanted = new TextDecoder().decode(value)
       if (!SWITCH.includes(wanted)) return refused(400, 'edge.switch', `one of ${SWITCH.join()}`)
       owners.set(visitor, wanted)
+      if (owners.size > MOST_OWNERS) owners.delete(owners.keys().next().value)
     }
     return Response.json({ owner: ownerOf(request) })
   }

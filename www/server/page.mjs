@@ -14,7 +14,7 @@ export const TYPES = {
   '.woff2': 'font/woff2',
 }
 
-export const hashOf = (script) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`
+const hashOf = (script) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`
 
 /** The content security policy of a page with these scripts in its text. */
 export const policyOf = (...scripts) =>

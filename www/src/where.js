@@ -15,6 +15,9 @@ const here = {
   cancel: ({ id }, reason) => cancelTurn({ requestId: id, store, reason }),
 }
 
+/** What of the policy a visitor of the edge may choose. */
+const OPEN = ['maxTools', 'pauseAfterTools']
+
 /** Who this browser is to the edge. */
 function visitor() {
   let id = recall('visitor')
@@ -72,9 +75,6 @@ export async function edgeTerms({ policy }) {
   return { mode, policy: { ...policy, actionTools: [], maxCycles: 1 } }
 }
 
-/** What of the policy a visitor of the edge may choose. */
-const OPEN = ['maxTools', 'pauseAfterTools']
-
 async function owner(init) {
   const answer = await fetch('./edge-owner', { ...init, headers: headersOf() })
   return (await answer.json()).owner
@@ -95,12 +95,19 @@ export async function setUpWhere() {
       byId('provider').dispatchEvent(new Event('change'))
     }
   }
-  byId('where').addEventListener('change', async () => {
+  let last = 0
+  const tell = async (init) => {
+    const asked = ++last
+    const said = await owner(init).catch(() => undefined)
+    // What was asked later counts, and a server that is gone says nothing.
+    if (said && asked === last) byId('owner').value = said
+  }
+  byId('where').addEventListener('change', () => {
     show()
-    if (byId('where').value === 'edge') byId('owner').value = await owner()
+    if (byId('where').value === 'edge') void tell()
   })
-  byId('owner').addEventListener('change', async () => {
-    byId('owner').value = await owner({ method: 'PUT', body: byId('owner').value })
+  byId('owner').addEventListener('change', () => {
+    void tell({ method: 'PUT', body: byId('owner').value })
   })
   show()
 }

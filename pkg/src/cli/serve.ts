@@ -3,6 +3,8 @@ import { BEHAVIOURS } from '../../../tests/provider/behaviours.mjs'
 import { createConversations } from '../../../tests/provider/conversations.mjs'
 import { createSessions } from '../../../tests/provider/sessions.mjs'
 import { createEdge, EDGE } from '../../../www/server/edge.mjs'
+import { readBody } from '../server/bytes.js'
+import { Refusal, responseOf } from '../server/refusal.js'
 import { command, Usage } from './command.js'
 import { listen, portOf } from './listen.js'
 import { pageFile } from './page.js'
@@ -33,22 +35,31 @@ export const serve = command({
     if (!Object.hasOwn(BEHAVIOURS, behaviour)) {
       throw new Usage(`--behaviour: there is no ${behaviour}; --list says which there are`)
     }
-    const sessions = createSessions({}, (error) => complain(error, json), MOST)
+    const report = (error: unknown) => complain(error, json)
+    const sessions = createSessions({}, report, LIMITS)
     const edge = await createEdge(sessions)
     const sessionOf = createConversations(sessions.requests)
     const { origin, ended } = await listen(async (request) => {
       const { pathname } = new URL(request.url)
       if (EDGE.test(pathname)) return edge(request)
       const [, ofPage] = MODEL.exec(pathname) ?? []
-      const [, own = behaviour, rest] = PATH.exec(pathname) ?? []
-      const isRead = ['GET', 'HEAD'].includes(request.method)
-      const found = !ofPage && rest === undefined && isRead ? await pageFile(pathname) : undefined
-      if (found) return found
-      const text = await bodyOf(request)
-      if (text === undefined) return refused(413, `a body of more than ${LARGEST} bytes`)
-      const path = ofPage ?? `/s/${sessionOf(own, rest ?? '', text)}/${own}/v1/${rest ?? ''}`
-      // Not a copy of it: Node forgets that the client of a copy has left.
-      return sessions.answer(asked(request, text), path)
+      const [, own = behaviour, rest = ''] = PATH.exec(pathname) ?? []
+      if (!ofPage && !rest && ['GET', 'HEAD'].includes(request.method)) {
+        const file = await pageFile(pathname)
+        if (file) return file
+      }
+      try {
+        const text = new TextDecoder().decode(await readBody(request, MOST_BYTES))
+        const session = request.method === 'POST' ? sessionOf(own, rest, text) : 'none'
+        // Not a copy of it: Node forgets that the client of a copy has left.
+        return await sessions.answer(
+          asked(request, text),
+          ofPage ?? `/s/${session}/${own}/v1/${rest}`,
+        )
+      } catch (error) {
+        if (error instanceof Refusal) return responseOf(error)
+        throw error
+      }
     }, portOf(values))
     const address = `${origin}/v1`
     console.log(
@@ -66,25 +77,10 @@ const MODEL = /^\/model(\/s\/[^/]+\/[^/]+\/v1\/.+)$/
 /** A behaviour, a version, the path of a wire. Ollama's and Bedrock's paths have no version. */
 const PATH = /^(?:\/([^/]+))??(?:\/v(?:1|2|1beta)\/|\/(?=(?:api|model)\/))(.*)$/
 
-/** Sessions of the model, and bytes of a request: what is kept of both is bounded. */
-const MOST = 200
-const LARGEST = 8 * 2 ** 20
-
-const refused = (status: number, message: string) =>
-  Response.json({ error: { message } }, { status, headers: { 'access-control-allow-origin': '*' } })
+/** What is kept: sessions of the model, and characters of their requests. */
+const LIMITS = { most: 200, bytes: 64 * 2 ** 20 }
+const MOST_BYTES = 8 * 2 ** 20
 
 /** A request whose body has been read. */
 const asked = ({ method, url, headers, signal }: Request, text: string) =>
   ({ method, url, headers, signal, text: async () => text }) as unknown as Request
-
-/** The body as text; undefined where it is too large. */
-async function bodyOf({ body }: Request): Promise<string | undefined> {
-  const decoder = new TextDecoder()
-  let [text, size] = ['', 0]
-  for await (const piece of body ?? []) {
-    size += piece.length
-    if (size > LARGEST) return undefined
-    text += decoder.decode(piece, { stream: true })
-  }
-  return text + decoder.decode()
-}

@@ -121,8 +121,9 @@ export class ConnectionError extends Error {}
  */
 export function causeOf(error: unknown): string {
   const cause = member(error, 'cause')
-  const why = member(cause, 'code') ?? member(cause, 'message')
-  return typeof why === 'string' && /^[\w ]{3,40}$/.test(why) ? ` (${why})` : ''
+  const [code, said] = ['code', 'message'].map((name) => member(cause, name))
+  if (typeof code === 'string') return ` (${code})`
+  return typeof said === 'string' && /^[a-z]+( [a-z]+){1,5}$/i.test(said) ? ` (${said})` : ''
 }
 
 /**
