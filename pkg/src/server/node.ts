@@ -60,10 +60,17 @@ export function toNodeListener(
     })
     try {
       request = requestOf(incoming, addressOf(incoming, options), left.signal)
+    } catch {
+      // A host that names more than a host (RFC 9112, 3.2), or a method that `fetch` forbids.
+      outgoing.writeHead(400, { connection: 'close' })
+      outgoing.end()
+      return
+    }
+    try {
       const response = await handler(request)
       await send(response, incoming, outgoing, gone)
     } catch {
-      // The URL is invalid or the connection broke, so no response can be sent.
+      // The connection broke, or the handler has no response.
       outgoing.destroy()
     }
   }
