@@ -195,7 +195,7 @@ test('progress is told to a terminal alone, and is gone at the end', () => {
   const node = ['--import', 'data:text/javascript,process.stderr.isTTY=true']
   const asked = (env, node) => turnlock(['doctor', '-', '--json'], { env, node, input: HISTORY })
   const { stderr, stdout } = asked({ TERM: 'xterm' }, node)
-  assert.match(stderr, /\r\x1b\[2Kanthropic, 3 of 13\r/)
+  assert.match(stderr, /\r\x1b\[2K█{3}░{17} anthropic, 3 of 13\r/)
   assert.ok(stderr.endsWith('\r\x1b[2K'))
   assert.equal(Object.keys(JSON.parse(stdout).dialects).length, 13)
   assert.equal(asked({ TERM: 'dumb' }, node).stderr, '')

@@ -65,7 +65,7 @@ async function measured(name: string, one: Case, rounds: number): Promise<Row[]>
     ...{ rounds, isRight },
     tell(round, measured) {
       times.push(measured)
-      progress(`${name}: round ${round} of ${rounds}`)
+      progress(`${name}: round ${round} of ${rounds}`, round / rounds)
     },
   })
   const [first = ''] = Object.keys(subjects)

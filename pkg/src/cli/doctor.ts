@@ -56,7 +56,7 @@ interface Row {
 /** Every provider at a glance. */
 function glance(text: string) {
   const rows = DIALECTS.map((name, at): Row => {
-    progress(`${name}, ${at + 1} of ${DIALECTS.length}`)
+    progress(`${name}, ${at + 1} of ${DIALECTS.length}`, at / DIALECTS.length)
     const { what, violations = [], refused } = examined(text, name as Dialect)
     return { name, what, refused, violations }
   })

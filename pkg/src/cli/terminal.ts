@@ -14,11 +14,18 @@ const painted =
 export const [red, green, dim] = [painted('red'), painted('green'), painted('dim')]
 const redError = painted('red', process.stderr)
 
-/** What is being done, on a line of the terminal that the next one replaces; without words, none. */
-export function progress(text = ''): void {
+const WIDTH = 20
+
+/**
+ * What is being done, on a line of the terminal that the next one replaces; without words, none.
+ * `part` of it, from 0 to 1, is shown as a bar.
+ */
+export function progress(text = '', part?: number): void {
   const { stderr } = process
   if (!stderr.isTTY || process.env['TERM'] === 'dumb') return
-  stderr.write(`\r\x1b[2K${line(text, (stderr.columns || 80) - 1)}`)
+  const done = part === undefined ? undefined : Math.round(part * WIDTH)
+  const bar = done === undefined ? '' : `${'█'.repeat(done)}${'░'.repeat(WIDTH - done)} `
+  stderr.write(`\r\x1b[2K${line(bar + text, (stderr.columns || 80) - 1)}`)
 }
 
 /** An error of a command, for whoever reads its error output. */
