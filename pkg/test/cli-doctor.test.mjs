@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { customModel, runTurn } from 'turnlock'
+import { customModel, defineTool, runTurn } from 'turnlock'
 import { turnlocks } from './commands.mjs'
 
 const folder = new URL('../', import.meta.url)
@@ -220,6 +220,30 @@ test('a plain history is clean; one that is wrong in its own shape is not', () =
     Object.values(found).some(([{ index, code, message }]) => index === 1 && code && message),
   )
   assert.match(turnlock(['doctor', '-'], wrong).stdout, /✕ \d+ refused/)
+})
+
+test('the events of a turn are nobody’s request: clean, unless something is wrong beside the shape', async () => {
+  const model = customModel(async function* ({ tools, tool_choice: choice }) {
+    if (!tools?.length || choice === 'none') return yield { type: 'text', text: 'Two files.' }
+    yield { type: 'tool_call_start', index: 0, id: 'c1', name: 'look' }
+    yield { type: 'tool_call_arguments', index: 0, text: '{}' }
+    yield { type: 'tool_call_end', index: 0 }
+  })
+  const execute = () => ['a', 'b']
+  const look = defineTool({ description: 'x', inputSchema: {}, readOnly: true, execute })
+  const messages = [{ role: 'user', content: 'go' }]
+  const events = []
+  for await (const event of runTurn({ model, messages, tools: { look } })) events.push(event)
+  for (const trace of [events, [...messages, ...events]]) {
+    const { status, stdout } = turnlock(['doctor', '-'], JSON.stringify(trace))
+    assert.equal(status, 0, stdout)
+    assert.match(stdout, /^openai-chat +another shape$/m)
+    assert.doesNotMatch(stdout, /^openai-chat.*refused/m)
+  }
+  const lost = [...messages, ...events.filter(({ type }) => type !== 'tool_calls')]
+  const { status, stdout } = turnlock(['doctor', '-'], JSON.stringify(lost))
+  assert.equal(status, 1)
+  assert.match(stdout, /^openai-chat +✕ \d+ refused$/m)
 })
 
 test('replay says what is no trace, and what one is', () => {

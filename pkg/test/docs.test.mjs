@@ -1,4 +1,4 @@
-// The samples of README and docs: `js` blocks of README and docs/start.md are whole files, which
+// The samples of README and docs: `js` blocks of README and of some guides are whole files, which
 // run; `ts` blocks are fragments, which compile with the reader's own values of docs/names.d.ts.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

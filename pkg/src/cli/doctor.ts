@@ -65,16 +65,22 @@ function glance(text: string) {
   return { rows, dialects }
 }
 
-/** Whether it is written as another provider's: that is no fault of what nobody was sent. */
-const isForeign = ({ violations }: Row) => violations.some(({ code }) => code === 'CONTENT_SHAPE')
+/** Without what only says that it is written as another provider's: nobody was sent it. */
+const besideShape = ({ violations }: Row) =>
+  violations.filter(({ code }) => code !== 'CONTENT_SHAPE')
+const isForeign = (row: Row) => besideShape(row).length < row.violations.length
 
-/** What is nobody's request: those whose shape it has are asked; all of them, if it has none's. */
+/**
+ * What is nobody's request: those whose shape it has are asked. If it has none's, as the events of a
+ * turn, one that refuses nothing but the shape is enough.
+ */
 function all(text: string, json: boolean): number {
   const { rows, dialects } = glance(text)
   const own = rows.filter((row) => !isForeign(row))
-  const asked = own.length ? own : rows
-  const isBad = asked.some(({ violations, refused }) => violations.length > 0 || refused)
   const [{ what, refused } = {} as Partial<Row>] = rows
+  const isBad = own.length
+    ? own.some(({ violations, refused }) => violations.length > 0 || refused)
+    : refused !== undefined || rows.every((row) => besideShape(row).length > 0)
   if (json) {
     const found = rows.filter(({ violations }) => violations.length > 0)
     const violations = Object.fromEntries(found.map((row) => [row.name, row.violations]))
@@ -85,8 +91,9 @@ function all(text: string, json: boolean): number {
   refusal(refused)
   for (const row of rows) {
     const { length } = row.violations
-    const isOther = length > 0 && !asked.includes(row)
-    const mark = isOther ? dim('another shape') : length ? red(`✕ ${length} refused`) : green('✓')
+    const wrong = besideShape(row).length
+    const isOther = isForeign(row) && (own.length > 0 || wrong === 0)
+    const mark = isOther ? dim('another shape') : length ? red(`✕ ${wrong} refused`) : green('✓')
     console.log(`${row.name.padEnd(17)} ${mark}`)
   }
   if (rows.some(({ violations }) => violations.length > 0)) {
