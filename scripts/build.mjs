@@ -395,6 +395,9 @@ async function buildCommand(dist) {
   })
 }
 
+/** Declarations that are written by hand. */
+const DECLARED = ['json-schema.d.ts', 'inflate.d.ts', 'globals.d.ts', 'turnlock-wasm.d.ts']
+
 async function buildPackage() {
   const dist = join(root, 'pkg/dist')
   rmSync(dist, { recursive: true, force: true })
@@ -402,7 +405,7 @@ async function buildPackage() {
   await command(process.execPath, tsc, { cwd: root })
   // Declarations of generated files are written by hand; the compiler does not copy them.
   const declared = readdirSync(join(root, 'pkg/src/wasm')).map((file) => `wasm/${file}`)
-  for (const file of ['json-schema.d.ts', 'inflate.d.ts', 'globals.d.ts', ...declared]) {
+  for (const file of [...DECLARED, ...declared]) {
     cpSync(join(root, 'pkg/src', file), join(dist, file))
   }
   referToGlobals()

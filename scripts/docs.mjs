@@ -120,14 +120,27 @@ async function writeReference(work, folder) {
   await command(process.execPath, [typedoc, '--options', own], { cwd: join(root, 'tests') })
 }
 
+/** What of the crates the reference has. Without its features the driver has no platform. */
+export const CRATES = [
+  ...['turnlock', 'turnlock-client'].flatMap((name) => ['--package', name]),
+  ...['--features', 'turnlock-client/tokio,turnlock-client/jsonschema'],
+]
+
 /** The reference of the crates. */
 async function writeCrates(to) {
   await rust()
-  const packages = ['turnlock', 'turnlock-client'].flatMap((name) => ['--package', name])
   const target = join(root, '.cache/docs/crates')
-  const args = ['doc', '--no-deps', '--locked', ...packages, '--target-dir', target]
+  const args = ['doc', '--no-deps', '--locked', ...CRATES, '--target-dir', target]
   await command('cargo', args, { cwd: root, env: { ...cargoEnv, RUSTDOCFLAGS: '-D warnings' } })
   cpSync(join(target, 'doc'), to, { recursive: true })
+}
+
+/** The folder that a command is given, which is emptied: no option is one. */
+export function folderOf(command, otherwise) {
+  const [given = join(root, otherwise)] = process.argv.slice(2)
+  if (!given.startsWith('-')) return resolve(given)
+  console.error(`${command} [-- FOLDER]: a folder that it may empty; ${otherwise} if none is given`)
+  process.exit(2)
 }
 
 /** Where `makeDocs` writes, and from what. */
@@ -164,7 +177,7 @@ export async function writeDocs(folder, { crates = false } = {}) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const folder = resolve(process.argv[2] ?? join(root, DOCS))
+  const folder = folderOf('npm run docs', DOCS)
   mkdirSync(folder, { recursive: true })
   await main(async () => {
     await writeDocs(folder, { crates: true })

@@ -1,10 +1,10 @@
 // npm run site [folder]: the page as static files, for any host and any path, and the documentation at
 // docs/. The scripted model is in the page itself.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
-import { writeDocs } from './docs.mjs'
+import { folderOf, writeDocs } from './docs.mjs'
 import { page } from './serve.mjs'
 import { root } from './setup.mjs'
 import { main } from './tasks.mjs'
@@ -43,7 +43,7 @@ export async function writeSite(folder, { crates = false } = {}) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const folder = resolve(process.argv[2] ?? join(root, 'site'))
+  const folder = folderOf('npm run site', 'site')
   await main(async () => {
     await writeSite(folder, { crates: true })
     console.log(`\nThe page is in ${folder}, the documentation in its folder docs`)

@@ -15,7 +15,7 @@ import {
   target,
 } from './setup.mjs'
 import { bindgen, build, buildForTests } from './build.mjs'
-import { makeDocs } from './docs.mjs'
+import { CRATES, makeDocs } from './docs.mjs'
 import { inChromium } from './in-chromium.mjs'
 import { compileNative } from './native.mjs'
 
@@ -147,7 +147,7 @@ export const PARTS = {
     doc('documentation (wasm)', [...own, '--document-private-items', '--all-features', ...wasm]),
     // In a place of its own: the pages have the names of those with private items, and would replace
     // them, which then are written again in each run.
-    doc('documentation (published)', [], { CARGO_TARGET_DIR: join(target, 'published') }),
+    doc('documentation (published)', CRATES, { CARGO_TARGET_DIR: join(target, 'published') }),
     script('crate', ['scripts/crate.mjs']),
     script('additions', ['scripts/howto.mjs'], { needs: [linters] }),
   ],

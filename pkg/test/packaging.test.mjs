@@ -138,6 +138,13 @@ for (const [entry, limit] of Object.entries(APART)) {
   })
 }
 
+test('where `exports` are not read, types are found all the same', () => {
+  const { exports, typesVersions } = JSON.parse(readFileSync(join(pkg, 'package.json'), 'utf8'))
+  const typed = Object.entries(exports).filter(([name, { types }]) => name !== '.' && types)
+  const told = typed.map(([name, { types }]) => [name.slice('./'.length), [types]])
+  assert.deepEqual(typesVersions['*'], Object.fromEntries(told))
+})
+
 test('the types hold under strict rules', () => {
   writeFileSync(
     join(home, 'types.ts'),
@@ -150,6 +157,10 @@ test('the types hold under strict rules', () => {
      import { indexedDbStore } from 'turnlock/stores/indexeddb'
      import { redisStore } from 'turnlock/stores/redis'
      import { scriptedModel, storeConformance } from 'turnlock/testing'
+     import { init } from 'turnlock/slim'
+     import core from 'turnlock/turnlock.wasm'
+     void init(core)
+     export const address: string = core
      const sql = { exec: (query: string, ...bindings: (string | number)[]) => [] }
      const state = { storage: { sql, transactionSync: <T>(work: () => T): T => work() } }
      const send = async (args: string[]): Promise<unknown> => args
