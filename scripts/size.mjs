@@ -25,6 +25,8 @@ const PAGES = {
   'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20, run: 234.5 },
   'normalize, diagnose': { run: 109 },
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
+  runWithToolRequests: { parts: ['planning'] },
+  runChain: { parts: ['chain'] },
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 53 },
   remoteTurns: { from: 'turnlock/remote', first: 4.3 },

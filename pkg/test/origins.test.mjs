@@ -56,7 +56,7 @@ test('a page of another origin may not', async () => {
   assert.match(error.message, /https:\/\/evil\.example.*cors\.origins/)
 })
 
-test('what a proxy forwards counts where the host says so', async () => {
+test('what a proxy forwards counts where the host says so', async (t) => {
   const urls = []
   const hear = (request) => {
     urls.push(request.url)
@@ -64,14 +64,14 @@ test('what a proxy forwards counts where the host says so', async () => {
   }
   for (const options of [{}, { forwarded: true }]) {
     const server = createServer(toNodeListener(hear, options)).listen(0, '127.0.0.1')
+    t.after(() => server.close())
     await once(server, 'listening')
     const url = `http://127.0.0.1:${server.address().port}/x`
     const headers = { 'x-forwarded-proto': 'https, http', 'x-forwarded-host': 'app.example' }
     await (await fetch(url, { headers })).text()
     const forged = { 'x-forwarded-proto': 'javascript', 'x-forwarded-host': 'a/b?' }
-    const broken = await fetch(url, { headers: forged }).catch(() => null)
-    assert.equal(broken?.status, options.forwarded ? undefined : 200)
-    server.close()
+    const { status } = await fetch(url, { headers: forged })
+    assert.equal(status, options.forwarded ? 400 : 200)
   }
   assert.equal(urls.at(-1), 'https://app.example/x')
   assert.match(urls[0], /^http:\/\/127\.0\.0\.1:\d+\/x$/)
