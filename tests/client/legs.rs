@@ -18,7 +18,7 @@ use turnlock_client::{
 use crate::lines::{Group, Reduction};
 use crate::platform::{self, Seen, sleep};
 use crate::site;
-use crate::turns::{Dead, Executed, TERMINAL, given, intervene, met, tools};
+use crate::turns::{Dead, Executed, TERMINAL, given, held_by, intervene, met, tools};
 
 fn parsed(value: &Value) -> Json<'static> {
     Json::parse_str(&value.to_string()).unwrap().into_owned()
@@ -82,7 +82,8 @@ impl Legs<'_> {
         }
         let before = site::requests(self.session).await.len();
         let started = self.executed.lock().len();
-        let mut own = tools(self.scenario, &self.executed, &dead);
+        let held = held_by(&leg["facts"]);
+        let mut own = tools(self.scenario, &self.executed, &dead, &held);
         if leg["expect"]["crashed"] == true {
             // On a busy machine the test sees a death late. If a tool timed out before that, the
             // dead process would ask the model again, and take the answer of the next leg.
@@ -135,6 +136,7 @@ impl Legs<'_> {
         while let Either::Left((Some(event), _)) = select(turn.next(), silence()).await {
             let event: Value = event.to_json().to().unwrap();
             intervene(&control, &leg["facts"], &event, &mut counts);
+            held.set(false);
             events.push(event);
         }
         let dead = dead.get();

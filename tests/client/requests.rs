@@ -12,7 +12,7 @@ use turnlock_client::{PassOptions, run_with_tool_requests};
 use crate::pass_lines::{calls, recorded, rejected, results, trace};
 use crate::platform::test;
 use crate::site;
-use crate::turns::{Dead, Executed, tools};
+use crate::turns::{Dead, Executed, Held, tools};
 
 #[test]
 async fn tables() {
@@ -131,7 +131,7 @@ async fn pass(
         input => input.clone(),
     };
     let mut options = PassOptions::new(model, input)
-        .tools(tools(scenario, &executed, &Dead::default()))
+        .tools(tools(scenario, &executed, &Dead::default(), &Held::default()))
         .policy(scenario.get("policy").map_or_else(Policy::default, |policy| {
             let policy = Json::parse_str(&policy.to_string()).unwrap().into_owned();
             Policy::from_json(&policy).unwrap()

@@ -15,7 +15,7 @@ use turnlock_client::{
 };
 
 use crate::lines::{Group, Reduction, canonical};
-use crate::platform::{Seen, test};
+use crate::platform::{Seen, sleep, test};
 use crate::{legs, site};
 
 pub const TERMINAL: [&str; 4] = ["complete", "paused", "cancelled", "error"];
@@ -23,6 +23,9 @@ pub const TERMINAL: [&str; 4] = ["complete", "paused", "cancelled", "error"];
 pub type Executed = Seen<Vec<String>>;
 /// Whether the simulated process has ended.
 pub type Dead = Seen<bool>;
+/// Whether tools wait for what the table does behind the first event: on threads, a turn may have come
+/// to its end before its reader is heard.
+pub type Held = Seen<bool>;
 
 #[test]
 async fn tables() {
@@ -104,7 +107,8 @@ async fn play_once(
 ) -> Result<(), String> {
     let executed = Executed::default();
     let options = given(scenario, model).fallbacks(site::fallbacks(session, scenario));
-    let options = options.tools(tools(scenario, &executed, &Dead::default()));
+    let held = held_by(&scenario["facts"]);
+    let options = options.tools(tools(scenario, &executed, &Dead::default(), &held));
     let turn = match run {
         Run::Any => run_turn(options),
         Run::Plain => run_plain_turn(options),
@@ -116,6 +120,7 @@ async fn play_once(
     while let Some(event) = turn.next().await {
         let event: Value = event.to_json().to().unwrap();
         intervene(&control, &scenario["facts"], &event, &mut counts);
+        held.set(false);
         events.push(event);
     }
     let result = turn.result().await;
@@ -163,17 +168,26 @@ pub fn given(scenario: &Value, model: Model) -> TurnOptions {
     options
 }
 
-pub fn tools(scenario: &Value, executed: &Executed, dead: &Dead) -> Vec<Tool> {
+pub fn tools(scenario: &Value, executed: &Executed, dead: &Dead, held: &Held) -> Vec<Tool> {
     let all = scenario["tools"].as_object().into_iter().flatten();
-    all.map(|(name, tool)| tool_of(name, tool, executed.clone(), dead.clone())).collect()
+    let process = (dead.clone(), held.clone());
+    all.map(|(name, tool)| tool_of(name, tool, executed.clone(), process.clone())).collect()
+}
+
+/// Holds tools until the first event is read, where the table does something behind it.
+pub fn held_by(facts: &Value) -> Held {
+    let held = Held::default();
+    let mut all = facts.as_array().into_iter().flatten();
+    held.set(all.any(|fact| fact["after"] == "phase_start"));
+    held
 }
 
 /// A tool that behaves as the table says.
-fn tool_of(name: &str, table: &Value, executed: Executed, dead: Dead) -> Tool {
+fn tool_of(name: &str, table: &Value, executed: Executed, process: (Dead, Held)) -> Tool {
     let schema = table.get("schema").cloned().unwrap_or_else(|| json!({ "type": "object" }));
     let mut tool = match table["special"].as_str() {
         Some(special) => special_tool(name, schema, special, &executed),
-        None => rust_tool(name, schema, table.clone(), executed, dead),
+        None => rust_tool(name, schema, table.clone(), executed, process),
     };
     let whole = |key: &str| table[key].as_u64();
     if table["readOnly"] == true {
@@ -216,7 +230,13 @@ fn tool_of(name: &str, table: &Value, executed: Executed, dead: Dead) -> Tool {
     tool
 }
 
-fn rust_tool(name: &str, schema: Value, table: Value, executed: Executed, dead: Dead) -> Tool {
+fn rust_tool(
+    name: &str,
+    schema: Value,
+    table: Value,
+    executed: Executed,
+    (dead, held): (Dead, Held),
+) -> Tool {
     let said = name.to_owned();
     let reconciles = table["reconciles"].clone();
     let tool = Tool::new(name, name, schema, move |args: Value, context| {
@@ -231,8 +251,11 @@ fn rust_tool(name: &str, schema: Value, table: Value, executed: Executed, dead: 
         }
         let starts =
             executed.lock().iter().filter(|one| one.starts_with(&format!("{said} "))).count();
-        let (table, dead) = (table.clone(), dead.clone());
+        let (table, dead, held) = (table.clone(), dead.clone(), held.clone());
         async move {
+            while held.get() {
+                sleep(1).await;
+            }
             if starts as u64 <= table["crashes"].as_u64().unwrap_or(0) {
                 dead.set(true);
                 futures::future::pending::<()>().await;
