@@ -2,7 +2,7 @@
 // and in the parts of the core, and what names it in the tests is run until something fails. Prints the
 // codes with which nothing has failed.
 //
-//   node scripts/codes.mjs [code…]              none: all. The build must be there (`npm run build`)
+//   node scripts/build.mjs --tests && node scripts/codes.mjs [code…]      none: all
 //
 // Tests in Node alone are run, and those that bundle the package for a browser.
 import { spawnSync } from 'node:child_process'
@@ -34,7 +34,7 @@ const [sources, told] = [
 ].map((paths) => new Map(paths.map((path) => [path, readFileSync(path, 'utf8')])))
 for (const path of sources.keys()) if (path.endsWith('browser.js')) sources.delete(path)
 
-/** The commands that come by a code, as arguments of Node; quick ones first. */
+/** The commands that come by a code, as arguments of Node; those of the package first, which are quick. */
 function commandsOf(code) {
   const naming = [...told].filter(([, text]) => text.includes(code)).map(([path]) => path)
   const isTest = (path) => path.endsWith('.test.mjs')
@@ -93,9 +93,8 @@ for (const code of given.length ? given : all) {
     return fails && isSound(args)
   })
   if (!by) open.push(code)
-  console.log(
-    `${code}: ${by ? by.at(by[0] === '--test' ? -1 : 0).slice(alone.length + 1) : 'NOTHING FAILS'}`,
-  )
+  const file = by?.find((word) => word.startsWith(alone))
+  console.log(`${code}: ${file?.slice(alone.length + 1) ?? 'NOTHING FAILS'}`)
 }
 console.log(`${open.length} open${open.length ? `: ${open.join(', ')}` : ''}`)
 process.exitCode = open.length ? 1 : 0

@@ -36,3 +36,11 @@ export const launch = () => start(executablePath)
  * a page each. A page costs half of the processor time, since no window is made and drawn for it.
  */
 export const launchEngine = () => start(first([ENGINE, ...CHROMIUM]))
+
+/** Notes what the console of a page complains of, and errors that nothing catches. */
+export function hear(page, complain) {
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complain(message.text())
+  })
+  page.on('pageerror', (error) => complain(String(error)))
+}

@@ -6,7 +6,7 @@ import test, { after, before, beforeEach } from 'node:test'
 import { CHAPTERS, DOCS, writeDocs } from '../../scripts/docs.mjs'
 import { serve } from '../../scripts/serve.mjs'
 import { root } from '../../scripts/setup.mjs'
-import { launchEngine } from '../browser.mjs'
+import { hear, launchEngine } from '../browser.mjs'
 import { PATIENCE_MS, until } from '../patience.mjs'
 import { violations } from './visiting.mjs'
 
@@ -29,10 +29,7 @@ beforeEach(async () => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
   context.setDefaultTimeout(PATIENCE_MS)
   page = await context.newPage()
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => complaints.push(String(error)))
+  hear(page, (text) => complaints.push(text))
 })
 const open = (path) => page.goto(`${site.url}docs/${path}`)
 

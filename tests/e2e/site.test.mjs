@@ -7,7 +7,7 @@ import { extname, join } from 'node:path'
 import test, { after, before } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { writeSite } from '../../scripts/site.mjs'
-import { launchEngine } from '../browser.mjs'
+import { hear, launchEngine } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 
 const PATH = '/some/where/'
@@ -40,10 +40,7 @@ before(async () => {
   const context = await browser.newContext()
   context.setDefaultTimeout(PATIENCE_MS)
   page = await context.newPage()
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => complaints.push(String(error)))
+  hear(page, (text) => complaints.push(text))
   await page.goto(`http://127.0.0.1:${server.address().port}${PATH}`)
   await page.waitForSelector('[data-ready]')
 })

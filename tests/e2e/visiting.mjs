@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, before, beforeEach } from 'node:test'
 import { serve } from '../../scripts/serve.mjs'
-import { launchEngine } from '../browser.mjs'
+import { hear, launchEngine } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 
 /**
@@ -35,10 +35,7 @@ export function visiting(view = '', { each = true, oneTab = false, ...profile } 
     // Also of the tabs that a test opens itself.
     context.setDefaultTimeout(PATIENCE_MS)
     const page = await context.newPage()
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complain(message.text())
-    })
-    page.on('pageerror', (error) => complain(String(error)))
+    hear(page, complain)
     await load(page, at)
     return page
   }

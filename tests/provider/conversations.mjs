@@ -21,9 +21,9 @@ export function createConversations(requests) {
 
   /**
    * A request that says no more than the first one of its conversation begins another: the program was
-   * started again, or runs twice. One that says more goes on with the newest which has not come so
-   * far. Behind a failure, one that says the same is that request once more. One that names the
-   * response before it goes on with that.
+   * started again, or runs twice. One that says more continues the newest conversation that has said
+   * less. Behind a failure, one that says the same is a repetition. One that names a response
+   * (`previous_response_id`) continues the conversation of that.
    * @param {string} behaviour
    * @param {string} path below the version
    * @param {string} text the body

@@ -56,13 +56,13 @@ export const chosenPlace = () => ({
   ms: toolMs(),
 })
 
-/** Shows where a turn runs that goes on or was the last: so does the next one. */
+/** Shows where a turn runs; the next one runs there, too. */
 export function showPlace({ edge = false }) {
   byId('where').value = edge ? 'edge' : 'page'
   byId('where').dispatchEvent(new Event('change'))
 }
 
-/** What only the page can be asked for, the next turn does here. */
+/** The next turn runs in the page if its policy has what the edge decides itself. */
 export function keepTo(policy = {}) {
   if (Object.keys(policy).some((name) => !OPEN.includes(name))) showPlace({})
 }

@@ -71,7 +71,7 @@ export const serve = command({
   },
 })
 
-/** The model of the page: a session for each of its turns. Bedrock's paths below it are shorter. */
+/** The model of the page: a session for each of its turns. Bedrock's paths at `/model/` have fewer parts. */
 const MODEL = /^\/model(\/s\/[^/]+\/[^/]+\/v1\/.+)$/
 
 /** A behaviour, a version, the path of a wire. Ollama's and Bedrock's paths have no version. */
