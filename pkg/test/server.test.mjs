@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { createServer, request as connect } from 'node:http'
+import { connect as connectTo } from 'node:net'
 import test from 'node:test'
 import { queryObjects } from 'node:v8'
 import {
@@ -141,6 +142,58 @@ test('in Node, a client that leaves while a write waits ends the response', asyn
   })
   await toNodeListener(() => new Response(body))(incoming, outgoing)
   assert.equal(cancelled, true)
+})
+
+for (const [name, handler, head] of [
+  ['unread', () => new Response('no', { status: 413 }), `content-length: ${32 * 2 ** 20}`],
+  [
+    'in its midst',
+    async ({ body }) => {
+      await body.getReader().read()
+      return new Response('no', { status: 413 })
+    },
+    'transfer-encoding: chunked',
+  ],
+  ['behind a wrong host', () => assert.fail('reached'), `content-length: ${32 * 2 ** 20}`],
+]) {
+  test(`in Node, a client hears that its body is refused when it has sent all of it: ${name}`, async (t) => {
+    const server = createServer(toNodeListener(handler)).listen(0, '127.0.0.1')
+    t.after(() => (server.closeAllConnections(), server.close()))
+    await once(server, 'listening')
+    const socket = connectTo(server.address().port, '127.0.0.1')
+    const piece = Buffer.alloc(2 ** 20, 'x')
+    const chunked = head.startsWith('transfer')
+    const host = name.includes('host') ? 'a/b' : 'a'
+    socket.write(`POST / HTTP/1.1\r\nhost: ${host}\r\n${head}\r\n\r\n`)
+    for (let sent = 0; sent < 32; sent++) {
+      const data = chunked ? [`${piece.length.toString(16)}\r\n`, piece, '\r\n'] : [piece]
+      for (const part of data) {
+        await new Promise((resolve, reject) =>
+          socket.write(part, (error) => (error ? reject(error) : resolve())),
+        )
+      }
+    }
+    if (chunked) socket.write('0\r\n\r\n')
+    // Nothing was read until here.
+    const said = Buffer.concat(await socket.toArray()).toString()
+    assert.match(said, host === 'a' ? /^HTTP\/1\.1 413 [^]*no/ : /^HTTP\/1\.1 400 /)
+    assert.match(said, /0\r\n\r\n$/)
+  })
+}
+
+test('in Node, the rest of a body is read for 30 s behind its response', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const [head, outgoing] = slow(() => {})
+  let ended
+  outgoing.end = () => (ended = true)
+  const next = () => new Promise(() => {})
+  const body = { [Symbol.asyncIterator]: () => ({ next }) }
+  void toNodeListener(() => new Response())({ ...head, ...body, complete: false }, outgoing)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.mock.timers.tick(29_999)
+  assert.equal(ended, undefined)
+  t.mock.timers.tick(1)
+  assert.equal(ended, true)
 })
 
 test('a body that cannot be read is the server’s error where the host has taken it', async () => {

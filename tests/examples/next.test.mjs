@@ -18,6 +18,24 @@ test('the turn runs on the server, and the page shows it', async () => {
   await app.stop()
 })
 
+test('what is sent before the page is hydrated is sent when it is', async () => {
+  const app = serve()
+  const { page, calm } = await open('about:blank')
+  let release
+  const clicked = new Promise((resolve) => (release = resolve))
+  await page.route('**/*.js*', async (route) => {
+    await clicked
+    await route.continue()
+  })
+  await page.goto(await app.url(), { waitUntil: 'commit' })
+  await page.click('text=Send')
+  release()
+  await page.waitForSelector('[data-status=complete]')
+  assert.match(await page.textContent('.assistant'), /From the tool results.*page\.jsx/)
+  calm()
+  await app.stop()
+})
+
 test('a failure is shown, and in the log', async () => {
   const { BASE_URL } = await failing()
   const app = serve({ BASE_URL })

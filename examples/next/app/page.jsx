@@ -9,8 +9,8 @@ export default function Page() {
   const { messages, status, error, send, stop } = useTurn({ turns })
   const [draft, setDraft] = useState('What is in this app?')
 
-  function submit(event) {
-    event.preventDefault()
+  // As an action of the form, it also gets what is sent before the page is hydrated.
+  function submit() {
     // A message that was refused, because a turn runs, stays in the field.
     if (draft && send(draft)) setDraft('')
   }
@@ -35,7 +35,7 @@ export default function Page() {
           {error.code}: {error.message}
         </p>
       )}
-      <form onSubmit={submit}>
+      <form action={submit}>
         <input aria-label="Message" value={draft} onChange={(e) => setDraft(e.target.value)} />
         {status === 'running' ? (
           <button type="button" onClick={() => stop()}>

@@ -47,6 +47,8 @@ export function toNodeListener(
   // A text that is true would let every client name its own host.
   if (typeof forwarded !== 'boolean') throw wrong('forwarded', 'true or false')
   return async (incoming, outgoing) => {
+    let pieces: AsyncIterator<Uint8Array> | undefined
+    const next = () => (pieces ??= incoming[Symbol.asyncIterator]()).next()
     const left = new AbortController()
     // Referenced until the connection closes. In Node, a request's signal follows another signal by
     // a weak reference, so an unreferenced request is not aborted when its client disconnects.
@@ -59,16 +61,14 @@ export function toNodeListener(
       })
     })
     try {
-      request = requestOf(incoming, addressOf(incoming, options), left.signal)
+      request = requestOf(incoming, addressOf(incoming, options), next, left.signal)
     } catch {
       // A host that names more than a host (RFC 9112, 3.2), or a method that `fetch` forbids.
-      outgoing.writeHead(400, { connection: 'close' })
-      outgoing.end()
-      return
     }
     try {
-      const response = await handler(request)
+      const response = request ? await handler(request) : new Response(null, { status: 400 })
       await send(response, incoming, outgoing, gone)
+      await end(incoming, next, outgoing)
     } catch {
       // The connection broke, or the handler has no response.
       outgoing.destroy()
@@ -91,7 +91,12 @@ function addressOf({ headers, socket }: NodeRequest, options: NodeListenerOption
   return `${scheme}://${host}`
 }
 
-function requestOf(incoming: NodeRequest, address: string, signal: AbortSignal): Request {
+function requestOf(
+  incoming: NodeRequest,
+  address: string,
+  next: Next,
+  signal: AbortSignal,
+): Request {
   const { method = 'GET', url = '/', rawHeaders } = incoming
   const pairs: [string, string][] = []
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -100,16 +105,18 @@ function requestOf(incoming: NodeRequest, address: string, signal: AbortSignal):
   const hasBody = method !== 'GET' && method !== 'HEAD'
   const init: RequestInit & { duplex?: 'half' } = {
     ...{ method, signal, headers: pairs },
-    ...(hasBody && { body: bodyOf(incoming), duplex: 'half' }),
+    ...(hasBody && { body: bodyOf(next), duplex: 'half' }),
   }
   return new Request(address + url, init)
 }
 
-function bodyOf(incoming: NodeRequest): ReadableStream<Uint8Array> {
-  const pieces = incoming[Symbol.asyncIterator]()
+/** The next piece of a request's body. */
+type Next = () => Promise<IteratorResult<Uint8Array>>
+
+function bodyOf(next: Next): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await pieces.next()
+      const { done, value } = await next()
       if (done) controller.close()
       else controller.enqueue(value)
     },
@@ -125,7 +132,7 @@ async function send(
   const headers: Record<string, string | string[]> = Object.fromEntries(response.headers)
   const cookies = response.headers.getSetCookie()
   if (cookies.length) headers['set-cookie'] = cookies
-  // Unread body bytes would be parsed as the next request.
+  // The rest of a body is read for a bounded time, so this connection serves no other request.
   if (!incoming.complete) headers.connection = 'close'
   outgoing.writeHead(response.status, headers)
   outgoing.flushHeaders()
@@ -145,6 +152,22 @@ async function send(
         await new Promise<void>((resolve) => outgoing.once('drain', (goOn = resolve)))
       }
     }
+  }
+}
+
+/** How long the rest of a body is read behind its response: nginx's `lingering_time`. */
+const LINGER_MS = 30_000
+
+/**
+ * Ends a response behind the last byte of its request. A connection that is closed while bytes are
+ * unread is reset, and its client may lose the response that it was sent (RFC 9112, 9.6).
+ */
+async function end(incoming: NodeRequest, next: Next, outgoing: NodeResponse): Promise<void> {
+  const over = setTimeout(() => outgoing.end(), LINGER_MS)
+  try {
+    while (!incoming.complete && !(await next()).done);
+  } finally {
+    clearTimeout(over)
   }
   outgoing.end()
 }
