@@ -4,38 +4,44 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './setup.mjs'
 
-/** Rows by the title of their page in `size.mjs`; `first` and `run` are in KB. */
-const README = (of) => {
-  const own = (title) => of(title).run
-  const both = (title) => [of(title).first, of(title).run]
-  return [
-    [
-      '`runTurn`, `openaiChat`, `defineTool`; a plain history, no store',
-      ...both('runTurn, openaiChat, defineTool'),
-    ],
-    [
-      'the same with another client, another history, or a store',
-      ...both('runTurn, anthropic, defineTool'),
-    ],
-    ['`normalize`, `diagnose`, `fit`', ...both('normalize, diagnose')],
-    ['`runBundle`', ...both('runBundle')],
-    ['`runWithToolRequests`', ...both('runWithToolRequests')],
-    ['`runChain`', ...both('runChain')],
-    ['`createRedactor` of `turnlock/redact`', ...both('createRedactor')],
-    ['`createHandler` of `turnlock/server`', of('createHandler').first, 'each its own part'],
-    ['`createProxy` of `turnlock/proxy`', ...both('createProxy')],
-    ['`remoteTurns` of `turnlock/remote`, without wasm', ...both('remoteTurns')],
-    ['`signature`, `canonicalize`', ...both('signature, canonicalize')],
-    ['`decodeStream`', ...both('decodeStream')],
-    ['every asynchronous operation', of('every asynchronous operation').first, 'each its own part'],
-    [
-      'everything that the package exports',
-      of('everything').first,
-      [own('everything'), ' with a turn'],
-    ],
-  ]
+/** Pages of `size.mjs` by the import of their row in the README, or by what stands for it. */
+const CAPABILITIES = {
+  '`runTurn`, `openaiChat`': 'runTurn, openaiChat, defineTool',
+  '`runTurn`, `anthropic`': 'runTurn, anthropic, defineTool',
+  '`resumeTurn`, a store': 'runTurn, anthropic, defineTool',
+  '`normalize`, `diagnose`, `fit`': 'normalize, diagnose',
+  '`runBundle`': 'runBundle',
+  '`runWithToolRequests`': 'runWithToolRequests',
+  '`runChain`': 'runChain',
+  '`turnlock/server`': 'createHandler',
+  '`turnlock/remote`': 'remoteTurns',
+  '`turnlock/react`': 'useTurn',
+  '`turnlock/proxy`': 'createProxy',
+  '`turnlock/redact`': 'createRedactor',
+  '`signature`': 'signature, canonicalize',
+  '`decodeStream`': 'decodeStream',
+  '`turnlock/ai-sdk`, …': 'toUIMessageResponse, turnlockMiddleware',
+  'every asynchronous operation': 'every asynchronous operation',
+  'everything that the package exports': 'everything',
 }
 
+/** The table of the README, whose words stand there, with its numbers. */
+const README = (of, table) => {
+  const left = new Set(Object.keys(CAPABILITIES))
+  const fresh = table.split('\n').map((line) => {
+    const cells = line.split('|').map((text) => text.trim())
+    const key = [cells[2], cells[1]].find((text) => left.delete(text))
+    if (!key) return line
+    const { first, run } = of(CAPABILITIES[key])
+    const [start, whole] = [first, run].map((weight) => weight.toFixed(0))
+    cells[3] = start === whole ? start : `${start} / ${whole}`
+    return cells.join(' | ').trim()
+  })
+  if (left.size) throw new Error(`README.md: no row has ${[...left].join(' or ')}`)
+  return fresh.join('\n').replaceAll('|  |', '| |')
+}
+
+/** Rows by the title of their page in `size.mjs`; `first` and `run` are in KB. */
 const PAGES = (of) => {
   const row = (title, name, before, aim) => [name, of(title).first, of(title).run, [before], [aim]]
   return [
@@ -96,25 +102,27 @@ const ENTRIES = (of) => {
 }
 
 /** A list is a cell of fixed and measured pieces; a number is one of KB. */
-const cell = (digits) => (value) =>
+const cell = (value) =>
   Array.isArray(value)
-    ? value.map((piece) => (typeof piece === 'number' ? piece.toFixed(digits) : piece)).join('')
+    ? value.map((piece) => (typeof piece === 'number' ? piece.toFixed(1) : piece)).join('')
     : typeof value === 'number'
-      ? value.toFixed(digits)
+      ? value.toFixed(1)
       : value
 
-const render = (rows, digits) =>
-  rows.map((row) => `| ${row.map(cell(digits)).join(' | ')} |`.replaceAll('|  |', '| |')).join('\n')
+const render = (rows) => (of) =>
+  rows(of)
+    .map((row) => `| ${row.map(cell).join(' | ')} |`.replaceAll('|  |', '| |'))
+    .join('\n')
 
 const TABLES = [
-  ['README.md', 'sizes', README, 0],
-  ['BENCHMARKS.md', 'sizes', PAGES, 1],
-  ['BENCHMARKS.md', 'entries', ENTRIES, 1],
+  ['README.md', 'sizes', README],
+  ['BENCHMARKS.md', 'sizes', render(PAGES)],
+  ['BENCHMARKS.md', 'entries', render(ENTRIES)],
 ]
 
 /** KB by which a number may be off: compilers differ. */
 const NEAR = 1.6
-const numbers = (text) => text.split('\n').map((line) => line.match(/(?<=\| )\d+(\.\d+)?/g) ?? [])
+const numbers = (text) => text.split('\n').map((line) => line.match(/(?<=[|/] )\d+(\.\d+)?/g) ?? [])
 const near = (a, b) => a.length === b.length && a.every((one, at) => Math.abs(one - b[at]) <= NEAR)
 
 /**
@@ -125,13 +133,13 @@ const near = (a, b) => a.length === b.length && a.every((one, at) => Math.abs(on
 export function sizeTables(measured, { write }) {
   const stale = []
   const of = (title) => measured[title]
-  for (const [file, mark, rows, digits] of TABLES) {
+  for (const [file, mark, tableOf] of TABLES) {
     const path = join(root, file)
     const before = readFileSync(path, 'utf8')
     const place = new RegExp(`(<!-- ${mark} -->\\n(?:.*\\n){3})([^]*?)(\\n\\n<!-- /${mark} -->)`)
     const [, , table] = place.exec(before) ?? []
     if (table === undefined) throw new Error(`${file} has no place for the table «${mark}»`)
-    const fresh = render(rows(of), digits)
+    const fresh = tableOf(of, table)
     if (write) {
       writeFileSync(
         path,

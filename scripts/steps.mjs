@@ -125,7 +125,7 @@ export const PARTS = {
     script('rules of the redactor', ['scripts/redact-rules.mjs', '--check']),
     script('table of wires', ['scripts/wires.mjs', '--check']),
     script('table of limits', ['scripts/limits.mjs', '--check']),
-    script('files of the guides', ['scripts/deploy.mjs', '--check']),
+    script('files of the guides', ['scripts/guides.mjs', '--check']),
     script('error codes and their tests', ['scripts/errors.mjs', '--check']),
     script('table of the README', ['benches/compare.mjs', '--check'], { built: build }),
     script('threats and their tests', ['scripts/threats.mjs']),
