@@ -99,8 +99,15 @@ export {
 } from './turn/resume.js'
 export * from './request/index.js'
 export type * from './stores/store.js'
-export { type Json, type ToolResultOf, type ToolSet } from './tools/results.js'
-export { runTurn, type RunTurnOptions, type Turn, type TurnEnd } from './turn/turn.js'
+export type {
+  CutResult,
+  FailedResult,
+  Json,
+  OkResult,
+  ToolResultOf,
+  ToolSet,
+} from './tools/results.js'
+export { runTurn, type RunTurnOptions, type Turn, type TurnEnd, type TurnOf } from './turn/turn.js'
 export type * from './types.js'
 
 // Parts of what is above, so that a host can name them.

@@ -41,6 +41,7 @@ export interface ReplicateResult {
   seedUnsent?: boolean | undefined
 }
 
+/** Runs one replicate. What it throws or rejects with is that replicate's failure. */
 export type RunReplicate = (context: ReplicateContext) => Promise<ReplicateResult> | ReplicateResult
 
 export interface BundleHost {

@@ -10,6 +10,7 @@ import type { ChainPattern } from './types.js'
 
 export type { PatternEffectiveness, PatternState, PatternStatsOptions } from '../generated/chain.js'
 
+/** What chains of each pattern came to, as `patternStats` counts it. */
 export interface PatternStats {
   record(chain: { pattern: ChainPattern; success: boolean; cost: number; ms: number }): void
   /** The pattern with the highest lower bound; null if there is not enough data. */

@@ -26,6 +26,7 @@ export interface CallPart {
   result?: ToolResult
 }
 
+/** A part of a message: text, or a call with what became of it. */
 export type ChatPart = TextPart | CallPart
 
 /** A message, as it is shown. */

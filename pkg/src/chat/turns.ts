@@ -1,10 +1,9 @@
 /** What a chat needs of turns: those of `remoteTurns`, or functions around `runTurn`. */
 import type { PausedTurn } from '../remote/turns.js'
-import type { Turn } from '../turn/turn.js'
-import type { ToolResult } from '../types.js'
+import type { TurnOf } from '../turn/turn.js'
 
 /** A turn, whatever its end says: a chat reads its events alone. */
-export type ShownTurn = Turn<unknown, ToolResult, unknown>
+export type ShownTurn = TurnOf<unknown>
 
 /** How a chat runs turns. What `remoteTurns` returns is one. */
 export interface ChatTurns {

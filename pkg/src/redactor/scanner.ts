@@ -39,6 +39,7 @@ import {
 
 /** What may be redacted; `value`: what the host registered. */
 export const KINDS = ['value', 'secret', 'email', 'phone', 'card', 'iban', 'ip'] as const
+/** A kind of value that `createRedactor` finds. */
 export type RedactKind = (typeof KINDS)[number]
 
 export interface Plan {

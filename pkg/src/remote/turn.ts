@@ -4,8 +4,8 @@ import { TurnlockError } from '../errors.js'
 import { eventResponse, readable, textOf } from '../shared/events.js'
 import { quietly } from '../shared/quietly.js'
 import { abortReason, describe } from '../shared/serialize.js'
-import type { Turn, TurnEnd } from '../turn/turn.js'
-import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
+import type { TurnEnd, TurnOf } from '../turn/turn.js'
+import type { TurnEvent, TurnResult } from '../types.js'
 import { asFailure, Refused, type Wire } from './wire.js'
 
 /**
@@ -16,7 +16,7 @@ import { asFailure, Refused, type Wire } from './wire.js'
 export type RemoteEnd = TurnEnd & { partial?: true }
 
 /** A turn of a handler. */
-export type RemoteTurn = Turn<unknown, ToolResult, RemoteEnd>
+export type RemoteTurn = TurnOf<RemoteEnd>
 
 /** What a turn is opened with. */
 export interface Opening {

@@ -11,21 +11,34 @@ export type ToolSet = Readonly<Record<string, Tool>>
  */
 export type ToolResultOf<T extends ToolSet> = string extends keyof T
   ? ToolResult
-  : | { [Name in keyof T & string]: Whole<Name, ReturnType<T[Name]['execute']>> }[keyof T & string]
-    | (Settled & { truncated: true; result?: unknown })
-    | (Settled & { status: Exclude<ToolStatus, 'ok'>; result?: unknown })
+  : | { [Name in keyof T & string]: OkResult<Name, Returned<T[Name]>> }[keyof T & string]
+    | CutResult
+    | FailedResult
 
-type Settled = Omit<ToolResult, 'result'>
-
-type Whole<Name extends string, Made> = Settled & {
+/** The result of a call that is whole. */
+export interface OkResult<Name extends string, Result> extends Settled {
   name: Name
   status: 'ok'
   truncated: false
-  result: Returned<Made>
+  result: Result
 }
 
+/** The first part of a result that is longer than `maxToolResultBytes`. */
+export interface CutResult extends Settled {
+  truncated: true
+  result?: unknown
+}
+
+/** What a call without a result of its tool came to. */
+export interface FailedResult extends Settled {
+  status: Exclude<ToolStatus, 'ok'>
+  result?: unknown
+}
+
+type Settled = Omit<ToolResult, 'result'>
+
 /** What a tool's `execute` gives: it may return it, promise it, or yield progress before. */
-type Returned<Made> =
+type Returned<T extends Tool, Made = ReturnType<T['execute']>> =
   Made extends AsyncGenerator<unknown, infer Result>
     ? Json<Result>
     : Made extends Generator<unknown, infer Result>

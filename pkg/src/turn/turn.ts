@@ -45,11 +45,12 @@ export type TurnEnd<Answer = unknown, Result extends ToolResult = ToolResult> = 
  * A running turn. Iterate over its events, or await its result, or both. `Answer` is what
  * `answerSchema` accepts, `Result` a result of its tools.
  */
-export interface Turn<
-  Answer = unknown,
-  Result extends ToolResult = ToolResult,
-  End = TurnEnd<Answer, Result>,
-> extends AsyncIterable<TurnEvent> {
+export interface Turn<Answer = unknown, Result extends ToolResult = ToolResult> extends TurnOf<
+  TurnEnd<Answer, Result>
+> {}
+
+/** A running turn with this end. */
+export interface TurnOf<End> extends AsyncIterable<TurnEvent> {
   readonly requestId: string
   /** Settles when the turn has ended. Never rejects. */
   readonly result: Promise<End>

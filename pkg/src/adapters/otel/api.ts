@@ -10,6 +10,7 @@ export interface SpanContext {
   isRemote?: boolean
 }
 
+/** The part of OpenTelemetry's `Span` that is used. */
 export interface Span {
   spanContext(): SpanContext
   setAttributes(attributes: Attributes): unknown
