@@ -191,8 +191,8 @@ test('proxy bounds a client on this machine, and says so', async (t) => {
   const user = { role: 'user', content: 'list' }
   const response = await ask([user])
   assert.match(await response.text(), /list_files/)
-  const { blocked, status, route } = await next()
-  assert.deepEqual([blocked, status, route], [[], 200, 'chat'])
+  const { calls, blocked, status, route } = await next()
+  assert.deepEqual([calls, blocked, status, route], [['list_files'], [], 200, 'chat'])
   child.kill('SIGTERM')
   const [code] = await once(child, 'exit')
   assert.equal(code, 0)

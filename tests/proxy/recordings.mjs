@@ -94,7 +94,10 @@ export async function pass(wire) {
   return { recordings: all.length, usage, calls }
 }
 
-/** Every recording of a wire, cut in two ways: the proxy blocks the same. Returns how much. */
+/**
+ * Every recording of a wire, cut in two ways: the proxy blocks the same, and without a bound names the
+ * same calls. Returns how many.
+ */
 export async function judge(wire) {
   const body = JSON.stringify(WIRES[wire].body(looped(1)))
   let judged = 0
@@ -104,7 +107,13 @@ export async function judge(wire) {
     for (const most of [[5, 40, 211][next(3)], bytes.length]) {
       const { proxy, seen } = proxyOf({ policy: { maxTools: 1 } }, cut(bytes, next, most))
       await (await ask(proxy, wire, body)).arrayBuffer()
-      told.push(seen.at(-1).blocked)
+      const { blocked, calls } = seen.at(-1)
+      assert.deepEqual(calls, [], path)
+      told.push(blocked)
+      const free = proxyOf({}, cut(bytes, next, most))
+      await (await ask(free.proxy, wire, body)).arrayBuffer()
+      const { calls: passed, blocked: none } = free.seen.at(-1)
+      assert.deepEqual([passed, none], [blocked.map(({ name }) => name), []], path)
     }
     for (const blocked of told) assert.deepEqual(blocked, told[0], path)
     judged += told[0].length

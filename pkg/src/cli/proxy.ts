@@ -8,7 +8,7 @@ import { complain, dim, green, progress, red } from './terminal.js'
 export const proxy = command({
   name: 'proxy',
   about:
-    'The proxy on 127.0.0.1, with a line for each request. The line has its repairs, and what was refused. The client passes its own key on, unless --key-env names a variable with another. Runs until it is interrupted.',
+    'The proxy on 127.0.0.1, with a line for each request. The line has its repairs, the calls of the response, and what was refused. The client passes its own key on, unless --key-env names a variable with another. Runs until it is interrupted.',
   positionals: [],
   options: {
     upstream: { type: 'string', value: 'URL', about: 'the provider, with /v1', required: true },
@@ -107,9 +107,11 @@ const summed = (total: Record<string, number>) =>
     )
     .join(', ')
 
-function shown({ mode, route, repairs, blocked, forced, status, ms, bytes }: ProxyReport): string {
+function shown(report: ProxyReport): string {
+  const { mode, route, repairs, calls, blocked, forced, status, ms, bytes } = report
   const { repaired, refused } = DOES[mode]
   const parts = [
+    ...(calls.length ? [`calls ${calls.map((name) => line(name, 64)).join(', ')}`] : []),
     ...repairs.map(({ code }) => `${code} ${spoken(repaired)}`),
     ...blocked.map(
       ({ name, repeats }) => `${line(name, 64)} ${spoken(refused)} (${repeats} before)`,

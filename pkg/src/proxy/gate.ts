@@ -1,5 +1,5 @@
 /** Watches a stream, and in `bound` holds back its calls until they are judged. */
-import { misplaced, type Call, type Judge, type Refused } from './judge.js'
+import { judged, misplaced, type Call, type Judge, type Refused } from './judge.js'
 import { parse, repeatsMembers, type Members } from './json.js'
 import { framesOf, type Frame } from './frames.js'
 import type { ProxyReport } from './report.js'
@@ -122,9 +122,8 @@ export class Gate {
 
   /** Whether a call may run. */
   #judge(call: Keyed): boolean {
-    const refused = this.#given.judge()?.refuse(call)
+    const refused = judged(this.#given.judge(), call, this.#given.report)
     if (!refused) return true
-    this.#given.report.blocked.push(refused)
     this.#reason = refused.reason
     return false
   }

@@ -86,6 +86,18 @@ export class Judge {
   }
 }
 
+/** The refusal of a call, or `undefined` if it may run. Either is reported. */
+export function judged(
+  judge: Judge | undefined,
+  call: Call,
+  report: { calls: string[]; blocked: Refused[] },
+): Refused | undefined {
+  const refused = judge?.refuse(call)
+  if (refused) report.blocked.push(refused)
+  else report.calls.push(call.name)
+  return refused
+}
+
 /** The text of a result, without what changes between requests. */
 export function resultText(value: unknown): string {
   if (typeof value === 'string') return value

@@ -233,7 +233,13 @@ class Exchange<S extends ProxySession> {
     const came = await readBody(this.#request, this.#limits.bodyBytes)
     const report: ProxyReport = {
       ...{ mode, route: wire.name, tenant: session.tenant },
-      ...{ session: sessionOf(this.#request.headers), repairs: [], blocked: [], forced: null },
+      ...{
+        session: sessionOf(this.#request.headers),
+        repairs: [],
+        calls: [],
+        blocked: [],
+        forced: null,
+      },
       ...{ usage: [], status: 0, outcome: 'complete', firstByteMs: 0, ms: 0 },
       bytes: { request: came.byteLength, response: 0 },
     }

@@ -3,7 +3,7 @@ import { joined } from '../driver/at-hand.js'
 import { TurnlockError } from '../errors.js'
 import { Frames, NOTHING } from './frames.js'
 import { Gate, NOTICES, type Gated } from './gate.js'
-import { misplaced } from './judge.js'
+import { judged, misplaced } from './judge.js'
 import { parse, repeatsMembers, type Members } from './json.js'
 import type { Source } from './source.js'
 import { cleaned, mentions } from './stray.js'
@@ -241,10 +241,8 @@ class Run {
     const { json, calls, isChanged } = read
     const refused = new Map<string, keyof typeof NOTICES>()
     for (const call of calls) {
-      const refusal = this.#relay.judge()?.refuse(call)
-      if (!refusal) continue
-      report.blocked.push(refusal)
-      refused.set(call.key, refusal.reason)
+      const refusal = judged(this.#relay.judge(), call, report)
+      if (refusal) refused.set(call.key, refusal.reason)
     }
     if (!holds || (refused.size === 0 && !isChanged)) return before
     const [reason = isChanged ? 'form' : 'duplicate'] = refused.values()

@@ -11,6 +11,8 @@ export interface ProxyReport {
   session: Record<string, string>
   /** Changes of the history; `index` is the place in the request. Not applied in `observe`. */
   repairs: Repair[]
+  /** The names of calls that may run; of a response that is too long to be judged, none. */
+  calls: string[]
   /** Calls that may not run. They are refused in `bound` only. */
   blocked: Refused[]
   /** Why the answer was forced; only `bound` forces it. */
