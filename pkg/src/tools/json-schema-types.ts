@@ -61,5 +61,51 @@ type FromMembers<Members, Needed> = Flat<
   }
 >
 
+/**
+ * What a literal schema must be, where the type checker can tell that it is a mistake: a `type` that
+ * JSON Schema does not have, and a required property beside `properties` that do not name it. Whatever
+ * is not written as a literal is taken.
+ */
+export type Sound<S> = S extends { readonly '~standard': unknown }
+  ? unknown
+  : S extends object
+    ? {
+        readonly [Keyword in keyof S]: Keyword extends 'type'
+          ? SoundType<S[Keyword]>
+          : Keyword extends 'properties' | '$defs' | 'definitions'
+            ? { readonly [Name in keyof S[Keyword]]: Sound<S[Keyword][Name]> }
+            : Keyword extends 'items' | 'additionalProperties' | 'not' | 'anyOf' | 'oneOf' | 'allOf'
+              ? Sound<S[Keyword]>
+              : Keyword extends 'required'
+                ? SoundNames<S, S[Keyword]>
+                : unknown
+      }
+    : unknown
+
+type SoundType<T> = T extends readonly unknown[]
+  ? { readonly [At in keyof T]: SoundType<T[At]> }
+  : T extends string
+    ? string extends T
+      ? T
+      : keyof Primitives | 'object' | 'array'
+    : T
+
+/** A part of the schema that stands elsewhere may have the property. */
+type Elsewhere = 'allOf' | 'anyOf' | 'oneOf' | '$ref' | 'patternProperties' | 'if'
+
+type SoundNames<S, Names> = S extends { readonly properties: infer Members }
+  ? Elsewhere & keyof S extends never
+    ? string extends keyof Members
+      ? Names
+      : {
+          readonly [At in keyof Names]: Names[At] extends string
+            ? NameOf<Members, Names[At]>
+            : unknown
+        }
+    : Names
+  : Names
+
+type NameOf<Members, Name extends string> = string extends Name ? Name : keyof Members & string
+
 /** Shown as one object in an editor. */
 type Flat<T> = T extends infer Whole ? { [Name in keyof Whole]: Whole[Name] } : never

@@ -10,7 +10,7 @@ import { issueLine } from '../shared/issues.js'
 import { describe } from '../shared/serialize.js'
 import type { Usage } from '../types.js'
 import { validatorOf } from './validate.js'
-import type { FromJsonSchema } from './json-schema-types.js'
+import type { FromJsonSchema, Sound } from './json-schema-types.js'
 import { quietly } from '../shared/quietly.js'
 
 export type { ToolOptions }
@@ -124,8 +124,9 @@ export interface Tool<Result = unknown> {
  * @throws TurnlockError `options.invalid`; `tool.invalid_schema` for an invalid schema
  */
 export function defineTool<const S extends JsonSchema | StandardSchema, Result = unknown>(
-  options: ToolOptions<S, Result>,
-): Tool<Result> {
+  options: ToolOptions<S, Result> & { inputSchema: Sound<S> },
+): Tool<Result>
+export function defineTool(options: ToolOptions): Tool {
   options = readOptions(options, TOOL_OPTIONS)
   const { description, inputSchema, execute, action, reconcile, needsApproval = false } = options
   // A page's tool says so by leaving it out.
@@ -147,11 +148,11 @@ export function defineTool<const S extends JsonSchema | StandardSchema, Result =
     quietly(() => made)
     return made
   }
-  const asks = (args: Args<S>) =>
+  const asks = (args: never) =>
     typeof needsApproval === 'function' ? Boolean(said(needsApproval(args))) : needsApproval
   const finish = (checked: Checked): Checked => {
     if (!checked.valid) return checked
-    const args = checked.args as Args<S>
+    const args = checked.args as never
     return {
       ...checked,
       action: action ? String(said(action(args))) : null,
@@ -170,7 +171,7 @@ export function defineTool<const S extends JsonSchema | StandardSchema, Result =
       const checked = validate(args)
       return checked instanceof Promise ? checked.then(finish) : finish(checked)
     },
-    execute: (args, context) => execute?.(args as Args<S>, context) as Result,
+    execute: (args, context) => execute?.(args as never, context),
     ...(reconcile && { reconcile: (call, context) => reconcile(call, context) }),
   }
 }

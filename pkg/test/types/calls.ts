@@ -165,6 +165,48 @@ defineTool({ description: 'd', inputSchema: {}, execute: () => 1, dedupe: 'never
 const typed = { type: 'object', properties: { path: { type: 'string' } } } as const
 // @ts-expect-error not in the schema
 defineTool({ description: 'd', inputSchema: typed, execute: ({ wrong }) => String(wrong) })
+defineTool({
+  description: 'd',
+  // @ts-expect-error JSON Schema has no such type
+  inputSchema: { type: 'objekt' },
+})
+defineTool({
+  description: 'd',
+  // @ts-expect-error nor here
+  inputSchema: { type: 'object', properties: { tags: { type: 'array', items: { type: 'text' } } } },
+})
+defineTool({
+  description: 'd',
+  // @ts-expect-error no property is called so
+  inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['pfad'] },
+})
+/** What is taken: types of all kinds, a property called `type`, what stands elsewhere, what is no literal. */
+const loose = { type: 'object', properties: { a: { type: 'strings' } }, required: ['b'] }
+const anything: Record<string, unknown> = loose
+for (const inputSchema of [loose, anything]) defineTool({ description: 'd', inputSchema })
+defineTool({
+  description: 'd',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      type: { enum: ['objekt'] },
+      properties: { type: ['string', 'null'], default: { type: 'objekt' } },
+      list: { type: 'array', items: { $ref: '#/$defs/one' }, examples: [{ type: 'objekt' }] },
+    },
+    required: ['type', 'list'],
+    additionalProperties: false,
+    $defs: { one: { anyOf: [{ type: 'integer' }, { const: { type: 'objekt' } }, true] } },
+  },
+})
+defineTool({
+  description: 'd',
+  inputSchema: {
+    type: 'object',
+    properties: { a: {} },
+    allOf: [{ properties: { b: { type: 'null' } } }],
+    required: ['a', 'b'],
+  },
+})
 // @ts-expect-error may be missing
 defineTool({ description: 'd', inputSchema: typed, execute: ({ path }) => path.length })
 
