@@ -62,50 +62,74 @@ type FromMembers<Members, Needed> = Flat<
 >
 
 /**
- * What a literal schema must be, where the type checker can tell that it is a mistake: a `type` that
- * JSON Schema does not have, and a required property beside `properties` that do not name it. Whatever
- * is not written as a literal is taken.
+ * What is asked of a schema that is written as a literal, and nothing of any other: each `type` is one
+ * of JSON Schema, and what it requires is in `properties`, where these are all. A conditional type
+ * with branches that every schema fits, so that a function with a schema of its own type may pass it.
  */
-export type Sound<S> = S extends { readonly '~standard': unknown }
-  ? unknown
-  : S extends object
-    ? {
-        readonly [Keyword in keyof S]: Keyword extends 'type'
-          ? SoundType<S[Keyword]>
-          : Keyword extends 'properties' | '$defs' | 'definitions'
-            ? { readonly [Name in keyof S[Keyword]]: Sound<S[Keyword][Name]> }
-            : Keyword extends 'items' | 'additionalProperties' | 'not' | 'anyOf' | 'oneOf' | 'allOf'
-              ? Sound<S[Keyword]>
-              : Keyword extends 'required'
-                ? SoundNames<S, S[Keyword]>
-                : unknown
-      }
-    : unknown
+export type Literal<S> = ([S] extends [Typed<S>] ? unknown : TypedSchema) &
+  ([S] extends [Named<S>] ? unknown : NamedSchema)
 
-type SoundType<T> = T extends readonly unknown[]
-  ? { readonly [At in keyof T]: SoundType<T[At]> }
+type TypeName = keyof Primitives | 'object' | 'array'
+
+/** Within a Standard Schema nothing is asked. */
+interface AnySchema {
+  readonly '~standard'?: unknown
+}
+
+interface TypedSchema extends AnySchema {
+  readonly type?: TypeName | readonly TypeName[]
+  readonly properties?: TypedSchemas
+  readonly items?: TypedSchema | boolean
+  readonly additionalProperties?: TypedSchema | boolean
+  readonly not?: TypedSchema | boolean
+  readonly anyOf?: readonly (TypedSchema | boolean)[]
+  readonly oneOf?: readonly (TypedSchema | boolean)[]
+  readonly allOf?: readonly (TypedSchema | boolean)[]
+  readonly $defs?: TypedSchemas
+  readonly definitions?: TypedSchemas
+}
+
+interface TypedSchemas {
+  readonly [name: string]: TypedSchema | boolean
+}
+
+interface NamedSchema extends AnySchema {
+  readonly required?: readonly 'a name of `properties`'[]
+}
+
+/** The schema itself, with the types of JSON Schema in the place of those that it has not. */
+type Typed<S> = S extends { readonly '~standard': unknown }
+  ? S
+  : {
+      readonly [Keyword in keyof S]: Keyword extends 'type'
+        ? TypedAs<S[Keyword]>
+        : Keyword extends 'properties' | '$defs' | 'definitions'
+          ? { readonly [Name in keyof S[Keyword]]: Typed<S[Keyword][Name]> }
+          : Keyword extends 'items' | 'additionalProperties' | 'not' | 'anyOf' | 'oneOf' | 'allOf'
+            ? Typed<S[Keyword]>
+            : S[Keyword]
+    }
+
+type TypedAs<T> = T extends readonly unknown[]
+  ? { readonly [At in keyof T]: TypedAs<T[At]> }
   : T extends string
     ? string extends T
       ? T
-      : keyof Primitives | 'object' | 'array'
+      : TypeName
     : T
 
-/** A part of the schema that stands elsewhere may have the property. */
+/** Where a property may be that `properties` do not name. */
 type Elsewhere = 'allOf' | 'anyOf' | 'oneOf' | '$ref' | 'patternProperties' | 'if'
 
-type SoundNames<S, Names> = S extends { readonly properties: infer Members }
+type Named<S> = S extends { readonly properties: infer Members; readonly required: infer Names }
   ? Elsewhere & keyof S extends never
     ? string extends keyof Members
-      ? Names
-      : {
-          readonly [At in keyof Names]: Names[At] extends string
-            ? NameOf<Members, Names[At]>
-            : unknown
-        }
-    : Names
-  : Names
+      ? S
+      : { readonly required: { readonly [At in keyof Names]: NameOf<Members, Names[At]> } }
+    : S
+  : S
 
-type NameOf<Members, Name extends string> = string extends Name ? Name : keyof Members & string
+type NameOf<Members, Name> = string extends Name ? Name : keyof Members & string
 
 /** Shown as one object in an editor. */
 type Flat<T> = T extends infer Whole ? { [Name in keyof Whole]: Whole[Name] } : never

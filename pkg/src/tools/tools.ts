@@ -10,7 +10,7 @@ import { issueLine } from '../shared/issues.js'
 import { describe } from '../shared/serialize.js'
 import type { Usage } from '../types.js'
 import { validatorOf } from './validate.js'
-import type { FromJsonSchema, Sound } from './json-schema-types.js'
+import type { FromJsonSchema, Literal } from './json-schema-types.js'
 import { quietly } from '../shared/quietly.js'
 
 export type { ToolOptions }
@@ -124,7 +124,7 @@ export interface Tool<Result = unknown> {
  * @throws TurnlockError `options.invalid`; `tool.invalid_schema` for an invalid schema
  */
 export function defineTool<const S extends JsonSchema | StandardSchema, Result = unknown>(
-  options: ToolOptions<S, Result> & { inputSchema: Sound<S> },
+  options: ToolOptions<S, Result> & { inputSchema: Literal<S> },
 ): Tool<Result>
 export function defineTool(options: ToolOptions): Tool {
   options = readOptions(options, TOOL_OPTIONS)

@@ -20,6 +20,9 @@ import {
   type TraceEvent,
   type Turn,
   type TurnResult,
+  type JsonSchema,
+  type StandardSchema,
+  type ToolOptions,
 } from 'turnlock'
 import { createChat, type Chat, type ChatOptions } from 'turnlock/chat'
 import { useTurn } from 'turnlock/react'
@@ -184,6 +187,14 @@ defineTool({
 const loose = { type: 'object', properties: { a: { type: 'strings' } }, required: ['b'] }
 const anything: Record<string, unknown> = loose
 for (const inputSchema of [loose, anything]) defineTool({ description: 'd', inputSchema })
+const ofOptions = <S extends JsonSchema | StandardSchema>(options: ToolOptions<S>) =>
+  defineTool({ ...options, readOnly: true })
+const ofSchema = <const S extends JsonSchema>(inputSchema: S) =>
+  defineTool({ description: 'd', inputSchema, execute: () => 1 })
+ofOptions({ description: 'd', inputSchema: loose })
+ofSchema({ type: 'object', properties: { a: {} }, required: ['a'] })
+declare const either: { type: 'object' } | { readonly type: 'array' }
+defineTool({ description: 'd', inputSchema: either })
 defineTool({
   description: 'd',
   inputSchema: {
