@@ -25,11 +25,13 @@ function tenantOf(request, env) {
   return users.get(token)
 }
 
+const upstreamOf = ({ BASE_URL }) => BASE_URL ?? 'https://api.openai.com/v1'
+
 const chat = (store, env) =>
   createHandler({
     ...{ store, tools },
     model: openaiChat({
-      baseURL: env.BASE_URL,
+      baseURL: upstreamOf(env),
       model: env.MODEL ?? 'gpt-5-mini',
       apiKey: env.OPENAI_API_KEY,
     }),
@@ -44,7 +46,7 @@ const chat = (store, env) =>
 /** Any OpenAI or Anthropic client reaches the provider through this, by its `baseURL`: …/llm/v1. */
 const proxyTo = (env) =>
   createProxy({
-    upstream: { url: env.BASE_URL, apiKey: env.OPENAI_API_KEY },
+    upstream: { url: upstreamOf(env), apiKey: env.OPENAI_API_KEY },
     mode: env.PROXY_MODE ?? 'observe',
     basePath: '/llm',
     authorize(request) {
@@ -76,7 +78,7 @@ let proxy
 /** The proxy alone, for other workers: a service binding with `entrypoint: "llm"`. */
 export const llm = {
   fetch(request, bindings, context) {
-    const env = bindings?.BASE_URL ? bindings : globalThis.process.env
+    const env = bindings?.CHAT_USERS ? bindings : globalThis.process.env
     proxy ??= proxyTo(env)
     const waitUntil = (promise) => context?.waitUntil?.(promise)
     return proxy(request, { env, waitUntil })
@@ -92,7 +94,7 @@ export default {
       inMemory ??= chat(memoryStore(), globalThis.process.env)
       return inMemory(request)
     }
-    // Who may not ask is told so by an object of nobody's.
+    // A request without a tenant is refused there, too.
     const tenant = tenantOf(request, bindings) ?? ''
     return bindings.TENANTS.get(bindings.TENANTS.idFromName(tenant)).fetch(request)
   },

@@ -1,11 +1,14 @@
-// The worker on this machine, as `wrangler dev` runs it: workerd, with the Durable Objects of
-// wrangler.jsonc kept in `.turns`.
+// The worker on this machine, as `wrangler dev` runs it: workerd, with the settings of
+// wrangler.jsonc; its Durable Objects are kept in `.turns`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { Miniflare } from 'miniflare'
 
 const { BASE_URL, OPENAI_API_KEY, MODEL, PROXY_MODE, PORT, CHAT_USERS } = process.env
+// JSON with comments, and with commas behind last members.
+const text = readFileSync('wrangler.jsonc', 'utf8').replace(/^ *\/\/.*$/gm, '')
+const settings = JSON.parse(text.replace(/,(?=\s*[}\]])/g, ''))
 
 // The `workerd` condition, and wasm as a module beside the script.
 await build({
@@ -19,16 +22,21 @@ const modules = readdirSync('dist').map((path) => ({
   contents: readFileSync(join('dist', path)),
 }))
 
-const given = { BASE_URL, OPENAI_API_KEY, MODEL, PROXY_MODE }
+const given = { BASE_URL, OPENAI_API_KEY, MODEL, PROXY_MODE, CHAT_USERS }
 const worker = new Miniflare({
   modules: modules.toSorted((a) => (a.type === 'ESModule' ? -1 : 1)), // the first is the worker
-  compatibilityDate: '2025-05-01',
-  compatibilityFlags: ['enable_request_signal', 'request_signal_passthrough'],
+  compatibilityDate: settings.compatibility_date,
+  compatibilityFlags: settings.compatibility_flags,
   bindings: {
-    CHAT_USERS: CHAT_USERS ?? '{"let-me-in":"me"}',
+    ...settings.vars,
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value)),
   },
-  durableObjects: { TENANTS: { className: 'Tenant', useSQLite: true } },
+  durableObjects: Object.fromEntries(
+    settings.durable_objects.bindings.map(({ name, class_name: className }) => [
+      name,
+      { className, useSQLite: true },
+    ]),
+  ),
   durableObjectsPersist: '.turns',
   host: '127.0.0.1',
   port: Number(PORT ?? 8787),

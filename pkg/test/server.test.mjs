@@ -196,6 +196,43 @@ test('in Node, the rest of a body is read for 30 s behind its response', async (
   assert.equal(ended, true)
 })
 
+test('in Node, what a function throws is told, and its client gets a 500 or a broken connection', async (t) => {
+  const told = []
+  const broken = () =>
+    new ReadableStream({
+      start: (to) => to.enqueue(new Uint8Array([65])),
+      pull: (to) => to.error(new Error('midst')),
+    })
+  const ways = {
+    throws() {
+      throw new Error('at once')
+    },
+    rejects: async () => Promise.reject(new Error('later')),
+    nothing: async () => undefined,
+    midst: () => new Response(broken()),
+  }
+  const handler = ({ url }) => ways[new URL(url).pathname.slice(1)]()
+  const onError = (error) => {
+    told.push(error.message)
+    throw error
+  }
+  const server = createServer(toNodeListener(handler, { onError })).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const ask = (way, init) => fetch(`http://127.0.0.1:${server.address().port}/${way}`, init)
+  for (const way of ['throws', 'rejects', 'nothing']) {
+    for (const init of [{}, { method: 'POST', body: 'x'.repeat(2 ** 20) }]) {
+      const response = await ask(way, init)
+      assert.deepEqual([response.status, await response.text()], [500, ''])
+    }
+  }
+  const response = await ask('midst')
+  assert.equal(response.status, 200)
+  await assert.rejects(response.text())
+  assert.deepEqual([told[0], told[2], told.length], ['at once', 'later', 7])
+  assert.equal(told[6], 'midst')
+})
+
 test('a body that cannot be read is the server’s error where the host has taken it', async () => {
   const told = []
   const handler = createHandler({
@@ -531,7 +568,7 @@ test('options of a wrong type are misuse at the call, with their path', () => {
     twoStage: { enabled: 'off', maxTools: '3' },
     cors: { headers: ['*', 'x.team'] },
   })
-  for (const options of [{ protocol: 'ftp' }, { forwarded: 'false' }]) {
+  for (const options of [{ protocol: 'ftp' }, { forwarded: 'false' }, { onError: 'log' }]) {
     assert.throws(() => toNodeListener(() => {}, options), { code: 'options.invalid' })
   }
   assert.throws(() => toNodeListener(undefined), { code: 'options.invalid' })

@@ -429,7 +429,7 @@ export const HANDLER_OPTIONS: Rows = {
 
 export const MEMORY_PASS_EVENTS_OPTIONS: Rows = { maxEvents: 0, maxCharacters: 0 }
 
-export const NODE_LISTENER_OPTIONS: Rows = { protocol: 0, forwarded: 0 }
+export const NODE_LISTENER_OPTIONS: Rows = { protocol: 0, forwarded: 0, onError: 0 }
 
 export const PROXY_POLICY: Rows = { maxRepeats: 0, maxTools: 0 }
 

@@ -210,4 +210,10 @@ export interface NodeListenerOptions {
    * @defaultValue false
    */
   forwarded?: boolean | undefined
+  /**
+   * Receives what the function throws, and what breaks its response. The client gets a 500 without
+   * a body, or a broken connection where the response has begun.
+   * @defaultValue `console.error`
+   */
+  onError?: Method<[error: unknown], void> | undefined
 }

@@ -1,8 +1,10 @@
 /** Adapts a handler to `node:http`, without a dependency on its types or code. */
 import { NODE_LISTENER_OPTIONS } from '../generated/rows.js'
 import type { NodeListenerOptions } from '../generated/server.js'
+import { checkFunctions } from '../checks.js'
 import { wrong } from '../errors.js'
 import { readOptions } from '../options.js'
+import { quietly } from '../shared/quietly.js'
 import { HOST } from '../shared/host.js'
 
 export type { NodeListenerOptions }
@@ -21,6 +23,7 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
 export interface NodeResponse {
   readonly writableFinished: boolean
   readonly destroyed: boolean
+  readonly headersSent: boolean
   writeHead(status: number, headers: Record<string, string | string[]>): unknown
   flushHeaders(): void
   write(chunk: Uint8Array): boolean
@@ -46,6 +49,8 @@ export function toNodeListener(
   if (protocol !== 'http' && protocol !== 'https') throw wrong('protocol', 'http or https')
   // A text that is true would let every client name its own host.
   if (typeof forwarded !== 'boolean') throw wrong('forwarded', 'true or false')
+  checkFunctions({ onError: options.onError })
+  const failed = options.onError ?? ((error) => console.error(error))
   return async (incoming, outgoing) => {
     let pieces: AsyncIterator<Uint8Array> | undefined
     const next = () => (pieces ??= incoming[Symbol.asyncIterator]()).next()
@@ -65,13 +70,17 @@ export function toNodeListener(
     } catch {
       // A host that names more than a host (RFC 9112, 3.2), or a method that `fetch` forbids.
     }
-    try {
-      const response = request ? await handler(request) : new Response(null, { status: 400 })
+    const answer = async (response: Response) => {
       await send(response, incoming, outgoing, gone)
       await end(incoming, next, outgoing)
-    } catch {
-      // The connection broke, or the handler has no response.
-      outgoing.destroy()
+    }
+    try {
+      await answer(request ? await handler(request) : new Response(null, { status: 400 }))
+    } catch (error) {
+      // Of a client that has left, nothing failed here.
+      if (!left.signal.aborted) quietly(() => failed(error))
+      if (outgoing.headersSent) outgoing.destroy()
+      else await answer(new Response(null, { status: 500 })).catch(() => outgoing.destroy())
     }
   }
 }
@@ -166,8 +175,9 @@ async function end(incoming: NodeRequest, next: Next, outgoing: NodeResponse): P
   const over = setTimeout(() => outgoing.end(), LINGER_MS)
   try {
     while (!incoming.complete && !(await next()).done);
-  } finally {
-    clearTimeout(over)
+  } catch {
+    // The client has left.
   }
+  clearTimeout(over)
   outgoing.end()
 }

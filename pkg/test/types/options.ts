@@ -812,6 +812,7 @@ export const MEMORY_PASS_EVENTS_OPTIONS: Partial<MemoryPassEventsOptions> = {
 export const NODE_LISTENER_OPTIONS: Partial<NodeListenerOptions> = {
   protocol: undefined,
   forwarded: undefined,
+  onError: undefined,
 }
 
 export const PROXY_OPTIONS: Partial<ProxyOptions> = {

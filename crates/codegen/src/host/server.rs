@@ -166,6 +166,9 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Whether `x-forwarded-proto` and `x-forwarded-host` decide the URLs that the handler
                 /// receives. Only behind a proxy that sets both: anybody else can send them too.
                 forwarded: "boolean" = "false";
+                /// Receives what the function throws, and what breaks its response. The client gets a 500
+                /// without a body, or a broken connection where the response has begun.
+                onError: "Method<[error: unknown], void>" = "`console.error`";
             }
         },
     ]
