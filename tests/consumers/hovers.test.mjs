@@ -97,7 +97,7 @@ test('types are shown as one would write them', () => {
   }
 })
 
-test('each name that the package exports, and each option, has a sentence', () => {
+test('each name that the package exports, and each option, has a sentence; docs/api.md has each value', () => {
   const { exports } = JSON.parse(readFileSync(join(root, 'pkg/package.json'), 'utf8'))
   const entries = Object.values(exports).flatMap(({ types }) => types ?? [])
   const files = [...new Set(entries)].map((path) => join(root, 'pkg', path))
@@ -107,6 +107,8 @@ test('each name that the package exports, and each option, has a sentence', () =
   const look = (symbol, name) => {
     if (!text(symbol.getDocumentationComment(checker)).trim()) without.add(name)
   }
+  const guide = readFileSync(join(root, 'docs/api.md'), 'utf8')
+  const unlisted = new Set()
   let seen = 0
   for (const file of files) {
     const module = checker.getSymbolAtLocation(program.getSourceFile(file))
@@ -117,6 +119,8 @@ test('each name that the package exports, and each option, has a sentence', () =
       const { name } = exported
       look(symbol, name)
       seen++
+      const isValue = Boolean(symbol.flags & ts.SymbolFlags.Value)
+      if (isValue && !new RegExp(`\\\`${name}\\b`).test(guide)) unlisted.add(name)
       if (!/(Options|Policy|Limits)$/.test(name)) continue
       for (const member of checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol))) {
         look(member, `${name}.${member.name}`)
@@ -126,4 +130,5 @@ test('each name that the package exports, and each option, has a sentence', () =
   }
   assert.ok(seen > 300, `${seen}`)
   assert.deepEqual([...without].sort(), [])
+  assert.deepEqual([...unlisted].sort(), [], 'docs/api.md')
 })
