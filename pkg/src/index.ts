@@ -67,7 +67,9 @@ export {
   type Commit,
   type EventGroup,
   type Kept,
+  type Listed,
   type Recalled,
+  type Standing,
   type Store,
 } from './stores/store.js'
 export {
@@ -98,7 +100,6 @@ export {
   type ResumeTurnOptions,
 } from './turn/resume.js'
 export * from './request/index.js'
-export type * from './stores/store.js'
 export type {
   CutResult,
   FailedResult,

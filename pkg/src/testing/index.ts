@@ -8,4 +8,13 @@ export { fakeClock, type FakeClock } from './clock.js'
 export { storeConformance, type ConformanceCase, type ConformanceOptions } from './conformance.js'
 export { scriptedModel, type ScriptedModel, type ScriptedResponse } from './scripted-model.js'
 export { tapeFetch, type Recording, type TapedRequest, type TapeFetch } from './tape.js'
-export type * from '../stores/store.js'
+export type {
+  Answer,
+  Commit,
+  EventGroup,
+  Kept,
+  Listed,
+  Recalled,
+  Standing,
+  Store,
+} from '../stores/store.js'
