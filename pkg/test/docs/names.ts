@@ -1,5 +1,5 @@
 // What the samples of README and docs take as given: the reader's own values.
-import type { JsonSchema, Model, Tool, ToolRequestTraceEvent, TurnStore } from 'turnlock'
+import type { JsonSchema, Model, Store, Tool, PassTraceEvent } from 'turnlock'
 
 type Ask = (prompt: string, signal?: AbortSignal) => Promise<string>
 
@@ -10,7 +10,7 @@ declare global {
   const list_files: Tool
   const messages: { role: 'user'; content: string }[]
   const all: { pinned?: boolean }[]
-  const store: TurnStore
+  const store: Store
   const text: string
   const baseURL: string
   const apiKey: string
@@ -21,7 +21,7 @@ declare global {
   const lastSeq: number
   const claimant: string
   const pins: Record<string, string>
-  const audit: ToolRequestTraceEvent[]
+  const audit: PassTraceEvent[]
   const tokenizer: { encode(text: string): number[] }
   const ask: Ask & ((approvals: readonly unknown[] | undefined) => void)
   const described: { description: string; inputSchema: JsonSchema }
@@ -37,7 +37,6 @@ declare global {
   const report: (query: string, results: unknown) => string
   const snapshot: (symbols: unknown, signal: AbortSignal) => Promise<unknown>
   const post: (path: string, body: unknown) => Promise<any>
-  const addToolOutput: (output: { tool: string; toolCallId: string; output: unknown }) => void
   const execute: (call: unknown) => Promise<unknown>
   const answer: (call: unknown, text: unknown) => void
   const askWithoutTools: () => void
