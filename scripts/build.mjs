@@ -312,7 +312,7 @@ async function bundle(library, names, holder, outfile, unused = []) {
   const { version } = JSON.parse(
     readFileSync(join(root, 'node_modules', library, 'package.json'), 'utf8'),
   )
-  const cut = (text) => unused.reduce((rest, [what, by]) => rest.replaceAll(what, by), text)
+  const cut = (text) => unused.reduce((rest, [what, by]) => rest.replace(what, by), text)
   const without = (pieces) =>
     pieces.onLoad({ filter: /\.js$/ }, ({ path }) => ({
       contents: cut(readFileSync(path, 'utf8')),
@@ -331,13 +331,31 @@ const UNUSED = [
   [/^ *(const keywordLocation|keyword).*$/gm, ''],
   [/, (keywordLocation|`\$\{(schema|keyword)Location\}[^`]*`|schemaLocation = '#')/g, ''],
   [/draft === '[47]'/g, 'false'],
+  // Each reference has been resolved before.
+  [/if \(refSchema === undefined\) \{[^]*?throw new Error\(message\);\s*\}/, ''],
+]
+
+/** It compiles patterns with `u`, which refuses some that are common, such as `^\\d{4}\\-\\d{2}$`. */
+const REGEX = `export function regexOf(pattern) {
+  try {
+    return new RegExp(pattern, 'u')
+  } catch {
+    return new RegExp(pattern)
+  }
+}
+`
+const PATTERNS = [
+  [/new RegExp\((\$?pattern), 'u'\)/g, 'regexOf($1)'],
+  [/^export function validate\(/m, `${REGEX}$&`],
 ]
 
 /** Bundles the validator. What its next version has elsewhere would be an unknown name at run time. */
 async function bundleValidator(outfile) {
-  const names = 'dereference, validate'
-  await bundle('@cfworker/json-schema', names, 'Jeremy Danyow', outfile, UNUSED)
-  if (/(keyword|schema)Location|draft ===/.test(readFileSync(outfile, 'utf8'))) {
+  const names = 'dereference, regexOf, validate'
+  await bundle('@cfworker/json-schema', names, 'Jeremy Danyow', outfile, [...UNUSED, ...PATTERNS])
+  const made = readFileSync(outfile, 'utf8')
+  const isKnown = made.match(/regexOf\(/g)?.length === 3
+  if (!isKnown || /(keyword|schema)Location|draft ===|Known schemas/.test(made)) {
     throw new Error('the validator has a new form')
   }
 }

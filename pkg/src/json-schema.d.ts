@@ -6,6 +6,9 @@ export type Lookup = Record<string, object | boolean | undefined>
 /** The schemas within a schema. It keeps in each where its references lead. */
 export function dereference(schema: object): Lookup
 
+/** A pattern as a regular expression, with `u` where it can be one. @throws SyntaxError */
+export function regexOf(pattern: string): RegExp
+
 /** `shortCircuit`: stops at the first error. */
 export function validate(
   instance: unknown,

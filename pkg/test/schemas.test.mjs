@@ -62,6 +62,48 @@ test('a schema that makes none is refused, and the error names the cure', () => 
   }
 })
 
+test('a pattern is a regular expression of JavaScript, with `u` or without', () => {
+  const of = (pattern) => tool({ type: 'object', properties: { a: { type: 'string', pattern } } })
+  for (const [pattern, fits, not] of [
+    ['^\\d{4}\\-\\d{2}$', '2024-01', '2024_01'],
+    ['^[\\w-.]+$', 'a-b.c', 'a b'],
+    ['^a\\_b$', 'a_b', 'a-b'],
+    ['^\\p{Lu}.$', 'Ä\u{1f600}', 'ä\u{1f600}'],
+  ]) {
+    assert.equal(of(pattern).check({ a: fits }).valid, true, pattern)
+    assert.match(of(pattern).check({ a: not }).errors, /^#\/a: .*pattern|pattern/, pattern)
+  }
+  const names = tool({ type: 'object', patternProperties: { '^x\\-': { type: 'number' } } })
+  assert.equal(names.check({ 'x-a': 'text' }).valid, false)
+  assert.equal(names.check({ 'x-a': 1, y: 'text' }).valid, true)
+})
+
+test('a schema by which nothing could be checked is refused when the tool is defined', () => {
+  const at = (own) => ({ type: 'object', properties: { list: { type: 'array', items: own } } })
+  for (const [schema, why] of [
+    [at({ type: 'string', pattern: '(' }), /Invalid regular expression/],
+    [at({ $ref: '#/$defs/nope' }), /`\$ref` leads nowhere: #\/\$defs\/nope/],
+    [at({ $ref: 'https://schemas.example/one.json' }), /leads nowhere: https/],
+  ]) {
+    const matches = (error) => error.code === 'tool.invalid_schema' && why.test(error.message)
+    assert.throws(() => tool(schema), matches)
+  }
+  // What looks like a schema and is none; a reference to a name, an anchor, an id.
+  tool({ type: 'object', default: { pattern: '(', $ref: '#/no' }, examples: [{ pattern: '(' }] })
+  const defs = { b: { type: 'number' }, c: { $anchor: 'c' }, d: { $id: 'https://x.example/d' } }
+  const refs = ['#/$defs/b', '#c', 'https://x.example/d', '#']
+  for (const $ref of refs)
+    assert.equal(tool({ ...at({ $ref }), $defs: defs }).check({}).valid, true)
+})
+
+test('what the validator cannot do is told as that', () => {
+  const { valid, errors } = tool({ type: 'object', properties: { a: { enum: 'x' } } }).check({
+    a: 1,
+  })
+  assert.equal(valid, false)
+  assert.match(errors, /enum/)
+})
+
 test('a JSON Schema beside the schema is what the model reads; the schema checks', async () => {
   const schema = v.object({ path: v.string() })
   const own = tool(schema, { jsonSchema: toJsonSchema(schema) })

@@ -1,7 +1,7 @@
 /** Checks data against a JSON Schema, with bounded work: a model wrote the data. */
 import { isObject } from '../checks.js'
 import { TurnlockError } from '../errors.js'
-import { dereference, validate } from '../json-schema.js'
+import { dereference, regexOf, validate } from '../json-schema.js'
 import { describe } from '../shared/serialize.js'
 import type { JsonSchema } from './tools.js'
 
@@ -69,7 +69,6 @@ function make(
   let check: ReturnType<typeof bounded>
   try {
     check = bounded(eachSchema(schema, withShortTexts) as JsonSchema)
-    // Resolve references here, not in the middle of a turn.
     check({}, true)
   } catch (error) {
     throw wrong(describe(error))
@@ -81,13 +80,16 @@ function make(
       return refused('too many items to compare')
     }
     if (matchesNames && hasLongName(data)) return refused('the name of a member is too long')
-    let verdict = refused(`the schema follows more than ${MOST_REFERENCES} references`)
+    let verdict: Verdict | undefined
     try {
       // Without short cuts, a schema that refers to itself in `anyOf` takes exponential time.
       verdict = check(data, true)
       return verdict.valid ? verdict : check(data, false)
-    } catch {
-      return verdict
+    } catch (error) {
+      // Of the stack, too: a reference that leads to itself, errors without number.
+      const isTooMuch = error instanceof RangeError
+      const why = `the schema follows more than ${MOST_REFERENCES} references`
+      return verdict ?? refused(isTooMuch ? why : describe(error))
     }
   }
 }
@@ -121,12 +123,25 @@ const refused = (error: string): Verdict => ({
   errors: [{ instanceLocation: '#', error }],
 })
 
+interface Checked {
+  /** What the validator writes into a schema with a reference. */
+  readonly __absolute_ref__?: string
+  readonly $ref?: string
+  readonly pattern?: string
+}
+
 /** `quick` stops at the first error. Throws when more than the most references are followed. */
 function bounded(schema: JsonSchema): (data: unknown, quick: boolean) => Verdict {
   let left = 0
-  const schemas = new Proxy(dereference(schema), {
-    get(known, uri) {
-      if (--left < 0) throw new RangeError('too many references')
+  const known = dereference(schema)
+  // What cannot be checked is found here, not in the middle of a turn.
+  for (const { __absolute_ref__: to, $ref, pattern } of Object.values(known) as Checked[]) {
+    regexOf(pattern ?? '')
+    if (to && !(to in known)) throw new Error(`\`$ref\` leads nowhere: ${$ref}`)
+  }
+  const schemas = new Proxy(known, {
+    get(_, uri) {
+      if (--left < 0) throw new RangeError()
       return known[uri as string]
     },
   })
