@@ -144,57 +144,78 @@ test('in Node, a client that leaves while a write waits ends the response', asyn
   assert.equal(cancelled, true)
 })
 
-for (const [name, handler, head] of [
-  ['unread', () => new Response('no', { status: 413 }), `content-length: ${32 * 2 ** 20}`],
-  [
-    'in its midst',
-    async ({ body }) => {
-      await body.getReader().read()
-      return new Response('no', { status: 413 })
-    },
-    'transfer-encoding: chunked',
-  ],
-  ['behind a wrong host', () => assert.fail('reached'), `content-length: ${32 * 2 ** 20}`],
+const no = () => new Response('no', { status: 413 })
+const midst = async ({ body }) => {
+  await body.getReader().read()
+  return no()
+}
+for (const [name, handler, head, host = 'a'] of [
+  ['unread', no, `content-length: ${32 * 2 ** 20}`],
+  ['in its midst', midst, 'transfer-encoding: chunked'],
+  ['behind a wrong host', () => assert.fail('reached'), `content-length: ${32 * 2 ** 20}`, 'a/b'],
 ]) {
-  test(`in Node, a client hears that its body is refused when it has sent all of it: ${name}`, async (t) => {
-    const server = createServer(toNodeListener(handler)).listen(0, '127.0.0.1')
-    t.after(() => (server.closeAllConnections(), server.close()))
-    await once(server, 'listening')
-    const socket = connectTo(server.address().port, '127.0.0.1')
-    const piece = Buffer.alloc(2 ** 20, 'x')
-    const chunked = head.startsWith('transfer')
-    const host = name.includes('host') ? 'a/b' : 'a'
-    socket.write(`POST / HTTP/1.1\r\nhost: ${host}\r\n${head}\r\n\r\n`)
-    for (let sent = 0; sent < 32; sent++) {
-      const data = chunked ? [`${piece.length.toString(16)}\r\n`, piece, '\r\n'] : [piece]
-      for (const part of data) {
-        await new Promise((resolve, reject) =>
-          socket.write(part, (error) => (error ? reject(error) : resolve())),
+  for (const connection of ['keep-alive', 'close']) {
+    test(`in Node, a client hears that its body is refused when it has sent all of it: ${name}, ${connection}`, async (t) => {
+      const served = (request) =>
+        request.method === 'GET' ? new Response('yes') : handler(request)
+      const server = createServer(toNodeListener(served)).listen(0, '127.0.0.1')
+      t.after(() => (server.closeAllConnections(), server.close()))
+      await once(server, 'listening')
+      const socket = connectTo(server.address().port, '127.0.0.1')
+      const write = (data) =>
+        new Promise((resolve, reject) =>
+          socket.write(data, (error) => (error ? reject(error) : resolve())),
         )
+      await write(
+        `POST / HTTP/1.1\r\nhost: ${host}\r\nconnection: ${connection}\r\n${head}\r\n\r\n`,
+      )
+      const piece = Buffer.alloc(2 ** 20, 'x')
+      const isChunked = head.startsWith('transfer')
+      for (let sent = 0; sent < 32; sent++) {
+        if (isChunked) await write(`${piece.length.toString(16)}\r\n`)
+        await write(piece)
+        if (isChunked) await write('\r\n')
       }
-    }
-    if (chunked) socket.write('0\r\n\r\n')
-    // Nothing was read until here.
-    const said = Buffer.concat(await socket.toArray()).toString()
-    assert.match(said, host === 'a' ? /^HTTP\/1\.1 413 [^]*no/ : /^HTTP\/1\.1 400 /)
-    assert.match(said, /0\r\n\r\n$/)
-  })
+      if (isChunked) await write('0\r\n\r\n')
+      // The next request of the connection, where it may have one, begins where the body ends.
+      const next = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'
+      if (connection === 'keep-alive') await write(next)
+      // Nothing was read until here.
+      const said = Buffer.concat(await socket.toArray()).toString()
+      const statuses = [...said.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))
+      const own = host === 'a' ? 413 : 400
+      assert.deepEqual(statuses, connection === 'close' ? [own] : [own, 200])
+      assert.match(said, /\r\n0\r\n\r\n$/)
+    })
+  }
 }
 
-test('in Node, the rest of a body is read for 30 s behind its response', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  const [head, outgoing] = slow(() => {})
-  let ended
-  outgoing.end = () => (ended = true)
-  const next = () => new Promise(() => {})
-  const body = { [Symbol.asyncIterator]: () => ({ next }) }
-  void toNodeListener(() => new Response())({ ...head, ...body, complete: false }, outgoing)
-  await new Promise((resolve) => setImmediate(resolve))
-  t.mock.timers.tick(29_999)
-  assert.equal(ended, undefined)
-  t.mock.timers.tick(1)
-  assert.equal(ended, true)
-})
+for (const shouldKeepAlive of [true, false]) {
+  test(`in Node, the rest of a body is read for 30 s (kept alive: ${shouldKeepAlive})`, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const [head, outgoing] = slow(() => {})
+    const told = []
+    const body = {
+      [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
+      destroy: () => told.push('destroyed'),
+    }
+    outgoing.end = (finished) => {
+      told.push('ended')
+      finished?.()
+    }
+    const listener = toNodeListener(() => new Response())
+    void listener(
+      { ...head, ...body, complete: false },
+      Object.assign(outgoing, { shouldKeepAlive }),
+    )
+    await new Promise((resolve) => setImmediate(resolve))
+    t.mock.timers.tick(29_999)
+    // A client that hears the answer and stops sending does not wait for its end.
+    assert.deepEqual(told, shouldKeepAlive ? ['ended'] : [])
+    t.mock.timers.tick(1)
+    assert.deepEqual(told.slice(-2), ['ended', 'destroyed'])
+  })
+}
 
 test('in Node, what a function throws is told, and its client gets a 500 or a broken connection', async (t) => {
   const told = []

@@ -17,6 +17,7 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly rawHeaders: string[]
   readonly complete: boolean
   readonly socket: object
+  destroy(): unknown
 }
 
 /** The part of `http.ServerResponse` that is used. */
@@ -27,7 +28,9 @@ export interface NodeResponse {
   writeHead(status: number, headers: Record<string, string | string[]>): unknown
   flushHeaders(): void
   write(chunk: Uint8Array): boolean
-  end(): unknown
+  /** Whether the connection stays open behind the response. HTTP/2 has none of its own. */
+  readonly shouldKeepAlive?: boolean
+  end(finished?: () => void): unknown
   destroy(): unknown
   once(event: string, listener: () => void): unknown
 }
@@ -71,7 +74,7 @@ export function toNodeListener(
       // A host that names more than a host (RFC 9112, 3.2), or a method that `fetch` forbids.
     }
     const answer = async (response: Response) => {
-      await send(response, incoming, outgoing, gone)
+      await send(response, outgoing, gone)
       await end(incoming, next, outgoing)
     }
     try {
@@ -134,15 +137,12 @@ function bodyOf(next: Next): ReadableStream<Uint8Array> {
 
 async function send(
   response: Response,
-  incoming: NodeRequest,
   outgoing: NodeResponse,
   gone: Promise<void>,
 ): Promise<void> {
   const headers: Record<string, string | string[]> = Object.fromEntries(response.headers)
   const cookies = response.headers.getSetCookie()
   if (cookies.length) headers['set-cookie'] = cookies
-  // The rest of a body is read for a bounded time, so this connection serves no other request.
-  if (!incoming.complete) headers.connection = 'close'
   outgoing.writeHead(response.status, headers)
   outgoing.flushHeaders()
   const reader = response.body?.getReader()
@@ -168,11 +168,13 @@ async function send(
 const LINGER_MS = 30_000
 
 /**
- * Ends a response behind the last byte of its request. A connection that is closed while bytes are
- * unread is reset, and its client may lose the response that it was sent (RFC 9112, 9.6).
+ * Ends a response, and reads what its client still sends. A connection that is closed while bytes are
+ * unread is reset, and its client may lose the response (RFC 9112, 9.6); so one that closes with this
+ * response ends it behind the last byte.
  */
 async function end(incoming: NodeRequest, next: Next, outgoing: NodeResponse): Promise<void> {
-  const over = setTimeout(() => outgoing.end(), LINGER_MS)
+  if (outgoing.shouldKeepAlive !== false) outgoing.end()
+  const over = setTimeout(() => outgoing.end(() => incoming.destroy()), LINGER_MS)
   try {
     while (!incoming.complete && !(await next()).done);
   } catch {
