@@ -1,4 +1,5 @@
 /** Histories: converts messages of any shape into the provider's own message list. */
+import { isObject } from '../checks.js'
 import type { HistoryGlue } from '../core/glue.js'
 import { answer, encode } from '../core/instance.js'
 import { history as part } from '../core/parts/history.js'
@@ -211,9 +212,7 @@ export function explainRefusal(refusal: string): string[] {
 }
 
 function asked(options: HistoryOptions): HistoryOptions {
-  if (typeof options !== 'object' || (options as unknown) === null || Array.isArray(options)) {
-    throw wrong('options', 'an object with a dialect')
-  }
+  if (!isObject(options)) throw wrong('options', 'an object with a dialect')
   const own = readOptions(options, HISTORY_OPTIONS)
   // JSON makes null of NaN and Infinity, and null is the default.
   if (typeof own.seen === 'number' && !Number.isFinite(own.seen)) {

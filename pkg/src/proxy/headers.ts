@@ -71,12 +71,11 @@ export function addressOf(upstream: Upstream, path: string, search: string): str
   const base = new URL(upstream.url)
   const prefix = base.pathname.replace(/\/+$/, '')
   const joined = /\/v1$/.test(prefix) && /^\/v1(\/|$)/.test(path) ? path.slice(3) : path
-  if (leaves(joined)) throw new Refusal(400, 'request.path', 'this path is not passed on')
   const address = new URL(base.origin)
   address.pathname = prefix + joined
   address.search = search
   const isWithin = address.pathname === prefix || address.pathname.startsWith(`${prefix}/`)
-  if (address.origin !== base.origin || !isWithin) {
+  if (leaves(joined) || address.origin !== base.origin || !isWithin) {
     throw new Refusal(400, 'request.path', 'this path is not passed on')
   }
   return address.href

@@ -1,10 +1,10 @@
 /** JSON of other people: careful reading, and replacing a part of a text without the rest. */
+import { isObject } from '../checks.js'
 
 export type Members = Record<string, unknown>
 
 /** A value as an object; an empty one if it is none. */
-export const object = (value: unknown): Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {}
+export const object = (value: unknown): Members => (isObject(value) ? (value as Members) : {})
 
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 

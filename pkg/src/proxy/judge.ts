@@ -26,12 +26,11 @@ export interface Refused {
 
 /** The identity of a call; free text counts as a string. */
 function identityOf({ name, args }: Call): string {
-  const of = (tool: string, json: string) => signature({ tool, args: json })
   try {
-    return of(name, args === '' ? '{}' : args)
+    return signature({ tool: name, args: args || '{}' })
   } catch {
     // A lone surrogate has no canonical form; it is one in no other call either.
-    return of(whole(name), JSON.stringify(whole(args)))
+    return signature({ tool: whole(name), args: JSON.stringify(whole(args)) })
   }
 }
 
@@ -39,7 +38,10 @@ const whole = (text: string): string => text.replace(/[\uD800-\uDFFF]/g, '\uFFFD
 
 /** A call in a place where its wire has none: clients may read it, so it is left out. */
 export const misplaced = (call: Call): Refused => ({
-  ...{ name: call.name, signature: identityOf(call), reason: 'form', repeats: 0 },
+  name: call.name,
+  signature: identityOf(call),
+  reason: 'form',
+  repeats: 0,
 })
 
 interface Streak {
@@ -76,13 +78,13 @@ export class Judge {
   refuse(call: Call): Refused | undefined {
     const key = identityOf(call)
     const repeats = this.#streaks.get(key)?.times ?? 0
-    const refused = (reason: Refused['reason']): Refused => ({
-      ...{ name: call.name, signature: key, reason, repeats },
-    })
-    if (repeats >= this.#most) return refused('duplicate')
-    if (this.#left <= 0) return refused('budget')
-    this.#left--
-    return undefined
+    const isRepeated = repeats >= this.#most
+    if (!isRepeated && this.#left > 0) {
+      this.#left--
+      return undefined
+    }
+    const reason = isRepeated ? 'duplicate' : 'budget'
+    return { name: call.name, signature: key, reason, repeats }
   }
 }
 

@@ -37,15 +37,14 @@ const MOST = 20
 /** The header `x-turnlock-report`: JSON in ASCII, of what is known before the response. */
 export function headerOf({ mode, repairs, forced, error }: ProxyReport): string {
   const listed = repairs.slice(0, MOST).map(({ code, action, index }) => ({ code, action, index }))
-  const more = repairs.length > MOST ? { more: repairs.length - MOST } : {}
-  const failed = error === undefined ? {} : { error }
+  const more = repairs.length - MOST
   return JSON.stringify({
     mode,
     applied: mode !== 'observe',
     repairs: listed,
-    ...more,
+    more: more > 0 ? more : undefined,
     forced,
-    ...failed,
+    error,
   })
 }
 
