@@ -166,7 +166,6 @@ test('no control characters of others reach a terminal with an error', () => {
   ]) {
     const { status, stderr } = turnlock(args)
     assert.equal(status, 2)
-    // eslint-disable-next-line no-control-regex
     assert.ok(!/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/.test(stderr), JSON.stringify(stderr))
     assert.ok(!stderr.includes('\nfine'))
   }

@@ -161,7 +161,6 @@ test('doctor shows repeated calls, and no control characters of others', () => {
   const history = [{ role: 'user', content: 'go' }, ...round('a'), ...round('b'), ...round('c')]
   const { stdout } = fed(JSON.stringify(history), 'doctor', '-', '--dialect', 'openai-chat')
   assert.match(stdout, /repeated within a user turn:\n {2}3× look /)
-  // eslint-disable-next-line no-control-regex
   assert.ok(!/[\u0000-\u0009\u000b-\u001f]/.test(stdout), JSON.stringify(stdout))
 })
 

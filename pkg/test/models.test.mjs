@@ -295,7 +295,6 @@ test("what a host's model throws is `model.failed`, whenever it throws it", asyn
   const models = {
     'before it generates': [broken, ''],
     'at once': [
-      // eslint-disable-next-line require-yield
       async function* () {
         broken()
       },

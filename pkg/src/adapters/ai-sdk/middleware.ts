@@ -44,17 +44,13 @@ interface Streamed {
 
 /** What `wrapLanguageModel` of `ai` takes. The types are compatible with those of its versions. */
 export interface TurnlockMiddleware {
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- 'v3' in AI SDK 6, 'v4' in 7
   readonly specificationVersion: any
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the parameters of each version
   transformParams(options: { params: any }): Promise<any>
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
   wrapGenerate(options: {
     doGenerate: () => PromiseLike<any>
     params: any
     model: any
   }): Promise<any>
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
   wrapStream(options: { doStream: () => PromiseLike<any>; params: any; model: any }): Promise<any>
 }
 

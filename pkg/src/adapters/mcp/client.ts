@@ -5,9 +5,7 @@ import { member } from '../../shared/quietly.js'
 
 /** A client of `@modelcontextprotocol/client` (v2) or `@modelcontextprotocol/sdk` (v1), connected. */
 export interface McpClient {
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the parameters of each version
   listTools(...parameters: any[]): Promise<any>
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- v1 has a schema as the second one
   callTool(...parameters: any[]): Promise<any>
 }
 

@@ -45,7 +45,7 @@ interface Counter {
 
 /** The module `@opentelemetry/api`: `import * as api from '@opentelemetry/api'`. */
 export interface OtelApi {
-  /* eslint-disable @typescript-eslint/no-explicit-any -- contexts and spans of the host's version */
+  // Contexts and spans are of the host's version.
   trace: {
     getTracer(name: string, version?: string): any
     setSpan(context: any, span: any): any
@@ -54,7 +54,6 @@ export interface OtelApi {
   }
   metrics: { getMeter(name: string, version?: string): any }
   ROOT_CONTEXT: any
-  /* eslint-enable @typescript-eslint/no-explicit-any */
 }
 
 /** Values of the API's enumerations. */
