@@ -1,7 +1,6 @@
 /** The type of what a JSON Schema accepts, from a schema that is written as a literal. */
 
 /** A schema whose keywords the type checker does not know; its data may be anything. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Unknown = any
 
 /** What JSON Schema calls a type. `object` and `array` without more say nothing of what they hold. */
@@ -63,73 +62,103 @@ type FromMembers<Members, Needed> = Flat<
 
 /**
  * What is asked of a schema that is written as a literal, and nothing of any other: each `type` is one
- * of JSON Schema, and what it requires is in `properties`, where these are all. A conditional type
- * with branches that every schema fits, so that a function with a schema of its own type may pass it.
+ * of JSON Schema, and what it requires is in `properties`, where no other keyword may have it. A
+ * conditional type with branches that every schema fits, so that a function with a schema of its own
+ * type may pass it.
  */
-export type Literal<S> = ([S] extends [Typed<S>] ? unknown : TypedSchema) &
-  ([S] extends [Named<S>] ? unknown : NamedSchema)
+export type Literal<S> = ([S] extends [Typed<S>] ? unknown : SchemaOfKnownTypes) &
+  ([S] extends [Named<S>] ? unknown : SchemaWithNamesOfProperties)
+
+/** Of a Standard Schema nothing is asked. The names of these types stand in the compiler's messages. */
+interface OrStandardSchema {
+  readonly '~standard': unknown
+}
 
 type TypeName = keyof Primitives | 'object' | 'array'
 
-/** Within a Standard Schema nothing is asked. */
-interface AnySchema {
-  readonly '~standard'?: unknown
-}
+/** Keywords with schemas by their names. */
+type Maps = 'properties' | 'patternProperties' | 'dependentSchemas' | '$defs' | 'definitions'
 
-interface TypedSchema extends AnySchema {
-  readonly type?: TypeName | readonly TypeName[]
-  readonly properties?: TypedSchemas
-  readonly items?: TypedSchema | boolean
-  readonly additionalProperties?: TypedSchema | boolean
-  readonly not?: TypedSchema | boolean
-  readonly anyOf?: readonly (TypedSchema | boolean)[]
-  readonly oneOf?: readonly (TypedSchema | boolean)[]
-  readonly allOf?: readonly (TypedSchema | boolean)[]
-  readonly $defs?: TypedSchemas
-  readonly definitions?: TypedSchemas
-}
+/** Keywords with a schema; `items` had lists of them in older drafts. */
+type Schemas =
+  | ('items' | 'additionalItems' | 'unevaluatedItems' | 'contains' | 'additionalProperties')
+  | ('unevaluatedProperties' | 'propertyNames' | 'not' | 'if' | 'then' | 'else')
 
-interface TypedSchemas {
-  readonly [name: string]: TypedSchema | boolean
-}
+type Lists = 'prefixItems' | 'anyOf' | 'oneOf' | 'allOf'
 
-interface NamedSchema extends AnySchema {
-  readonly required?: readonly 'a name of `properties`'[]
-}
+type SchemaOfKnownTypes =
+  | OrStandardSchema
+  | ({ readonly type?: TypeName | readonly TypeName[] | undefined } & {
+      readonly [Keyword in Maps]?:
+        { readonly [name: string]: SchemaOfKnownTypes | boolean } | undefined
+    } & { readonly [Keyword in Schemas]?: SchemaOfKnownTypes | boolean | undefined } & {
+      readonly [Keyword in Lists]?: readonly (SchemaOfKnownTypes | boolean)[] | undefined
+    })
+
+type SchemaWithNamesOfProperties =
+  OrStandardSchema | { readonly required?: readonly 'a name of `properties`'[] | undefined }
 
 /** The schema itself, with the types of JSON Schema in the place of those that it has not. */
 type Typed<S> = S extends { readonly '~standard': unknown }
   ? S
-  : {
-      readonly [Keyword in keyof S]: Keyword extends 'type'
-        ? TypedAs<S[Keyword]>
-        : Keyword extends 'properties' | '$defs' | 'definitions'
-          ? { readonly [Name in keyof S[Keyword]]: Typed<S[Keyword][Name]> }
-          : Keyword extends 'items' | 'additionalProperties' | 'not' | 'anyOf' | 'oneOf' | 'allOf'
-            ? Typed<S[Keyword]>
-            : S[Keyword]
-    }
+  : S extends readonly unknown[]
+    ? TypedEach<S>
+    : {
+        readonly [Keyword in keyof S]: Keyword extends 'type'
+          ? TypedAs<S[Keyword]>
+          : Keyword extends Maps
+            ? TypedEach<S[Keyword]>
+            : Keyword extends Schemas | Lists
+              ? Typed<S[Keyword]>
+              : S[Keyword]
+      }
+
+type TypedEach<Each> = { readonly [At in keyof Each]: Typed<Each[At]> }
 
 type TypedAs<T> = T extends readonly unknown[]
   ? { readonly [At in keyof T]: TypedAs<T[At]> }
   : T extends string
     ? string extends T
       ? T
-      : TypeName
-    : T
+      : `${T}` extends TypeName
+        ? T
+        : TypeName
+    : T extends undefined
+      ? T
+      : unknown extends T
+        ? T
+        : TypeName
 
-/** Where a property may be that `properties` do not name. */
-type Elsewhere = 'allOf' | 'anyOf' | 'oneOf' | '$ref' | 'patternProperties' | 'if'
+/** What may have a property that `properties` do not name. */
+type Elsewhere =
+  | ('allOf' | 'anyOf' | 'oneOf' | 'if' | '$ref' | '$dynamicRef')
+  | ('patternProperties' | 'dependentSchemas' | 'unevaluatedProperties')
 
 type Named<S> = S extends { readonly properties: infer Members; readonly required: infer Names }
   ? Elsewhere & keyof S extends never
-    ? string extends keyof Members
-      ? S
-      : { readonly required: { readonly [At in keyof Names]: NameOf<Members, Names[At]> } }
+    ? S extends { readonly additionalProperties: infer More }
+      ? More extends false
+        ? NamedIn<S, Members, Names>
+        : S
+      : NamedIn<S, Members, Names>
     : S
   : S
 
-type NameOf<Members, Name> = string extends Name ? Name : keyof Members & string
+type NamedIn<S, Members, Names> = string extends keyof Members
+  ? S
+  : { readonly required: NamesOf<Members, Names> }
+
+type NamesOf<Members, Names> = Names extends readonly unknown[]
+  ? { readonly [At in keyof Names]: NameOf<Members, Names[At]> }
+  : Names extends undefined
+    ? Names
+    : unknown extends Names
+      ? Names
+      : readonly string[]
+
+type NameOf<Members, Name> = string extends Name
+  ? Name
+  : `${Extract<keyof Members, string | number>}`
 
 /** Shown as one object in an editor. */
 type Flat<T> = T extends infer Whole ? { [Name in keyof Whole]: Whole[Name] } : never

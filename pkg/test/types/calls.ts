@@ -24,6 +24,7 @@ import {
   type StandardSchema,
   type ToolOptions,
 } from 'turnlock'
+import type { z } from 'zod'
 import { createChat, type Chat, type ChatOptions } from 'turnlock/chat'
 import { useTurn } from 'turnlock/react'
 import { remoteTurns, type PausedTurn } from 'turnlock/remote'
@@ -183,16 +184,82 @@ defineTool({
   // @ts-expect-error no property is called so
   inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['pfad'] },
 })
+// @ts-expect-error wrong, too
+defineTool({ description: 'd', inputSchema: { properties: { path: { type: ['string', 'nul'] } } } })
+// @ts-expect-error wrong, too
+defineTool({ description: 'd', inputSchema: { anyOf: [{ type: 'string' }, { type: 'nul' }] } })
+// @ts-expect-error wrong, too
+defineTool({ description: 'd', inputSchema: { prefixItems: [{ type: 'strng' }] } })
+// @ts-expect-error wrong, too
+defineTool({ description: 'd', inputSchema: { patternProperties: { a: { type: 'strng' } } } })
+// @ts-expect-error wrong, too
+defineTool({ description: 'd', inputSchema: { if: { not: { type: 'strng' } } } })
+// @ts-expect-error wrong, too
+defineTool({ description: 'd', inputSchema: { type: 3 } })
+// @ts-expect-error wrong, too
+defineTool({ description: 'd', inputSchema: { type: null } })
+// @ts-expect-error wrong, too
+defineTool({ description: 'd', inputSchema: { properties: { a: {} }, required: 'a' } })
+defineTool({
+  description: 'd',
+  // @ts-expect-error wrong, too
+  inputSchema: { properties: { a: {} }, additionalProperties: false, required: ['a', 'b'] },
+})
 /** What is taken: types of all kinds, a property called `type`, what stands elsewhere, what is no literal. */
 const loose = { type: 'object', properties: { a: { type: 'strings' } }, required: ['b'] }
 const anything: Record<string, unknown> = loose
 for (const inputSchema of [loose, anything]) defineTool({ description: 'd', inputSchema })
-const ofOptions = <S extends JsonSchema | StandardSchema>(options: ToolOptions<S>) =>
+const ofOptions = <S extends JsonSchema | StandardSchema, R>(options: ToolOptions<S, R>) =>
   defineTool({ ...options, readOnly: true })
-const ofSchema = <const S extends JsonSchema>(inputSchema: S) =>
-  defineTool({ description: 'd', inputSchema, execute: () => 1 })
+const ofSchema = <const S extends JsonSchema>(inputSchema: S, run: (args: unknown) => string) =>
+  defineTool({ description: 'd', inputSchema, execute: (args) => run(args) })
+const ofZod = <S extends z.ZodType>(inputSchema: S) => defineTool({ description: 'd', inputSchema })
+const ofObject = <S extends z.ZodObject>(inputSchema: S) =>
+  defineTool({ description: 'd', inputSchema })
+const ofStandard = <S extends StandardSchema>(inputSchema: S) =>
+  defineTool({ description: 'd', inputSchema })
+const within = <S extends JsonSchema, P extends Record<string, JsonSchema>>(payload: S, own: P) => [
+  defineTool({
+    description: 'd',
+    inputSchema: { type: 'object', properties: { payload }, required: ['payload'] },
+  }),
+  defineTool({ description: 'd', inputSchema: { type: 'object', properties: own, required: [] } }),
+]
 ofOptions({ description: 'd', inputSchema: loose })
-ofSchema({ type: 'object', properties: { a: {} }, required: ['a'] })
+ofSchema({ type: 'object', properties: { a: {} }, required: ['a'] }, () => '')
+for (const one of [ofZod, ofObject, ofStandard, within]) void one
+/** As the SDK of MCP has it. */
+declare const remote: {
+  [keyword: string]: unknown
+  type: 'object'
+  properties?: { [name: string]: object } | undefined
+  required?: string[] | undefined
+}
+defineTool({ description: 'd', inputSchema: remote })
+defineTool({
+  description: 'd',
+  inputSchema: { type: 'object', properties: undefined, required: undefined },
+})
+enum Types {
+  Object = 'object',
+  Text = 'string',
+}
+defineTool({
+  description: 'd',
+  inputSchema: {
+    type: Types.Object,
+    properties: { 1: { type: Types.Text }, not: { type: 'string' } },
+    required: ['1'],
+    not: { properties: { not: { const: 'x' } }, required: ['1', 'not', 'more'] },
+    $defs: { part: { properties: { a: {} }, required: ['a', 'b'] } },
+  },
+})
+for (const additionalProperties of [true, {}] as const) {
+  defineTool({
+    description: 'd',
+    inputSchema: { properties: { a: {} }, additionalProperties, required: ['a', 'b'] },
+  })
+}
 declare const either: { type: 'object' } | { readonly type: 'array' }
 defineTool({ description: 'd', inputSchema: either })
 defineTool({
