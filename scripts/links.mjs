@@ -49,10 +49,14 @@ const anchor = (heading) =>
     .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 
-/** The links of a document that lead nowhere; `exists` tells of paths. `own`: no other files. */
+const proseOf = (text) => text.replace(/^```.*?^```/gms, '')
+const headingsOf = (text) =>
+  [...proseOf(text).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchor(heading))
+
+/** The links of a document that lead nowhere; `exists` tells of other places. `own`: no other files. */
 export function deadLinks(text, exists, own = false) {
-  const prose = text.replace(/^```.*?^```/gms, '')
-  const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchor(heading))
+  const prose = proseOf(text)
+  const headings = headingsOf(text)
   // What stands in code is no link.
   return [...prose.replace(/(`+).+?\1/g, '').matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, to]) => to)
@@ -61,7 +65,7 @@ export function deadLinks(text, exists, own = false) {
       if (to.startsWith('#')) return !headings.includes(to.slice(1))
       // Pictures are left out of the package's copy.
       const here = own && !/^docs\/([\w-]+\.md|images\/)/.test(to)
-      return here || !exists(to.replace(/#.*/, ''))
+      return here || !exists(to)
     })
 }
 
@@ -84,7 +88,12 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     (file) => /\.md$/.test(file) && !/^(tests\/data|pkg)\//.test(file),
   )
   for (const file of papers) {
-    const exists = (to) => existsSync(join(root, dirname(file), to))
+    const exists = (to) => {
+      const [path, heading] = to.split('#')
+      const place = join(dirname(file), path)
+      const is = existsSync(join(root, place))
+      return is && (!heading || headingsOf(read(place)).includes(heading))
+    }
     for (const to of deadLinks(read(file), exists, file === 'README.md')) {
       wrong.push(`${file} links to ${to}`)
     }
