@@ -210,9 +210,9 @@ test('proxy says what it would do as that, and why an upstream fails', async (t)
     return child
   }
   const totals = {
-    observe: '1 request, 1 would be repaired, 0 would be refused, 1 failed',
-    repair: '1 request, 1 repaired, 0 would be refused, 1 failed',
-    bound: '1 request, 1 repaired, 0 refused, 1 failed',
+    observe: '3 requests, 1 would be repaired, 0 would be refused, 3 failed',
+    repair: '3 requests, 1 repaired, 0 would be refused, 3 failed',
+    bound: '3 requests, 1 repaired, 0 refused, 3 failed',
   }
   for (const [mode, total] of Object.entries(totals)) {
     const child = run(mode)
@@ -220,6 +220,9 @@ test('proxy says what it would do as that, and why an upstream fails', async (t)
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
     const next = async () => (await lines.next()).value
     const [, address] = /(http:\S+) →/.exec(await next())
+    // No request of a model: another path, a name that is none of this machine's.
+    assert.equal((await fetch(`${address}/models`)).status, 502)
+    assert.match(await next(), /^502 GET +\/v1\/models /)
     const response = await fetch(`${address}/chat/completions`, {
       ...{
         method: 'POST',
@@ -229,6 +232,12 @@ test('proxy says what it would do as that, and why an upstream fails', async (t)
     })
     assert.equal(response.status, 502)
     assert.match(await next(), /TOOL_RESULT_ORPHAN (would be )?repaired/)
+    // Refused before it is read, in one mode; its report says so in the others.
+    await fetch(`${address}/chat/completions`, { method: 'POST', body: '{bad' })
+    assert.match(
+      await next(),
+      mode === 'bound' ? /^400 POST +\/v1\/chat\/completions / : /^502 chat /,
+    )
     child.kill('SIGTERM')
     assert.equal(await next(), total)
     assert.match(Buffer.concat(await errors).toString(), /ECONNREFUSED/, mode)

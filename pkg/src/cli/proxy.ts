@@ -1,4 +1,5 @@
 /** The proxy on one's own machine, with a line for each request. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ProxyReport } from 'turnlock/proxy'
 import { HOST } from '../shared/host.js'
 import { command, line, Usage, whole } from './command.js'
@@ -44,7 +45,16 @@ export const proxy = command({
     const { repaired, refused } = DOES[mode]
     const total: Record<string, number> = { requests: 0, [repaired]: 0, [refused]: 0, failed: 0 }
     const count = (what: string) => (total[what] = (total[what] ?? 0) + 1)
-    const handle = createProxy({
+    /** The request that a report is of. */
+    const asked = new AsyncLocalStorage<{ isTold: boolean }>()
+    const tell = (report: object, text: string, status: number, isFailed = status >= 400) => {
+      count('requests')
+      if (isFailed) count('failed')
+      progress()
+      console.log(json ? JSON.stringify(report) : text)
+      progress(summed(total))
+    }
+    const proxied = createProxy({
       upstream: { url: upstream, ...(apiKey ? { apiKey } : { passAuthorization: true }) },
       ...{ mode, hosts },
       policy: {
@@ -53,16 +63,29 @@ export const proxy = command({
       },
       authorize: () => ({ tenant: 'local' }),
       onReport(report) {
-        count('requests')
-        if (report.repairs.length) count(repaired)
-        if (report.blocked.length) count(refused)
-        if (report.status >= 400 || report.outcome === 'failed') count('failed')
-        progress()
-        console.log(json ? JSON.stringify(report) : shown(report))
-        progress(summed(total))
+        const { repairs, blocked, status, outcome } = report
+        const own = asked.getStore()
+        if (own) own.isTold = true
+        if (repairs.length) count(repaired)
+        if (blocked.length) count(refused)
+        tell(report, shown(report), status, status >= 400 || outcome === 'failed')
       },
       onError: (error) => complain(error, json),
     })
+    const handle = async (request: Request) => {
+      const begun = performance.now()
+      const own = { isTold: false }
+      const response = await asked.run(own, () => proxied(request))
+      // Another path, or a request that was refused before it was read: no report follows.
+      if (!own.isTold && !response.headers.has('x-turnlock-report')) {
+        const { status } = response
+        const [{ method }, { pathname: path }] = [request, new URL(request.url)]
+        const ms = Math.round(performance.now() - begun)
+        const text = `${statusOf(status)} ${method.padEnd(9)} ${line(path)} ${dim(`${ms} ms`)}`
+        tell({ mode, method, path, status, ms }, text, status)
+      }
+      return response
+    }
     const { origin, ended } = await listen(handle, portOf(values))
     const address = `${origin}/v1`
     console.log(
@@ -97,6 +120,8 @@ type Mode = keyof typeof DOES
 const MODES = Object.keys(DOES)
 const isMode = (mode: string): mode is Mode => Object.hasOwn(DOES, mode)
 
+const statusOf = (status: number) => (status < 400 ? green : red)(String(status))
+
 const spoken = (what: string) => what.replaceAll('_', ' ')
 
 const summed = (total: Record<string, number>) =>
@@ -118,7 +143,6 @@ function shown(report: ProxyReport): string {
     ),
     ...(forced ? [`answer forced: ${forced}`] : []),
   ]
-  const mark = status < 400 ? green(String(status)) : red(String(status))
   const size = dim(`${bytes.request} → ${bytes.response} B, ${Math.round(ms)} ms`)
-  return `${mark} ${route.padEnd(9)} ${size}${parts.length ? `  ${parts.join('; ')}` : ''}`
+  return `${statusOf(status)} ${route.padEnd(9)} ${size}${parts.length ? `  ${parts.join('; ')}` : ''}`
 }
