@@ -206,6 +206,7 @@ test('a plain history is clean; one that is wrong in its own shape is not', () =
   assert.equal(shown.status, 0)
   assert.match(shown.stdout, /^openai-chat +✓$/m)
   assert.match(shown.stdout, /^gemini +another shape$/m)
+  assert.match(shown.stdout, /^✓ nothing is wrong with it; Turnlock sends it/m)
   assert.match(shown.stdout, /--dialect NAME says what/)
   const machine = turnlock(['doctor', '-', '--json'], JSON.stringify(plain))
   const { dialects, violations } = JSON.parse(machine.stdout)
@@ -219,7 +220,9 @@ test('a plain history is clean; one that is wrong in its own shape is not', () =
   assert.ok(
     Object.values(found).some(([{ index, code, message }]) => index === 1 && code && message),
   )
-  assert.match(turnlock(['doctor', '-'], wrong).stdout, /✕ \d+ refused/)
+  const said = turnlock(['doctor', '-'], wrong).stdout
+  assert.match(said, /✕ \d+ refused/)
+  assert.doesNotMatch(said, /nothing is wrong/)
 })
 
 test('the events of a turn are nobody’s request: clean, unless something is wrong beside the shape', async () => {
@@ -239,6 +242,7 @@ test('the events of a turn are nobody’s request: clean, unless something is wr
     assert.equal(status, 0, stdout)
     assert.match(stdout, /^openai-chat +another shape$/m)
     assert.doesNotMatch(stdout, /^openai-chat.*refused/m)
+    assert.match(stdout, /^✓ nothing is wrong with it/m)
   }
   const lost = [...messages, ...events.filter(({ type }) => type !== 'tool_calls')]
   const { status, stdout } = turnlock(['doctor', '-'], JSON.stringify(lost))

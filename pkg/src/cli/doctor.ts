@@ -96,6 +96,10 @@ function all(text: string, json: boolean): number {
     const mark = isOther ? dim('another shape') : length ? red(`✕ ${wrong} refused`) : green('✓')
     console.log(`${row.name.padEnd(17)} ${mark}`)
   }
+  if (!isBad) {
+    const others = own.length < rows.length ? '; Turnlock sends it to each provider in its form' : ''
+    console.log(`${green('✓ nothing is wrong with it')}${dim(others)}`)
+  }
   if (rows.some(({ violations }) => violations.length > 0)) {
     console.log(dim('--dialect NAME says what a provider refuses, and where'))
   }
