@@ -97,7 +97,8 @@ function all(text: string, json: boolean): number {
     console.log(`${row.name.padEnd(17)} ${mark}`)
   }
   if (!isBad) {
-    const others = own.length < rows.length ? '; Turnlock sends it to each provider in its form' : ''
+    const others =
+      own.length < rows.length ? '; Turnlock sends it to each provider in its form' : ''
     console.log(`${green('✓ nothing is wrong with it')}${dim(others)}`)
   }
   if (rows.some(({ violations }) => violations.length > 0)) {
