@@ -1,5 +1,5 @@
 // Chains: model calls and tokens beside a plain tool loop over the same queries, both with the
-// scripted models and the same search; and the time of `classifyQuery`. npm run bench -- classifier
+// scripted models and the same search; and the time of `classifyQuery`. npm run bench -- chains
 import { readFileSync } from 'node:fs'
 import * as turnlock from 'turnlock'
 import { documents } from '../tests/chain/documents.mjs'

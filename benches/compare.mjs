@@ -127,7 +127,7 @@ const table = [
     'runs, where key order and white space differ',
     of('loop-reordered', (one) => one.runs),
   ),
-  row('broken histories that become a valid request', [
+  row('histories that become a valid request', [
     await valid({ plain }),
     await valid({ ...ai.modelMessages, ...ai.uiMessages }),
     await valid({ normalized }),

@@ -12,11 +12,13 @@ const root = join(import.meta.dirname, '..')
 /** Name → the script and its arguments. Those of `ON_DEMAND` run only by their name. */
 export const PARTS = {
   ...{ streams: ['stream'], wires: ['wires'], histories: ['histories'], bundles: ['bundle'] },
-  ...{ classifier: ['chain'], redactor: ['redact'], proxy: ['proxy'], stores: ['stores'] },
+  ...{ chains: ['chain'], redactor: ['redact'], proxy: ['proxy'], stores: ['stores'] },
   ...{ cold: ['cold'], page: ['page'], rust: ['rust'], turns: ['many'], replay: ['replay'] },
   ...{ peers: ['peers'], package: ['package'], million: ['soak', 'node', '1000000'] },
+  ...{ plans: ['native', 'makespan'], accuracy: ['native', 'classify'] },
+  ...{ soak: ['soak', 'memory,redis'], kills: ['../tests/kills/run'] },
 }
-export const ON_DEMAND = ['million']
+export const ON_DEMAND = ['million', 'soak', 'kills']
 
 /** The parts of these names; no name: all but those on demand. Throws for another name. */
 export function choose(names) {

@@ -1,6 +1,6 @@
 // Does anything grow? Many turns through stores, many with faults in three runtimes, and readers that
 // never read. npm run soak, or
-//   node benches/soak.mjs [memory|redis|node|workerd|chromium|readers] [turns]
+//   node benches/soak.mjs [memory|redis|node|workerd|chromium|readers,…] [turns]
 import { Redis } from 'ioredis'
 import { memoryStore } from 'turnlock'
 import { redisStore } from 'turnlock/stores/redis'
@@ -49,7 +49,7 @@ async function throughStore(name) {
   const seconds = (performance.now() - started) / 1000
   await close()
   const has = 'server' in seen[0]
-  console.log(`\n${name}: ${turns} turns in ${seconds.toFixed(0)} s`)
+  console.log(`\n${name}: ${turns} turns in ${seconds.toFixed(0)} s\n`)
   head([
     'turns',
     'heap MB',
@@ -65,7 +65,7 @@ async function throughStore(name) {
   const grows = ['heap', 'rss', ...(has ? ['server'] : [])].map(
     (what) => `${what} ${slope(seen, (one) => one[what]).toFixed(1)}`,
   )
-  console.log(`slope behind the first fifth, bytes per turn: ${grows.join(', ')}`)
+  console.log(`\nslope behind the first fifth, bytes per turn: ${grows.join(', ')}`)
 }
 
 async function withFaults(name) {
@@ -73,7 +73,7 @@ async function withFaults(name) {
   const runtime = await RUNTIMES[name]()
   const started = performance.now()
   const ends = {}
-  console.log(`\n${name}: ${turns} turns with ${NAMES.length - 1} kinds of faults`)
+  console.log(`\n${name}: ${turns} turns with ${NAMES.length - 1} kinds of faults\n`)
   for (let at = 0; at < samples; at++) {
     const batch = await runtime.run(turns / samples)
     const sizes = Object.entries(batch.memory).map(([what, bytes]) => `${what} MB`)
@@ -92,7 +92,7 @@ async function withFaults(name) {
   const told = Object.entries(ends).map(
     ([fault, own]) => `${fault}: ${Object.keys(own).sort().join(', ')}`,
   )
-  console.log(`${seconds.toFixed(0)} s; ends: ${told.join('; ')}`)
+  console.log(`\n${seconds.toFixed(0)} s; ends: ${told.join('; ')}`)
 }
 
 async function readers() {
@@ -109,8 +109,9 @@ async function readers() {
 }
 
 const parts = [...Object.keys(STORES), ...Object.keys(FAULTY), 'readers']
-if (only && !parts.includes(only)) throw new Error(`parts: ${parts.join(', ')}`)
-for (const part of only ? [only] : parts) {
+const asked = only?.split(',') ?? parts
+if (!asked.every((part) => parts.includes(part))) throw new Error(`parts: ${parts.join(', ')}`)
+for (const part of asked) {
   if (part in STORES) await throughStore(part)
   else if (part in FAULTY) await withFaults(part)
   else await readers()

@@ -18,18 +18,20 @@ import { report } from './weight.mjs'
 
 const KB = 1000
 
-/** `parts`: those of the core that the page's run loads. Limits in KB. */
+/** `parts`: those of the core, and other modules, that the page's run loads. Limits in KB. */
 const PAGES = {
   'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 20, run: 120 },
   // Whose histories are not plain: another provider, events, what must be repaired.
   'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20, run: 234.5 },
+  'resumeTurn, openaiChat, defineTool, memoryStore': { parts: ['durable', 'turn/beside'] },
   'normalize, diagnose': { run: 109 },
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
   runWithToolRequests: { parts: ['planning'] },
   runChain: { parts: ['chain'] },
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 53 },
-  remoteTurns: { from: 'turnlock/remote', first: 4.3 },
+  // Its result is put together where it is awaited.
+  remoteTurns: { from: 'turnlock/remote', parts: ['remote/result'], first: 4.3 },
   // Without React, which the page has.
   useTurn: { from: 'turnlock/react', run: 3 },
   createChat: { from: 'turnlock/chat', run: 3 },
@@ -112,7 +114,9 @@ async function bundled(contents, resolveDir = root) {
   const weigh = (paths) => [...paths].reduce((sum, path) => sum + weights.get(path), 0)
   const entry = name(outputs.find(([, { entryPoint }]) => entryPoint === '<stdin>')[0])
   const holding = (part) =>
-    outputs.find(([, { entryPoint }]) => entryPoint?.endsWith(`dist/core/parts/${part}.js`))?.[0]
+    outputs.find(([, { entryPoint }]) =>
+      entryPoint?.endsWith(`dist/${part.includes('/') ? part : `core/parts/${part}`}.js`),
+    )?.[0]
   const first = closure(entry)
   return {
     first: weigh(first),

@@ -12,7 +12,7 @@ import { inspect } from '../../tests/inspector.mjs'
 const root = join(import.meta.dirname, '../..')
 
 /** Watches the memories of wasm that are made from here on. */
-export const WATCH = `
+const WATCH = `
   globalThis.wasmMemories ??= []
   const { Instance } = WebAssembly
   WebAssembly.Instance = class extends Instance {

@@ -1,7 +1,8 @@
 // Real kills and real freezes, cell by cell; prints the table of BENCHMARKS.md.
 //
-//   npm run kills -- [--trials 300] [--others 30] [--lanes 6] [--seed 1] [--only <words>]
+//   npm run kills -- [--trials 300] [--others 30] [--lanes 6] [--seed 1] [--only <words>] [--cells]
 //
+// `--cells`: a row for each cell; without it, only kills with a plain tool have one for each moment.
 // `--trials`: per critical cell (a claim or an outcome of a plain tool at stake); `--others`: per
 // other cell. A trial that breaks the promise is printed with its cell and seed, and fails the run; there is no share
 // of them that would be fine. Trials in which the fault came too late are void, and counted.
@@ -14,7 +15,7 @@ import { KINDS } from './turn.mjs'
 const number = (name) => ({ [name]: { type: 'string' } })
 const { values } = parseArgs({
   options: Object.assign(
-    { only: { type: 'string' } },
+    { only: { type: 'string' }, cells: { type: 'boolean' } },
     ...['trials', 'others', 'lanes', 'seed'].map(number),
   ),
 })
@@ -66,7 +67,15 @@ const line = (list) => `| ${list.join(' | ')} |`
 console.log(line([...header, ...outcome]))
 console.log(line([...header, ...outcome].map(() => '---')))
 const totals = { trials: 0, void: 0 }
-for (const [{ fault, landmark, kind }, seen] of rows) {
+const isShown = ({ fault, kind }) => values.cells === true || (fault === 'kill' && kind === 'plain')
+const shown = new Map()
+for (const [cell, seen] of [...rows].sort(([a], [b]) => isShown(b) - isShown(a))) {
+  const { fault, landmark, kind } = isShown(cell) ? cell : { ...cell, landmark: 'all of these' }
+  const key = [fault, kind, landmark].join()
+  if (!shown.has(key)) shown.set(key, { fault, landmark, kind, seen: [] })
+  shown.get(key).seen.push(...seen)
+}
+for (const { fault, landmark, kind, seen } of shown.values()) {
   const valid = seen.filter((one) => !one.void)
   const count = (is) => valid.filter(is).length
   totals.trials += valid.length

@@ -68,7 +68,7 @@ export async function openPage(where, kinds) {
   return page
 }
 
-export function unwrap({ value, error }) {
+function unwrap({ value, error }) {
   if (error) throw Object.assign(new Error(error.message), error)
   return value ?? undefined
 }
