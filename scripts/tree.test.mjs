@@ -17,3 +17,41 @@ test('each file of the core with more than 400 lines, without its tests, has its
     if (lines > 400) assert.ok(design.includes(`\`${path.slice(4)}\``), `${path}: ${lines} lines`)
   }
 })
+
+test('the layout in DESIGN.md has each folder, and each file beside the folders', () => {
+  const [, layout] = /## 3\. Layout\n```text\n([^]*?)\n```/.exec(design)
+  const places = [
+    '',
+    'benches',
+    'crates',
+    'crates/client/src',
+    'crates/wasm/src',
+    'docs',
+    'examples',
+  ]
+  const more = [
+    'pkg/src',
+    'scripts',
+    'src',
+    'src/inference',
+    'src/message',
+    'src/turn',
+    'tests',
+    'www',
+  ]
+  const missing = [...places, ...more].flatMap((place) => {
+    const inside = tracked().flatMap((path) => {
+      if (place && !path.startsWith(`${place}/`)) return []
+      return path.slice(place ? place.length + 1 : 0).split('/', 1)
+    })
+    // Tests stand beside what they test; settings of tools and of entries for other runtimes have their names.
+    const known =
+      /^(mod|lib|index|tests|main)\.|\.test\.mjs$|\.d\.ts$|\.lock$|lock\.json$|^\.|\.toml$/
+    const names = [...new Set(inside)].filter((name) => !known.test(name))
+    const stems = names.map((name) => name.replace(/\.\w+$/, '').replace(/^index\./, ''))
+    return stems
+      .filter((stem) => !new RegExp(`(?<![\\w-])${stem}(?![\\w-])`).test(layout))
+      .map((stem) => `${place}/${stem}`)
+  })
+  assert.deepEqual(missing, [])
+})
