@@ -16,7 +16,7 @@ export const PARTS = {
   ...{ cold: ['cold'], page: ['page'], rust: ['rust'], turns: ['many'], replay: ['replay'] },
   ...{ peers: ['peers'], package: ['package'], million: ['soak', 'node', '1000000'] },
   ...{ plans: ['native', 'makespan'], accuracy: ['native', 'classify'] },
-  ...{ soak: ['soak', 'memory,redis'], kills: ['../tests/kills/run'] },
+  ...{ soak: ['soak', 'memory,redis'], kills: ['kills'] },
 }
 export const ON_DEMAND = ['million', 'soak', 'kills']
 

@@ -20,15 +20,7 @@ test('each file of the core with more than 400 lines, without its tests, has its
 
 test('the layout in DESIGN.md has each folder, and each file beside the folders', () => {
   const [, layout] = /## 3\. Layout\n```text\n([^]*?)\n```/.exec(design)
-  const places = [
-    '',
-    'benches',
-    'crates',
-    'crates/client/src',
-    'crates/wasm/src',
-    'docs',
-    'examples',
-  ]
+  const places = ['', 'crates', 'crates/client/src', 'crates/wasm/src', 'examples']
   const more = [
     'pkg/src',
     'scripts',

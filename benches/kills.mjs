@@ -1,0 +1,2 @@
+// Real kills and freezes: the trials of `npm run kills`.
+import '../tests/kills/run.mjs'
