@@ -5,8 +5,6 @@ import { execFileSync } from 'node:child_process'
 import { Agent, createServer, request as ask } from 'node:http'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
 import { Miniflare } from 'miniflare'
 import { bundleWorker } from '../tests/server/bundle.mjs'
 import { median, medianRatio } from '../www/src/bench/measure.js'
@@ -145,23 +143,6 @@ console.log(
   `  memory of workerd, MB: ${idle} before, at most ${part(0, 0.5)} in the first half, ${part(0.5, 1)} in the second`,
 )
 
-const { outputFiles } = await build({
-  stdin: {
-    contents: "import { createProxy } from 'turnlock/proxy'; globalThis.x = createProxy",
-    resolveDir: file('../'),
-  },
-  ...{
-    bundle: true,
-    minify: true,
-    write: false,
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2022',
-  },
-})
-console.log(
-  `turnlock/proxy: ${(gzipSync(outputFiles[0].contents, { level: 9 }).length / 1000).toFixed(1)} KB gzip`,
-)
 await worker.dispose()
 upstream.closeAllConnections()
 process.exit(lost === 0 ? 0 : 1)
