@@ -331,6 +331,14 @@ const UNUSED = [
   [/^ *(const keywordLocation|keyword).*$/gm, ''],
   [/, (keywordLocation|`\$\{(schema|keyword)Location\}[^`]*`|schemaLocation = '#')/g, ''],
   [/draft === '[47]'/g, 'false'],
+  // Keywords that nobody knows hold data (examples, OpenAPI), and `id` has been none since draft 6.
+  [/if \(ignoredKeyword\[key\]\) \{\s*continue;\s*\}/, ''],
+  [
+    /\belse (?=\{\s*dereference\(subSchema, lookup, baseURI, keyBase\))/,
+    'else if (schemaKeyword[key]) ',
+  ],
+  [/(?<=definitions: true,)/, 'dependencies: true,'],
+  [/schema\.\$id \|\| schema\['id'\]/, 'schema.$id'],
   // Each reference has been resolved before.
   [/if \(refSchema === undefined\) \{[^]*?throw new Error\(message\);\s*\}/, ''],
 ]
@@ -354,8 +362,9 @@ async function bundleValidator(outfile) {
   const names = 'dereference, regexOf, validate'
   await bundle('@cfworker/json-schema', names, 'Jeremy Danyow', outfile, [...UNUSED, ...PATTERNS])
   const made = readFileSync(outfile, 'utf8')
-  const isKnown = made.match(/regexOf\(/g)?.length === 3
-  if (!isKnown || /(keyword|schema)Location|draft ===|Known schemas/.test(made)) {
+  const isKnown = made.match(/regexOf\(/g)?.length === 3 && /schemaKeyword\[key\]/.test(made)
+  const unused = /(keyword|schema)Location|draft ===|Known schemas|ignoredKeyword|\bid"\]|\.id\b/
+  if (!isKnown || !/dependencies: (true|!0)/.test(made) || unused.test(made)) {
     throw new Error('the validator has a new form')
   }
 }

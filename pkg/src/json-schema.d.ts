@@ -4,7 +4,12 @@
 export type Lookup = Record<string, object | boolean | undefined>
 
 /** The schemas within a schema. It keeps in each where its references lead. */
-export function dereference(schema: object): Lookup
+export function dereference(
+  schema: object | boolean,
+  lookup?: Lookup,
+  base?: URL,
+  pointer?: string,
+): Lookup
 
 /** A pattern as a regular expression, with `u` where it can be one. @throws SyntaxError */
 export function regexOf(pattern: string): RegExp

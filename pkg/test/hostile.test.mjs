@@ -226,8 +226,8 @@ test('a regular expression is tried on texts of a bounded length', () => {
   // Quadratic: 10^12 steps for the text below.
   const slow = { type: 'string', pattern: '\\s+$' }
   const text = ' '.repeat(1_000_000) + 'x'
-  const one = tool({ type: 'object', properties: { text: slow, pattern: slow } })
-  for (const name of ['text', 'pattern']) {
+  const one = tool({ type: 'object', properties: { text: slow, pattern: slow, enum: slow } })
+  for (const name of ['text', 'pattern', 'enum']) {
     const { valid, errors } = one.check({ [name]: text })
     assert.equal(valid, false)
     assert.match(errors, /10000/)

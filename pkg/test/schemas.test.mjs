@@ -88,12 +88,49 @@ test('a schema by which nothing could be checked is refused when the tool is def
     const matches = (error) => error.code === 'tool.invalid_schema' && why.test(error.message)
     assert.throws(() => tool(schema), matches)
   }
-  // What looks like a schema and is none; a reference to a name, an anchor, an id.
-  tool({ type: 'object', default: { pattern: '(', $ref: '#/no' }, examples: [{ pattern: '(' }] })
-  const defs = { b: { type: 'number' }, c: { $anchor: 'c' }, d: { $id: 'https://x.example/d' } }
-  const refs = ['#/$defs/b', '#c', 'https://x.example/d', '#']
-  for (const $ref of refs)
-    assert.equal(tool({ ...at({ $ref }), $defs: defs }).check({}).valid, true)
+  const names = { type: 'object', patternProperties: { '(?i)^x': {} } }
+  assert.throws(() => tool(at(names)), /Invalid regular expression/)
+})
+
+test('what JSON Schema does not know is data, and a reference may lead there', () => {
+  const data = { pattern: '(', $ref: '#/no', id: 'one', $id: 'http://[' }
+  const own = { 'x-ui': data, example: data, errorMessage: data, discriminator: { mapping: data } }
+  tool({
+    type: 'object',
+    ...{ default: data, examples: [data, data], enum: [{}, data] },
+    properties: { a: own, b: own, c: { examples: { one: { value: data } } }, id: { id: 'one' } },
+    dependencies: { a: ['b'], pattern: ['(a'], $ref: { required: ['a'] } },
+  })
+  const A = { type: 'number' }
+  const $defs = {
+    A,
+    'a/b<c>$': A,
+    c: { $anchor: 'c', ...A },
+    d: { $id: 'https://x.example/d', ...A },
+  }
+  const more = { $defs, definitions: { A: { id: 'A', ...A } }, components: { schemas: { A } } }
+  for (const $ref of [
+    ...['#/$defs/A', '#/%24defs/A', '#/$defs/a~1b%3Cc%3E$', '#/$defs/a~1b<c>%24', '#c'],
+    ...['https://x.example/d', '#/definitions/A', '#/components/schemas/A', '#/properties/other'],
+  ]) {
+    const one = tool({ type: 'object', properties: { a: { $ref }, other: A }, ...more })
+    assert.equal(one.check({ a: 1 }).valid, true, $ref)
+    assert.equal(one.check({ a: 'text' }).valid, false, $ref)
+  }
+  const tree = { $ref: '#/components/schemas/tree' }
+  const components = { schemas: { tree: { properties: { next: tree, a: { $ref: '#/x/a' } } } } }
+  const own2 = tool({ type: 'object', properties: { tree }, components, x: { a: A } })
+  assert.equal(own2.check({ tree: { next: { next: { a: 1 } } } }).valid, true)
+  assert.equal(own2.check({ tree: { next: { next: { a: 'text' } } } }).valid, false)
+  for (const $ref of [
+    '#/constructor',
+    '#/x/b',
+    '#nope',
+    '#/components/schemas/tree/properties/next/no',
+  ]) {
+    const inputSchema = { type: 'object', properties: { a: { $ref } }, components }
+    assert.throws(() => tool(inputSchema), { code: 'tool.invalid_schema' }, $ref)
+  }
 })
 
 test('what the validator cannot do is told as that', () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { createServer, request as connect } from 'node:http'
+import http2 from 'node:http2'
 import { connect as connectTo } from 'node:net'
 import test from 'node:test'
 import { queryObjects } from 'node:v8'
@@ -146,12 +147,13 @@ test('in Node, a client that leaves while a write waits ends the response', asyn
 
 const no = () => new Response('no', { status: 413 })
 const midst = async ({ body }) => {
-  await body.getReader().read()
-  return no()
+  for await (const piece of body) if (piece.length) return no()
 }
+const closing = () => new Response('no', { status: 413, headers: { connection: 'close' } })
 for (const [name, handler, head, host = 'a'] of [
   ['unread', no, `content-length: ${32 * 2 ** 20}`],
   ['in its midst', midst, 'transfer-encoding: chunked'],
+  ['by a closing response', closing, `content-length: ${32 * 2 ** 20}`],
   ['behind a wrong host', () => assert.fail('reached'), `content-length: ${32 * 2 ** 20}`, 'a/b'],
 ]) {
   for (const connection of ['keep-alive', 'close']) {
@@ -184,11 +186,75 @@ for (const [name, handler, head, host = 'a'] of [
       const said = Buffer.concat(await socket.toArray()).toString()
       const statuses = [...said.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))
       const own = host === 'a' ? 413 : 400
-      assert.deepEqual(statuses, connection === 'close' ? [own] : [own, 200])
+      const closes = connection === 'close' || handler === closing
+      assert.deepEqual(statuses, closes ? [own] : [own, 200])
       assert.match(said, /\r\n0\r\n\r\n$/)
     })
   }
 }
+
+test('in Node, a function may read a body behind its response', async (t) => {
+  const read = []
+  const listener = toNodeListener((request) => {
+    read.push(request.text())
+    return new Response('accepted', { status: 202 })
+  })
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  t.after(() => (server.closeAllConnections(), server.close()))
+  await once(server, 'listening')
+  const body = 'x'.repeat(4 * 2 ** 20)
+  for (const connection of ['keep-alive', 'close']) {
+    const headers = { connection, 'content-length': body.length }
+    const options = { host: '127.0.0.1', port: server.address().port, method: 'POST', headers }
+    const client = connect(options).end(body)
+    const [response] = await once(client, 'response')
+    assert.equal(response.statusCode, 202)
+    assert.equal((await response.toArray()).join(''), 'accepted')
+    assert.equal((await read.at(-1)).length, body.length)
+  }
+})
+
+test('in Node, nothing waits for a client that has left behind its response', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  for (const shouldKeepAlive of [true, false]) {
+    const [head, outgoing] = slow(() => {})
+    const socket = new EventEmitter()
+    const next = () => new Promise(() => {})
+    const body = { [Symbol.asyncIterator]: () => ({ next }), destroy() {} }
+    const listener = toNodeListener(() => new Response())
+    const over = listener(
+      { ...head, ...body, socket, complete: false },
+      Object.assign(outgoing, { shouldKeepAlive }),
+    )
+    await new Promise((resolve) => setImmediate(resolve))
+    socket.emit('close')
+    await over
+    assert.equal(socket.listenerCount('close'), 0)
+  }
+})
+
+test('in Node, over HTTP/2 too', async (t) => {
+  const echo = async (request) =>
+    Response.json({
+      url: request.url,
+      text: await request.text(),
+      own: request.headers.get('x-own'),
+    })
+  const server = http2.createServer(toNodeListener(echo)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const authority = `127.0.0.1:${server.address().port}`
+  const client = http2.connect(`http://${authority}`)
+  t.after(() => (client.close(), server.close()))
+  for (const text of ['', 'x'.repeat(2 ** 18)]) {
+    const method = text ? 'POST' : 'GET'
+    const stream = client.request({ ':path': '/a?b', ':method': method, 'x-own': 'y' })
+    if (text) stream.end(text)
+    const [headers] = await once(stream, 'response')
+    assert.equal(headers[':status'], 200)
+    const said = Buffer.concat(await stream.toArray()).toString()
+    assert.deepEqual(JSON.parse(said), { url: `http://${authority}/a?b`, text, own: 'y' })
+  }
+})
 
 for (const shouldKeepAlive of [true, false]) {
   test(`in Node, the rest of a body is read for 30 s (kept alive: ${shouldKeepAlive})`, async (t) => {

@@ -73,9 +73,11 @@ test('light, dark, and narrow', async () => {
   const light = await background()
   assert.deepEqual(await violations(page, 'main'), [])
   await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
-  await open('turns.html')
-  assert.notEqual(await background(), light)
-  assert.deepEqual(await violations(page, 'main'), [])
+  for (const name of ['turns', 'api', 'start', 'rust']) {
+    await open(`${name}.html`)
+    assert.notEqual(await background(), light)
+    assert.deepEqual(await violations(page, 'main'), [], name)
+  }
   await page.setViewportSize({ width: 320, height: 640 })
   for (const names of Object.values(CHAPTERS)) {
     await open(`${names[0]}.html`)

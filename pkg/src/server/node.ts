@@ -9,6 +9,11 @@ import { HOST } from '../shared/host.js'
 
 export type { NodeListenerOptions }
 
+interface NodeSocket {
+  once?(event: string, listener: () => void): unknown
+  off?(event: string, listener: () => void): unknown
+}
+
 /** The part of `http.IncomingMessage` that is used. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined
@@ -16,7 +21,9 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly headers: Record<string, string | string[] | undefined>
   readonly rawHeaders: string[]
   readonly complete: boolean
-  readonly socket: object
+  readonly httpVersion?: string
+  readonly socket: NodeSocket
+  once?(event: string, listener: () => void): unknown
   destroy(): unknown
 }
 
@@ -55,8 +62,7 @@ export function toNodeListener(
   checkFunctions({ onError: options.onError })
   const failed = options.onError ?? ((error) => console.error(error))
   return async (incoming, outgoing) => {
-    let pieces: AsyncIterator<Uint8Array> | undefined
-    const next = () => (pieces ??= incoming[Symbol.asyncIterator]()).next()
+    const body = new Body(incoming)
     const left = new AbortController()
     // Referenced until the connection closes. In Node, a request's signal follows another signal by
     // a weak reference, so an unreferenced request is not aborted when its client disconnects.
@@ -69,13 +75,13 @@ export function toNodeListener(
       })
     })
     try {
-      request = requestOf(incoming, addressOf(incoming, options), next, left.signal)
+      request = requestOf(incoming, addressOf(incoming, options), body, left.signal)
     } catch {
       // A host that names more than a host (RFC 9112, 3.2), or a method that `fetch` forbids.
     }
     const answer = async (response: Response) => {
       await send(response, outgoing, gone)
-      await end(incoming, next, outgoing)
+      await end(incoming, outgoing, body, response.headers)
     }
     try {
       await answer(request ? await handler(request) : new Response(null, { status: 400 }))
@@ -97,7 +103,7 @@ function addressOf({ headers, socket }: NodeRequest, options: NodeListenerOption
     return typeof value === 'string' ? value.split(',')[0]?.trim() : undefined
   }
   const scheme = before('proto') ?? protocol
-  const host = before('host') ?? String(headers.host ?? 'localhost')
+  const host = before('host') ?? String(headers.host ?? headers[':authority'] ?? 'localhost')
   // Anything else could name another path: `x/api/chat/messages?`.
   if (!/^https?$/.test(scheme) || !HOST.test(host)) throw new Error('no address')
   return `${scheme}://${host}`
@@ -106,33 +112,56 @@ function addressOf({ headers, socket }: NodeRequest, options: NodeListenerOption
 function requestOf(
   incoming: NodeRequest,
   address: string,
-  next: Next,
+  body: Body,
   signal: AbortSignal,
 ): Request {
   const { method = 'GET', url = '/', rawHeaders } = incoming
   const pairs: [string, string][] = []
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    pairs.push([rawHeaders[at] as string, rawHeaders[at + 1] as string])
+    const [name, value] = [rawHeaders[at] as string, rawHeaders[at + 1] as string]
+    // HTTP/2 has the path and the like among them.
+    if (!name.startsWith(':')) pairs.push([name, value])
   }
   const hasBody = method !== 'GET' && method !== 'HEAD'
   const init: RequestInit & { duplex?: 'half' } = {
     ...{ method, signal, headers: pairs },
-    ...(hasBody && { body: bodyOf(next), duplex: 'half' }),
+    ...(hasBody && { body: body.stream(), duplex: 'half' }),
   }
   return new Request(address + url, init)
 }
 
-/** The next piece of a request's body. */
-type Next = () => Promise<IteratorResult<Uint8Array>>
+/** The body of a request, of which a function reads what it wants. */
+class Body {
+  readonly #incoming: NodeRequest
+  #pieces: AsyncIterator<Uint8Array> | undefined
+  /** Whether a function has begun to read it, and has not said that it wants no more. */
+  isHeld = false
 
-function bodyOf(next: Next): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await next()
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-  })
+  constructor(incoming: NodeRequest) {
+    this.#incoming = incoming
+  }
+
+  next(): Promise<IteratorResult<Uint8Array>> {
+    return (this.#pieces ??= this.#incoming[Symbol.asyncIterator]()).next()
+  }
+
+  /** Read as it is asked for, and not before: what is not asked for is nobody's. */
+  stream(): ReadableStream<Uint8Array> {
+    return new ReadableStream(
+      {
+        pull: async (controller) => {
+          this.isHeld = true
+          const { done, value } = await this.next()
+          if (done) controller.close()
+          else controller.enqueue(value)
+        },
+        cancel: () => {
+          this.isHeld = false
+        },
+      },
+      { highWaterMark: 0 },
+    )
+  }
 }
 
 async function send(
@@ -168,18 +197,48 @@ async function send(
 const LINGER_MS = 30_000
 
 /**
- * Ends a response, and reads what its client still sends. A connection that is closed while bytes are
- * unread is reset, and its client may lose the response (RFC 9112, 9.6); so one that closes with this
- * response ends it behind the last byte.
+ * Ends a response, and reads what its client still sends, unless a function reads it. A connection that
+ * is closed while bytes are unread is reset, and its client may lose the response (RFC 9112, 9.6); so
+ * one that closes with this response ends it behind the last byte.
  */
-async function end(incoming: NodeRequest, next: Next, outgoing: NodeResponse): Promise<void> {
-  if (outgoing.shouldKeepAlive !== false) outgoing.end()
-  const over = setTimeout(() => outgoing.end(() => incoming.destroy()), LINGER_MS)
+async function end(
+  incoming: NodeRequest,
+  outgoing: NodeResponse,
+  body: Body,
+  headers: Headers,
+): Promise<void> {
+  const closes =
+    outgoing.shouldKeepAlive === false ||
+    incoming.httpVersion === '1.0' ||
+    /\bclose\b/i.test(headers.get('connection') ?? '')
+  if (!closes) outgoing.end()
+  if (incoming.complete || (body.isHeld && !closes)) return void outgoing.end()
+  const { socket } = incoming
+  let over: ReturnType<typeof setTimeout> | undefined
+  let isLeft: (() => void) | undefined
+  const left = new Promise<void>((resolve) => {
+    socket.once?.('close', (isLeft = resolve))
+    over = setTimeout(() => {
+      outgoing.end(() => incoming.destroy())
+      resolve()
+    }, LINGER_MS)
+    // A server that is closed does not wait for it.
+    Object(over).unref?.()
+  })
+  await Promise.race([left, body.isHeld ? finished(incoming) : rest(incoming, body)])
+  clearTimeout(over)
+  if (isLeft) socket.off?.('close', isLeft)
+  outgoing.end()
+}
+
+async function rest(incoming: NodeRequest, body: Body): Promise<void> {
   try {
-    while (!incoming.complete && !(await next()).done);
+    while (!incoming.complete && !(await body.next()).done);
   } catch {
     // The client has left.
   }
-  clearTimeout(over)
-  outgoing.end()
 }
+
+/** Until the function that reads a body has come to its end. */
+const finished = (incoming: NodeRequest) =>
+  new Promise<void>((resolve) => incoming.once?.('end', resolve))

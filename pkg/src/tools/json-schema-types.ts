@@ -62,12 +62,10 @@ type FromMembers<Members, Needed> = Flat<
 
 /**
  * What is asked of a schema that is written as a literal, and nothing of any other: each `type` is one
- * of JSON Schema, and what it requires is in `properties`, where no other keyword may have it. A
- * conditional type with branches that every schema fits, so that a function with a schema of its own
- * type may pass it.
+ * of JSON Schema. A conditional type with branches that every schema fits, so that a function with a
+ * schema of its own type may pass it.
  */
-export type Literal<S> = ([S] extends [Typed<S>] ? unknown : SchemaOfKnownTypes) &
-  ([S] extends [Named<S>] ? unknown : SchemaWithNamesOfProperties)
+export type Literal<S> = [S] extends [Typed<S>] ? unknown : SchemaOfKnownTypes
 
 /** Of a Standard Schema nothing is asked. The names of these types stand in the compiler's messages. */
 interface OrStandardSchema {
@@ -95,25 +93,26 @@ type SchemaOfKnownTypes =
       readonly [Keyword in Lists]?: readonly (SchemaOfKnownTypes | boolean)[] | undefined
     })
 
-type SchemaWithNamesOfProperties =
-  OrStandardSchema | { readonly required?: readonly 'a name of `properties`'[] | undefined }
-
 /** The schema itself, with the types of JSON Schema in the place of those that it has not. */
-type Typed<S> = S extends { readonly '~standard': unknown }
+type Typed<S> = unknown extends S
   ? S
-  : S extends readonly unknown[]
-    ? TypedEach<S>
-    : {
-        readonly [Keyword in keyof S]: Keyword extends 'type'
-          ? TypedAs<S[Keyword]>
-          : Keyword extends Maps
-            ? TypedEach<S[Keyword]>
-            : Keyword extends Schemas | Lists
-              ? Typed<S[Keyword]>
-              : S[Keyword]
-      }
+  : S extends { readonly '~standard': unknown }
+    ? S
+    : S extends readonly unknown[]
+      ? TypedEach<S>
+      : {
+          readonly [Keyword in keyof S]: Keyword extends 'type'
+            ? TypedAs<S[Keyword]>
+            : Keyword extends Maps
+              ? TypedEach<S[Keyword]>
+              : Keyword extends Schemas | Lists
+                ? Typed<S[Keyword]>
+                : S[Keyword]
+        }
 
-type TypedEach<Each> = { readonly [At in keyof Each]: Typed<Each[At]> }
+type TypedEach<Each> = unknown extends Each
+  ? Each
+  : { readonly [At in keyof Each]: Typed<Each[At]> }
 
 type TypedAs<T> = T extends readonly unknown[]
   ? { readonly [At in keyof T]: TypedAs<T[At]> }
@@ -128,37 +127,6 @@ type TypedAs<T> = T extends readonly unknown[]
       : unknown extends T
         ? T
         : TypeName
-
-/** What may have a property that `properties` do not name. */
-type Elsewhere =
-  | ('allOf' | 'anyOf' | 'oneOf' | 'if' | '$ref' | '$dynamicRef')
-  | ('patternProperties' | 'dependentSchemas' | 'unevaluatedProperties')
-
-type Named<S> = S extends { readonly properties: infer Members; readonly required: infer Names }
-  ? Elsewhere & keyof S extends never
-    ? S extends { readonly additionalProperties: infer More }
-      ? More extends false
-        ? NamedIn<S, Members, Names>
-        : S
-      : NamedIn<S, Members, Names>
-    : S
-  : S
-
-type NamedIn<S, Members, Names> = string extends keyof Members
-  ? S
-  : { readonly required: NamesOf<Members, Names> }
-
-type NamesOf<Members, Names> = Names extends readonly unknown[]
-  ? { readonly [At in keyof Names]: NameOf<Members, Names[At]> }
-  : Names extends undefined
-    ? Names
-    : unknown extends Names
-      ? Names
-      : readonly string[]
-
-type NameOf<Members, Name> = string extends Name
-  ? Name
-  : `${Extract<keyof Members, string | number>}`
 
 /** Shown as one object in an editor. */
 type Flat<T> = T extends infer Whole ? { [Name in keyof Whole]: Whole[Name] } : never

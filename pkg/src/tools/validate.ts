@@ -1,7 +1,7 @@
 /** Checks data against a JSON Schema, with bounded work: a model wrote the data. */
 import { isObject } from '../checks.js'
 import { TurnlockError } from '../errors.js'
-import { dereference, regexOf, validate } from '../json-schema.js'
+import { dereference, regexOf, validate, type Lookup } from '../json-schema.js'
 import { describe } from '../shared/serialize.js'
 import type { JsonSchema } from './tools.js'
 
@@ -60,15 +60,15 @@ function make(
   wrong: (why: string) => TurnlockError,
 ): (data: unknown) => Verdict {
   // What other libraries make has the schema within: nothing would be checked.
-  if (!isObject(schema) || Array.isArray(schema) || 'jsonSchema' in schema) {
-    throw wrong('expected a JSON Schema object or a Standard Schema')
+  if (!isObject(schema) || 'jsonSchema' in schema) {
+    throw wrong('expected a JSON Schema or a Standard Schema')
   }
   const { type } = schema as { type?: unknown }
-  const types = type === undefined ? [] : Array.isArray(type) ? type : [type]
+  const types = type === undefined ? [] : [type].flat()
   if (!types.every((one) => TYPES.includes(one as string))) throw wrong('`type` is no JSON type')
   let check: ReturnType<typeof bounded>
   try {
-    check = bounded(eachSchema(schema, withShortTexts) as JsonSchema)
+    check = bounded(schema as JsonSchema)
     check({}, true)
   } catch (error) {
     throw wrong(describe(error))
@@ -77,9 +77,9 @@ function make(
   const matchesNames = text.includes('"patternProperties":')
   return (data) => {
     if (comparesItems && comparisons(data) > MOST_COMPARED) {
-      return refused('too many items to compare')
+      return refused('too many items')
     }
-    if (matchesNames && hasLongName(data)) return refused('the name of a member is too long')
+    if (matchesNames && hasLongName(data)) return refused('a name is too long')
     let verdict: Verdict | undefined
     try {
       // Without short cuts, a schema that refers to itself in `anyOf` takes exponential time.
@@ -88,29 +88,11 @@ function make(
     } catch (error) {
       // Of the stack, too: a reference that leads to itself, errors without number.
       const isTooMuch = error instanceof RangeError
-      const why = `the schema follows more than ${MOST_REFERENCES} references`
-      return verdict ?? refused(isTooMuch ? why : describe(error))
+      return (
+        verdict ?? refused(isTooMuch ? 'the schema follows too many references' : describe(error))
+      )
     }
   }
-}
-
-/** A copy of a schema in which each schema is what `change` makes of it. */
-export function eachSchema(schema: unknown, change: (own: JsonSchema) => JsonSchema): unknown {
-  if (Array.isArray(schema)) return schema.map((item) => eachSchema(item, change))
-  if (!isObject(schema)) return schema
-  const entries = Object.entries(schema).map(([name, own]) => [
-    name,
-    // Values, which are no schemas.
-    name === 'enum' || name === 'const' ? own : eachSchema(own, change),
-  ])
-  return change(Object.fromEntries(entries) as JsonSchema)
-}
-
-function withShortTexts({ pattern, ...own }: JsonSchema): JsonSchema {
-  if (typeof pattern !== 'string') return pattern === undefined ? own : { pattern, ...own }
-  const short = { maxLength: MOST_MATCHED }
-  const all = Array.isArray(own['allOf']) ? (own['allOf'] as unknown[]) : []
-  return { ...own, allOf: [...all, { if: short, then: { pattern }, else: short }] }
 }
 
 const hasLongName = (value: unknown): boolean =>
@@ -123,22 +105,67 @@ const refused = (error: string): Verdict => ({
   errors: [{ instanceLocation: '#', error }],
 })
 
-interface Checked {
+interface Known {
   /** What the validator writes into a schema with a reference. */
   readonly __absolute_ref__?: string
   readonly $ref?: string
-  readonly pattern?: string
+  readonly patternProperties?: object
+  pattern?: string
+  allOf?: unknown[]
+}
+
+/**
+ * The schemas within a schema, by the addresses that refer to them. What cannot be checked is found
+ * here, not in the middle of a turn; and each pattern is now tried on short texts alone.
+ */
+function schemasOf(schema: JsonSchema): Lookup {
+  const all = dereference(schema)
+  const ready = new Set<unknown>()
+  // A reference may add the schemas of another place.
+  for (let count = -1; count < ready.size;) {
+    count = ready.size
+    for (const own of Object.values(all)) {
+      if (!ready.has(own)) prepare(own as Known, all)
+      ready.add(own)
+    }
+  }
+  return all
+}
+
+function prepare(own: Known, all: Lookup): void {
+  const { __absolute_ref__: to, $ref, pattern, patternProperties } = own
+  if (to && !(to in all)) {
+    const found = pointedTo(to, all)
+    if (found === undefined) throw new Error(`\`$ref\` leads nowhere: ${$ref}`)
+    all[to] = found
+  }
+  Object.keys(patternProperties ?? {}).forEach(regexOf)
+  if (typeof pattern !== 'string') return
+  regexOf(pattern)
+  delete own.pattern
+  const short = { maxLength: MOST_MATCHED }
+  own.allOf = [...(own.allOf ?? []), { if: short, then: { pattern }, else: short }]
+}
+
+/**
+ * What a pointer leads to that names no place of a schema, such as OpenAPI's `components`, or spells
+ * it in another way (RFC 6901, 6).
+ */
+function pointedTo(to: string, all: Lookup): object | boolean | undefined {
+  const [base = '', pointer = ''] = to.split('#/')
+  let at: unknown = all[base]
+  for (const part of decodeURIComponent(pointer).split('/')) {
+    at = Object(at)[part.replaceAll('~1', '/').replaceAll('~0', '~')]
+  }
+  if (typeof at !== 'boolean' && !isObject(at)) return undefined
+  dereference(at, all, new URL(base), `/${pointer}`)
+  return at
 }
 
 /** `quick` stops at the first error. Throws when more than the most references are followed. */
 function bounded(schema: JsonSchema): (data: unknown, quick: boolean) => Verdict {
   let left = 0
-  const known = dereference(schema)
-  // What cannot be checked is found here, not in the middle of a turn.
-  for (const { __absolute_ref__: to, $ref, pattern } of Object.values(known) as Checked[]) {
-    regexOf(pattern ?? '')
-    if (to && !(to in known)) throw new Error(`\`$ref\` leads nowhere: ${$ref}`)
-  }
+  const known = schemasOf(schema)
   const schemas = new Proxy(known, {
     get(_, uri) {
       if (--left < 0) throw new RangeError()

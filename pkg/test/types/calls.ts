@@ -179,11 +179,6 @@ defineTool({
   // @ts-expect-error nor here
   inputSchema: { type: 'object', properties: { tags: { type: 'array', items: { type: 'text' } } } },
 })
-defineTool({
-  description: 'd',
-  // @ts-expect-error no property is called so
-  inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['pfad'] },
-})
 // @ts-expect-error wrong, too
 defineTool({ description: 'd', inputSchema: { properties: { path: { type: ['string', 'nul'] } } } })
 // @ts-expect-error wrong, too
@@ -198,13 +193,6 @@ defineTool({ description: 'd', inputSchema: { if: { not: { type: 'strng' } } } }
 defineTool({ description: 'd', inputSchema: { type: 3 } })
 // @ts-expect-error wrong, too
 defineTool({ description: 'd', inputSchema: { type: null } })
-// @ts-expect-error wrong, too
-defineTool({ description: 'd', inputSchema: { properties: { a: {} }, required: 'a' } })
-defineTool({
-  description: 'd',
-  // @ts-expect-error wrong, too
-  inputSchema: { properties: { a: {} }, additionalProperties: false, required: ['a', 'b'] },
-})
 /** What is taken: types of all kinds, a property called `type`, what stands elsewhere, what is no literal. */
 const loose = { type: 'object', properties: { a: { type: 'strings' } }, required: ['b'] }
 const anything: Record<string, unknown> = loose
@@ -254,12 +242,25 @@ defineTool({
     $defs: { part: { properties: { a: {} }, required: ['a', 'b'] } },
   },
 })
-for (const additionalProperties of [true, {}] as const) {
-  defineTool({
-    description: 'd',
-    inputSchema: { properties: { a: {} }, additionalProperties, required: ['a', 'b'] },
-  })
-}
+declare const free: Record<string, unknown>
+declare const item: unknown
+/** As the SDK of Anthropic has it. */
+declare const input: { type: 'object'; properties?: unknown; required?: string[] | null }
+defineTool({ description: 'd', inputSchema: input })
+defineTool({
+  description: 'd',
+  inputSchema: {
+    type: 'object',
+    properties: { a: item, list: { type: 'array', items: item, anyOf: [item] }, ...free },
+    $defs: free,
+    additionalProperties: item,
+  },
+})
+const ofNames = <const P extends Record<string, JsonSchema>, const K extends readonly (keyof P)[]>(
+  properties: P,
+  required: K,
+) => defineTool({ description: 'd', inputSchema: { type: 'object', properties, required } })
+ofNames({ a: { type: 'string' } }, ['a'])
 declare const either: { type: 'object' } | { readonly type: 'array' }
 defineTool({ description: 'd', inputSchema: either })
 defineTool({

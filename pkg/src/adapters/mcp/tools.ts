@@ -8,7 +8,6 @@ import { quietly } from '../../shared/quietly.js'
 import { describe } from '../../shared/serialize.js'
 import { signature } from '../../signature.js'
 import { defineTool, type JsonSchema, type Tool, type ToolContext } from '../../tools/tools.js'
-import { eachSchema } from '../../tools/validate.js'
 import { callTool, isAnswer, listAll, type McpClient, type McpDefinition } from './client.js'
 import { messageOf, valueOf } from './content.js'
 
@@ -204,4 +203,16 @@ class Names {
     this.#taken.add(made.toLowerCase())
     return made
   }
+}
+
+/** A copy of a schema in which each schema is what `change` makes of it. */
+function eachSchema(schema: unknown, change: (own: JsonSchema) => JsonSchema): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => eachSchema(item, change))
+  if (!isObject(schema)) return schema
+  const entries = Object.entries(schema).map(([name, own]) => [
+    name,
+    // Values, which are no schemas.
+    name === 'enum' || name === 'const' ? own : eachSchema(own, change),
+  ])
+  return change(Object.fromEntries(entries) as JsonSchema)
 }
