@@ -77,9 +77,11 @@ const SCROLLS = `for (const one of document.querySelectorAll('pre > code, .table
 }
 `
 
-/** Links in a text are told by more than their colour, which is too dark in the dark theme (WCAG 1.4.1, 1.4.3). */
+/** Links in a text are told by more than their colour; that, and names in code, are too dark in the dark theme (WCAG 1.4.1, 1.4.3). */
 const LINKS = `.navy { --links: #6cb5e8; }
 main a:not(.header) { text-decoration: underline; }
+main .hljs span[class] { opacity: 1; }
+.navy :is(.hljs-attr, .hljs-attribute, .hljs-name, .hljs-regexp, .hljs-tag, .hljs-variable) { color: #d77; }
 `
 
 /** The declarations of each entry of the package, in files named as it is imported. */

@@ -68,16 +68,16 @@ test('a search finds a guide by a word, and an error code', async () => {
 test('light, dark, and narrow', async () => {
   const background = () =>
     page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
-  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
-  await open('turns.html')
-  const light = await background()
-  assert.deepEqual(await violations(page, 'main'), [])
-  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
-  for (const name of ['turns', 'api', 'start', 'rust']) {
-    await open(`${name}.html`)
-    assert.notEqual(await background(), light)
-    assert.deepEqual(await violations(page, 'main'), [], name)
+  const backgrounds = {}
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    for (const name of ['turns', 'api', 'start', 'rust', 'sizes']) {
+      await open(`${name}.html`)
+      backgrounds[colorScheme] = await background()
+      assert.deepEqual(await violations(page, 'main'), [], `${name}, ${colorScheme}`)
+    }
   }
+  assert.notEqual(backgrounds.light, backgrounds.dark)
   await page.setViewportSize({ width: 320, height: 640 })
   for (const names of Object.values(CHAPTERS)) {
     await open(`${names[0]}.html`)
