@@ -161,6 +161,7 @@ for (const [name, handler, head, host = 'a'] of [
       const served = (request) =>
         request.method === 'GET' ? new Response('yes') : handler(request)
       const server = createServer(toNodeListener(served)).listen(0, '127.0.0.1')
+      server.keepAliveTimeout = 0 // A busy machine may do nothing for seconds.
       t.after(() => (server.closeAllConnections(), server.close()))
       await once(server, 'listening')
       const socket = connectTo(server.address().port, '127.0.0.1')
@@ -200,6 +201,7 @@ test('in Node, a function may read a body behind its response', async (t) => {
     return new Response('accepted', { status: 202 })
   })
   const server = createServer(listener).listen(0, '127.0.0.1')
+  server.keepAliveTimeout = 0
   t.after(() => (server.closeAllConnections(), server.close()))
   await once(server, 'listening')
   const body = 'x'.repeat(4 * 2 ** 20)
