@@ -303,25 +303,25 @@ function writeSlim(dist) {
 }
 
 /**
- * A library that ships, inside: a page without a bundler resolves no bare import. `unused`: what its
- * files are without, each a pattern and what takes its place.
+ * A library that ships, inside: a page without a bundler resolves no bare import. `edits` of its files:
+ * each a pattern, and what takes its place.
  */
-async function bundle(library, names, holder, outfile, unused = []) {
+async function bundle(library, names, holder, outfile, edits = []) {
   // Not at the top: set-up may just have installed it.
   const { build } = await import('esbuild')
   const { version } = JSON.parse(
     readFileSync(join(root, 'node_modules', library, 'package.json'), 'utf8'),
   )
-  const cut = (text) => unused.reduce((rest, [what, by]) => rest.replace(what, by), text)
-  const without = (pieces) =>
+  const edited = (text) => edits.reduce((rest, [what, by]) => rest.replace(what, by), text)
+  const edit = (pieces) =>
     pieces.onLoad({ filter: /\.js$/ }, ({ path }) => ({
-      contents: cut(readFileSync(path, 'utf8')),
+      contents: edited(readFileSync(path, 'utf8')),
     }))
-  const said = unused.length > 0 ? '; without what is not used' : ''
+  const said = edits.length > 0 ? '; changed' : ''
   await build({
     stdin: { contents: `export { ${names} } from '${library}'`, resolveDir: root },
     ...{ bundle: true, format: 'esm', target: 'es2022', minifySyntax: true, outfile },
-    ...{ plugins: [{ name: 'without what is not used', setup: without }] },
+    ...{ plugins: [{ name: 'edits', setup: edit }] },
     banner: { js: `// ${library} ${version}, MIT, Copyright (c) ${holder}${said}` },
   })
 }
@@ -331,19 +331,11 @@ const UNUSED = [
   [/^ *(const keywordLocation|keyword).*$/gm, ''],
   [/, (keywordLocation|`\$\{(schema|keyword)Location\}[^`]*`|schemaLocation = '#')/g, ''],
   [/draft === '[47]'/g, 'false'],
-  // Keywords that nobody knows hold data (examples, OpenAPI), and `id` has been none since draft 6.
-  [/if \(ignoredKeyword\[key\]\) \{\s*continue;\s*\}/, ''],
-  [
-    /\belse (?=\{\s*dereference\(subSchema, lookup, baseURI, keyBase\))/,
-    'else if (schemaKeyword[key]) ',
-  ],
-  [/(?<=definitions: true,)/, 'dependencies: true,'],
-  [/schema\.\$id \|\| schema\['id'\]/, 'schema.$id'],
   // Each reference has been resolved before.
   [/if \(refSchema === undefined\) \{[^]*?throw new Error\(message\);\s*\}/, ''],
 ]
 
-/** It compiles patterns with `u`, which refuses some that are common, such as `^\\d{4}\\-\\d{2}$`. */
+/** The validator compiles patterns with `u` alone, which refuses some that are common: `^\\d{4}\\-\\d{2}$`. */
 const REGEX = `export function regexOf(pattern) {
   try {
     return new RegExp(pattern, 'u')
@@ -352,7 +344,16 @@ const REGEX = `export function regexOf(pattern) {
   }
 }
 `
-const PATTERNS = [
+/** What it does otherwise here. */
+const CHANGED = [
+  // Keywords that nobody knows hold data (examples, OpenAPI), and `id` has been none since draft 6.
+  [/if \(ignoredKeyword\[key\]\) \{\s*continue;\s*\}/, ''],
+  [
+    /\belse (?=\{\s*dereference\(subSchema, lookup, baseURI, keyBase\))/,
+    'else if (schemaKeyword[key]) ',
+  ],
+  [/(?<=definitions: true,)/, 'dependencies: true,'],
+  [/schema\.\$id \|\| schema\['id'\]/, 'schema.$id'],
   [/new RegExp\((\$?pattern), 'u'\)/g, 'regexOf($1)'],
   [/^export function validate\(/m, `${REGEX}$&`],
 ]
@@ -360,7 +361,7 @@ const PATTERNS = [
 /** Bundles the validator. What its next version has elsewhere would be an unknown name at run time. */
 async function bundleValidator(outfile) {
   const names = 'dereference, regexOf, validate'
-  await bundle('@cfworker/json-schema', names, 'Jeremy Danyow', outfile, [...UNUSED, ...PATTERNS])
+  await bundle('@cfworker/json-schema', names, 'Jeremy Danyow', outfile, [...UNUSED, ...CHANGED])
   const made = readFileSync(outfile, 'utf8')
   const isKnown = made.match(/regexOf\(/g)?.length === 3 && /schemaKeyword\[key\]/.test(made)
   const unused = /(keyword|schema)Location|draft ===|Known schemas|ignoredKeyword|\bid"\]|\.id\b/

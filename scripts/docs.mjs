@@ -77,7 +77,10 @@ const SCROLLS = `for (const one of document.querySelectorAll('pre > code, .table
 }
 `
 
-/** Links in a text are told by more than their colour; that, and names in code, are too dark in the dark theme (WCAG 1.4.1, 1.4.3). */
+/**
+ * Links in a text are underlined (WCAG 1.4.1: not by colour alone). mdBook's dark theme has links and
+ * code with too little contrast (1.4.3).
+ */
 const LINKS = `.navy { --links: #6cb5e8; }
 main a:not(.header) { text-decoration: underline; }
 main .hljs span[class] { opacity: 1; }

@@ -24,6 +24,7 @@ const CAPABILITIES = {
   'every asynchronous operation': 'every asynchronous operation',
   'everything that `turnlock` exports': 'everything',
 }
+
 /** What loads a part for each thing that it runs. */
 const EACH_ITS_OWN = ['createHandler', 'every asynchronous operation']
 

@@ -220,7 +220,7 @@ test('proxy says what it would do as that, and why an upstream fails', async (t)
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
     const next = async () => (await lines.next()).value
     const [, address] = /(http:\S+) →/.exec(await next())
-    // No request of a model: another path, a name that is none of this machine's.
+    // Another path than those of models.
     assert.equal((await fetch(`${address}/models`)).status, 502)
     assert.match(await next(), /^502 GET +\/v1\/models /)
     const response = await fetch(`${address}/chat/completions`, {

@@ -71,7 +71,7 @@ test('a pattern is a regular expression of JavaScript, with `u` or without', () 
     ['^\\p{Lu}.$', 'Ä\u{1f600}', 'ä\u{1f600}'],
   ]) {
     assert.equal(of(pattern).check({ a: fits }).valid, true, pattern)
-    assert.match(of(pattern).check({ a: not }).errors, /^#\/a: .*pattern|pattern/, pattern)
+    assert.match(of(pattern).check({ a: not }).errors, /#\/a: .*pattern/, pattern)
   }
   const names = tool({ type: 'object', patternProperties: { '^x\\-': { type: 'number' } } })
   assert.equal(names.check({ 'x-a': 'text' }).valid, false)

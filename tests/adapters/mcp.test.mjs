@@ -242,9 +242,12 @@ test('names are such as every provider takes, each once', async () => {
 test('regular expressions of a server are not run, and the model reads them', async () => {
   // Exponential: 2^60 steps for the text below.
   const slow = '^(a+)+$'
+  const slowly = { type: 'string', pattern: slow }
+  const fixed = { const: { pattern: 'x' } }
   const inputSchema = {
     ...{ type: 'object', additionalProperties: false, required: ['text'] },
-    properties: { text: { type: 'string', pattern: slow }, pattern: { type: 'string' } },
+    // Properties with the names of keywords, and a value with the name of one.
+    properties: { text: slowly, pattern: { type: 'string' }, enum: slowly, const: slowly, fixed },
     patternProperties: { [slow]: { type: 'number' } },
   }
   const client = {
@@ -254,6 +257,9 @@ test('regular expressions of a server are not run, and the model reads them', as
   const { tools } = await mcpTools(client, { allow: ['find'] })
   const text = `${'a'.repeat(60)}!`
   assert.equal(tools.find.check({ text, [text]: 1 }).valid, true)
+  assert.equal(tools.find.check({ text, enum: text, const: text }).valid, true)
+  assert.equal(tools.find.check({ text, fixed: { pattern: 'x' } }).valid, true)
+  assert.equal(tools.find.check({ text, fixed: {} }).valid, false)
   assert.equal(tools.find.check({ text: 1 }).valid, false)
   assert.equal(tools.find.check({ text, pattern: 1 }).valid, false)
   assert.deepEqual(tools.find.inputSchema, inputSchema)

@@ -1,4 +1,4 @@
-/** Adapts a handler to `node:http`, without a dependency on its types or code. */
+/** Adapts a handler to `node:http` and `node:http2`, without a dependency on its types or code. */
 import { NODE_LISTENER_OPTIONS } from '../generated/rows.js'
 import type { NodeListenerOptions } from '../generated/server.js'
 import { checkFunctions } from '../checks.js'
@@ -9,6 +9,7 @@ import { HOST } from '../shared/host.js'
 
 export type { NodeListenerOptions }
 
+/** The part of `net.Socket` that is used. */
 interface NodeSocket {
   once?(event: string, listener: () => void): unknown
   off?(event: string, listener: () => void): unknown
@@ -35,7 +36,7 @@ export interface NodeResponse {
   writeHead(status: number, headers: Record<string, string | string[]>): unknown
   flushHeaders(): void
   write(chunk: Uint8Array): boolean
-  /** Whether the connection stays open behind the response. HTTP/2 has none of its own. */
+  /** Whether the connection stays open behind the response. Missing in HTTP/2. */
   readonly shouldKeepAlive?: boolean
   end(finished?: () => void): unknown
   destroy(): unknown
@@ -43,7 +44,7 @@ export interface NodeResponse {
 }
 
 /**
- * A listener for `node:http` and the frameworks based on it.
+ * A listener for `node:http`, the compatible interface of `node:http2`, and frameworks based on them.
  *
  * @throws TurnlockError `options.invalid`
  * @example
@@ -215,9 +216,9 @@ async function end(
   if (incoming.complete || (body.isHeld && !closes)) return void outgoing.end()
   const { socket } = incoming
   let over: ReturnType<typeof setTimeout> | undefined
-  let isLeft: (() => void) | undefined
+  let leave: (() => void) | undefined
   const left = new Promise<void>((resolve) => {
-    socket.once?.('close', (isLeft = resolve))
+    socket.once?.('close', (leave = resolve))
     over = setTimeout(() => {
       outgoing.end(() => incoming.destroy())
       resolve()
@@ -227,7 +228,7 @@ async function end(
   })
   await Promise.race([left, body.isHeld ? finished(incoming) : rest(incoming, body)])
   clearTimeout(over)
-  if (isLeft) socket.off?.('close', isLeft)
+  if (leave) socket.off?.('close', leave)
   outgoing.end()
 }
 

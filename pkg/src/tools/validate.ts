@@ -69,6 +69,7 @@ function make(
   let check: ReturnType<typeof bounded>
   try {
     check = bounded(schema as JsonSchema)
+    // A keyword of the root that has another form throws.
     check({}, true)
   } catch (error) {
     throw wrong(describe(error))

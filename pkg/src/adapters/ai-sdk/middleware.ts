@@ -42,8 +42,12 @@ interface Streamed {
   stream: ReadableStream<unknown>
 }
 
-/** What `wrapLanguageModel` of `ai` takes. The types are compatible with those of its versions. */
+/**
+ * What `wrapLanguageModel` of `ai` takes. Parameters and models are `any`, as each version of it has
+ * others.
+ */
 export interface TurnlockMiddleware {
+  /** `v3` in AI SDK 6, `v4` in 7. */
   readonly specificationVersion: any
   transformParams(options: { params: any }): Promise<any>
   wrapGenerate(options: {

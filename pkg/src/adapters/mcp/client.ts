@@ -3,9 +3,10 @@ import { isObject } from '../../checks.js'
 import { wrong } from '../../errors.js'
 import { member } from '../../shared/quietly.js'
 
-/** A client of `@modelcontextprotocol/client` (v2) or `@modelcontextprotocol/sdk` (v1), connected. */
+/** A client of `@modelcontextprotocol/client` (v2) or `@modelcontextprotocol/sdk` (v1), connected. Their parameters differ. */
 export interface McpClient {
   listTools(...parameters: any[]): Promise<any>
+  /** In v1 the second parameter is a schema. */
   callTool(...parameters: any[]): Promise<any>
 }
 

@@ -205,14 +205,23 @@ class Names {
   }
 }
 
+/** Keywords with schemas by names that are no keywords, whatever they are called. */
+const MAPS = ['properties', '$defs', 'definitions', 'dependentSchemas', 'dependencies']
+
+/** Keywords with values, which are no schemas. */
+const VALUES = ['enum', 'const', 'default', 'examples']
+
 /** A copy of a schema in which each schema is what `change` makes of it. */
 function eachSchema(schema: unknown, change: (own: JsonSchema) => JsonSchema): unknown {
   if (Array.isArray(schema)) return schema.map((item) => eachSchema(item, change))
   if (!isObject(schema)) return schema
-  const entries = Object.entries(schema).map(([name, own]) => [
-    name,
-    // Values, which are no schemas.
-    name === 'enum' || name === 'const' ? own : eachSchema(own, change),
-  ])
+  const inside = (name: string, own: unknown) => {
+    if (VALUES.includes(name)) return own
+    if (!MAPS.includes(name) || !isObject(own)) return eachSchema(own, change)
+    return Object.fromEntries(
+      Object.entries(own).map(([key, one]) => [key, eachSchema(one, change)]),
+    )
+  }
+  const entries = Object.entries(schema).map(([name, own]) => [name, inside(name, own)])
   return change(Object.fromEntries(entries) as JsonSchema)
 }
