@@ -198,6 +198,22 @@ test('a turn of a handler, over connections that break', async () => {
   assert.ok(site.broken() > 0)
 })
 
+test('remote turn: a gateway that fails after a request arrived does not fail the turn', async () => {
+  await mount('remote')
+  site.fail(504, 502, true, 503)
+  await send('ask first')
+  await reach('paused')
+  await click('approve')
+  await reach('complete')
+  assert.deepEqual(site.runs, [{ n: 1 }])
+  assert.deepEqual(await shown(), ['ask first', `I look. careful${site.text}`])
+  site.fail(408, 429)
+  await send('hello')
+  await page.waitForFunction("document.querySelectorAll('#first .user').length === 2")
+  await reach('complete')
+  assert.deepEqual(complaints, [])
+})
+
 test('a page that was loaded again shows the turn that is open', async () => {
   await mount('remote')
   await send('ask first')

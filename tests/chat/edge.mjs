@@ -1,4 +1,5 @@
-// A handler behind HTTP that also serves files, and before it a proxy that breaks connections.
+// A handler behind HTTP that also serves files, behind a gateway that answers in its place, and a proxy
+// that breaks connections.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { existsSync, readFileSync } from 'node:fs'
@@ -6,6 +7,7 @@ import { extname, join, normalize } from 'node:path'
 import { customModel, defineTool, memoryStore } from 'turnlock'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { breaking } from '../breaking.mjs'
+import { gateway } from '../gateway.mjs'
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
 const WORDS = 40
@@ -62,21 +64,27 @@ export async function edge(folder) {
   await once(server, 'listening')
   /** How many bytes each of the next connections carries back. */
   const budgets = []
-  const proxy = await breaking(server.address().port, budgets)
+  const statuses = []
+  const matches = (request) => /^POST .api.chat(.resume)?$/.test(request)
+  const front = await gateway(server.address().port, statuses, { matches })
+  const proxy = await breaking(front.server.address().port, budgets)
   return {
     ...{ runs, seen, text: Array.from({ length: WORDS }, (_, n) => `word ${n} `).join('') },
     url: `${proxy.url}/`,
     /** New connections only: those that the browser keeps open are closed. */
     cut(...bytes) {
       budgets.push(...bytes)
-      server.closeIdleConnections()
+      front.server.closeIdleConnections()
     },
+    /** The gateway's answers to the next requests that start or resume a turn, which arrive. */
+    fail: (...answers) => void statuses.push(...answers),
     broken: proxy.broken,
     /** Lets time pass for the store. */
     wait: (ms) => (later += ms),
     close() {
       server.closeAllConnections()
       server.close()
+      front.close()
       proxy.close()
     },
   }

@@ -29,17 +29,12 @@ export async function answer(
 }
 
 async function claimed(wire: Wire, body: object): Promise<{ granted: string[] }> {
-  for (let failures = 0; ; failures++) {
-    try {
-      return (await wire.ask('/claim', body)) as unknown as { granted: string[] }
-    } catch (error) {
-      const { again, code } = error as { again?: boolean; code?: string }
-      // Another page has answered before this one asked.
-      if (code === 'turn.conflict') return { granted: [] }
-      const final = again === false
-      if (final || failures >= wire.maxRetries) throw error
-      await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** Math.min(failures, 5)))
-    }
+  try {
+    return (await wire.ask('/claim', body, wire.maxRetries)) as unknown as { granted: string[] }
+  } catch (error) {
+    // Another page has answered before this one asked.
+    if ((error as { code?: string }).code === 'turn.conflict') return { granted: [] }
+    throw error
   }
 }
 

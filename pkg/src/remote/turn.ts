@@ -24,6 +24,8 @@ export interface Opening {
   conversationId?: string | undefined
   /** The request that starts or resumes it; without one, it is followed. */
   opening?: { path: string; body: string }
+  /** Whether `requestId` was made for this turn, so that a turn of this name is this one. */
+  isFresh?: boolean
   /** The last event that the reader has; unknown where another page had it. */
   after: number | undefined
   signal: AbortSignal | undefined
@@ -63,8 +65,8 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   let seq = about.after
   /** The request that opens the turn, until a response shows that it has arrived. */
   let { opening } = about
-  /** Whether that request may have arrived without a response. */
-  let lost = false
+  /** Whether that request may have arrived before: it was sent, or nobody else knows the turn's id. */
+  let { isFresh: mayBeKnown = false } = about
   let cancelled: string | undefined
   let over = false
   let settle: (last: Terminal) => void
@@ -95,7 +97,7 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
     const reason = (cancelled = String(given))
     // Before the turn has arrived there is nothing to cancel. The stream has the end.
     void arrived
-      .then(() => (over ? undefined : wire.ask('/cancel', { requestId, reason })))
+      .then(() => (over ? undefined : wire.ask('/cancel', { requestId, reason }, wire.maxRetries)))
       .catch(fail)
   }
 
@@ -128,24 +130,28 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
 
   /** Opens the turn, or attaches behind the last event, and reads to the end of the response. */
   async function attach(): Promise<void> {
-    const follow = () => wire.follow(requestId, seq ?? 0, left.signal)
-    const open = async ({ path, body }: NonNullable<Opening['opening']>) => {
-      try {
-        return await wire.open(path, body, left.signal)
-      } catch (error) {
-        // It arrived before, and its response was lost.
-        const refused = error instanceof Refused
-        if (refused && error.code === 'turn.conflict' && lost) return follow()
-        lost ||= !refused
-        throw error
-      }
+    const repeated = opening && mayBeKnown
+    // Whatever a gateway answered before, the handler may have got the request.
+    const hasArrived = (code: unknown) =>
+      repeated && (code === 'turn.conflict' || code === 'turn.cancelled')
+    let response: AsyncIterable<TurnEvent> | undefined
+    try {
+      response = opening
+        ? await wire.open(opening.path, opening.body, left.signal)
+        : await wire.follow(requestId, seq ?? 0, left.signal)
+    } catch (error) {
+      mayBeKnown = true
+      if (!(error instanceof Refused && hasArrived(error.code))) throw error
+      opening = undefined
+      return attach()
     }
-    const response = await (opening ? open(opening) : follow())
     opening = undefined
     arrive()
     if (!response) return rest()
     for await (const event of response) {
       if (over) return
+      // A handler that is slow has sent its status before it refuses.
+      if (event.type === 'error' && hasArrived(event.code)) return attach()
       take(event)
       while (isFull()) await next()
     }

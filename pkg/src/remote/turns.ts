@@ -72,7 +72,8 @@ const REMEMBERED = 256
  * Turns that `createHandler` runs at `url`.
  *
  * Behind a broken connection, a turn attaches again by itself: no event is lost or repeated, and
- * nothing runs twice. A handler that has dropped events in between ends it with
+ * nothing runs twice. If a gateway answers 408, 429 or 5xx although the request has arrived, `run` and
+ * `resume` follow the turn. A handler that has dropped events in between ends it with
  * `turn.events_gone`; one that cannot be reached in `maxRetries` attempts with
  * `remote.unreachable`. Refusals of the handler are terminal `error` events with its code.
  *
@@ -99,7 +100,9 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
       const { requestId, conversationId } = body
       checkId(requestId)
       const opening = { path: '', body: textOf('messages', body) }
-      return remoteTurn(wire, { requestId, conversationId, opening, after: 0, signal, onSeq })
+      const isFresh = asked.requestId === undefined
+      const about = { requestId, conversationId, opening, isFresh, after: 0, signal, onSeq }
+      return remoteTurn(wire, about)
     },
     resume(own) {
       const { signal, after, ...body } = takeOptions(own, REMOTE_RESUME_OPTIONS)

@@ -40,8 +40,11 @@ export interface Wire {
     after: number,
     signal: AbortSignal,
   ): Promise<AsyncIterable<TurnEvent> | undefined>
-  /** Asks for something that is answered at once. */
-  ask(path: string, body?: object): Promise<RemoteState>
+  /**
+   * Sends a request that is answered at once, and again up to `retries` times if it may have been lost:
+   * all these requests may arrive twice.
+   */
+  ask(path: string, body?: object, retries?: number): Promise<RemoteState>
 }
 
 /** @throws TurnlockError `options.invalid` */
@@ -118,12 +121,16 @@ export function wireTo(options: RemoteTurnsOptions): Wire {
       const response = await send(path, undefined, signal, headers)
       return response.status === 204 ? undefined : events(response, signal)
     },
-    async ask(path, body) {
-      try {
-        const response = await send(path, JSON.stringify(body), AbortSignal.timeout(idleMs))
-        return (await response.json()) as RemoteState
-      } catch (error) {
-        throw asFailure(error)
+    async ask(path, body, retries = 0) {
+      for (let failures = 0; ; failures++) {
+        try {
+          const response = await send(path, JSON.stringify(body), AbortSignal.timeout(idleMs))
+          return (await response.json()) as RemoteState
+        } catch (error) {
+          const isFinal = (error as Partial<Refused>).again === false
+          if (isFinal || failures >= retries) throw asFailure(error)
+          await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** Math.min(failures, 5)))
+        }
       }
     },
   }
