@@ -3,6 +3,7 @@ import { TurnlockError, wrong } from '../errors.js'
 import type { RemoteTurnsOptions } from '../generated/remote.js'
 import { checkAddress } from '../models/model.js'
 import { describe } from '../shared/serialize.js'
+import { BlockReader } from '../shared/sse.js'
 import type { TurnEvent } from '../types.js'
 import type { RemoteState } from './turns.js'
 
@@ -91,21 +92,18 @@ export function wireTo(options: RemoteTurnsOptions): Wire {
     }
     const close = () => void reader.cancel().catch(() => {})
     const decoder = new TextDecoder()
-    let text = ''
+    const blocks = new BlockReader()
     try {
       for (;;) {
         // What waits for a silent handler ends as at the end of the response.
         const silent = setTimeout(close, idleMs)
         const { done, value } = await reader.read().finally(() => clearTimeout(silent))
         if (done || signal.aborted) return
-        text += decoder.decode(value, { stream: true }).replace(/\r/g, '')
-        if (text.length > MOST_CHARACTERS) throw new Error('an event without an end')
-        const blocks = text.split('\n\n')
-        text = blocks.pop() ?? ''
-        for (const block of blocks) {
+        for (const block of blocks.push(decoder.decode(value, { stream: true }))) {
           const data = dataOf(block)
           if (data) yield JSON.parse(data) as TurnEvent
         }
+        if (blocks.pending > MOST_CHARACTERS) throw new Error('an event without an end')
       }
     } finally {
       close()
