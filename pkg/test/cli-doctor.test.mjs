@@ -283,3 +283,39 @@ test('replay says with which code a turn failed', async () => {
   const last = turnlock(['replay', '-', '--json'], text).stdout.trim().split('\n').at(-1)
   assert.equal(JSON.parse(last).replayed.code, code)
 })
+
+test('doctor: a request that continues state at the provider has no orphans', () => {
+  const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: '7 °C' }
+  const messages = [{ role: 'user', content: [result] }]
+  const output = { type: 'function_call_output', call_id: 'call_1', output: '7 °C' }
+  const call = { type: 'function_call', call_id: 'call_2', name: 'f', arguments: '{}' }
+  const input = [call, { ...output, call_id: 'call_2' }, output]
+  const rows = [
+    ['anthropic', { messages, thread: { type: 'continue', previous_message_id: 'msg_1' } }, true],
+    ['anthropic', { messages, thread: { type: 'start' } }, false],
+    ['anthropic', { messages }, false],
+    ['openai-responses', { input, previous_response_id: 'resp_1' }, true],
+    ['openai-responses', { input, conversation: 'conv_1' }, true],
+    ['openai-responses', { input, conversation: { id: 'conv_1' } }, true],
+    ['openai-responses', { input, previous_response_id: null, conversation: null }, false],
+    ['openai-responses', { input, previous_response_id: '' }, false],
+  ]
+  const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
+  const runs = turnlocks(
+    rows.map(([, body], row) => {
+      const file = join(at, `${row}.json`)
+      writeFileSync(file, JSON.stringify({ model: 'm', ...body }))
+      return ['doctor', file, '--json']
+    }),
+  )
+  rmSync(at, { recursive: true })
+  rows.forEach(([dialect, body, partial], row) => {
+    const found = JSON.parse(runs[row].stdout)
+    assert.deepEqual([found.dialect, found.partial], [dialect, partial], JSON.stringify(body))
+    const codes = found.violations.map(({ code }) => code)
+    assert.equal(codes.includes('TOOL_RESULT_ORPHAN'), !partial, JSON.stringify(body))
+    assert.equal(codes.length === 0, partial)
+    assert.equal(found.repairs.length === 0, partial)
+    assert.equal(runs[row].status, partial ? 0 : 1)
+  })
+})

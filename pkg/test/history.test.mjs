@@ -1306,3 +1306,21 @@ test('the events and the messages of a turn that went well need no repair', asyn
     }
   }
 })
+
+// The default tool runners of Anthropic's SDKs continue a message thread so, and `normalize` deleted
+// the result (2026-11-29).
+test('partial: the result of a stored call is no orphan, in whole and in growing histories', () => {
+  const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: '7 °C' }
+  const history = [{ role: 'user', content: [result] }]
+  const options = { dialect: 'anthropic', partial: true }
+  const { messages, repairs } = normalize(history, options)
+  assert.deepEqual([messages, repairs], [history, []])
+  assert.deepEqual(diagnose(history, options), [])
+  const grown = openHistory(options)
+  grown.append(...history)
+  assert.deepEqual(grown.request().messages, history)
+  assert.deepEqual(grown.request().repairs, [])
+  grown.free()
+  const codes = diagnose(history, { dialect: 'anthropic' }).map(({ code }) => code)
+  assert.deepEqual(codes, ['TOOL_RESULT_ORPHAN', 'MSG_LIST_EMPTY'])
+})

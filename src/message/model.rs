@@ -83,6 +83,11 @@ impl<'a> Entry<'a> {
             || self.parts.iter().any(|part| matches!(part, Part::Call(_) | Part::Reasoning(_)))
     }
 
+    /// Whether the model wrote it. The result of a call that only the provider has is not.
+    pub(super) fn is_output(&self) -> bool {
+        self.speaker == Speaker::Assistant && !self.calls().any(|call| call.stored)
+    }
+
     pub(super) fn calls(&self) -> impl Iterator<Item = &Call<'a>> {
         self.parts.iter().filter_map(|part| match part {
             Part::Call(call) => Some(call.as_ref()),
@@ -167,6 +172,8 @@ pub(super) struct Call<'a> {
     pub(super) own: bool,
     /// Whether it is in the shape of OpenAI Chat without its `type: "function"`.
     pub(super) untyped: bool,
+    /// Whether only the provider has the call: its result is sent, and it is not.
+    pub(super) stored: bool,
     /// Gemini's thought signature for the call.
     pub(super) thought_signature: Option<Json<'a>>,
     pub(super) result: Option<ToolResult<'a>>,

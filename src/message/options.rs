@@ -75,6 +75,10 @@ options! {
         /// The names of the tools that the request declares. Default: those that the history
         /// uses.
         tools "tools": Option<Vec<String>>;
+        /// Whether the request continues state at the provider: `thread` of Anthropic,
+        /// `previous_response_id` and `conversation` of OpenAI. A call and its result may then be
+        /// there, so neither is an orphan, and the history may begin with anything.
+        partial "partial": bool = false;
         /// Whether the model continues an assistant message at the end.
         prefill "prefill": bool = false;
         /// Whether the model accepts system messages within the conversation, as Anthropic's newer

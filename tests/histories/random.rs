@@ -675,3 +675,35 @@ fn calls_that_are_too_many_for_a_message_are_in_messages_behind_it() {
         }
     }
 }
+
+/// The end of a history that a provider has stored the beginning of: nothing in it lacks a partner.
+#[test]
+fn the_end_of_a_history_is_a_partial_one() {
+    for seed in 1..=seeds() / 5 {
+        let whole = Value::Array(history(seed).elements).to_string();
+        for dialect in Dialect::ALL {
+            let whole = self::made(&whole, &HistoryOptions::new(dialect)).messages;
+            let options = HistoryOptions::new(dialect).partial(true);
+            for from in 0..whole.len() {
+                let end = Json::Array(whole[from..].to_vec());
+                let text = end.to_text();
+                let made = self::made(&text, &options);
+                let name = dialect.name();
+                let shown =
+                    || format!("seed {seed} {name} from {from}: {text}\n{:?}", made.repairs);
+                let items = |all: &[Json<'_>]| {
+                    let mut all: Vec<_> = all.iter().map(Json::to_text).collect();
+                    if dialect == Dialect::OpenAiResponses {
+                        // Outputs may stand in any order, and the calls of one response were parted.
+                        all.sort_unstable();
+                    }
+                    all
+                };
+                assert_eq!(items(&made.messages), items(&whole[from..]), "{}", shown());
+                let mut given = History::new(options.clone());
+                given.append(elements(&text)).unwrap();
+                assert_eq!(given.violations(), [], "{}", shown());
+            }
+        }
+    }
+}

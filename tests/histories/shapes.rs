@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use turnlock::json::Json;
-use turnlock::message::{HistoryOptions, diagnose, normalize};
+use turnlock::message::{History, HistoryOptions, diagnose, normalize};
 use turnlock::{Dialect, limits};
 
 use crate::common::repo;
@@ -36,7 +36,10 @@ fn every_shape_is_read_and_every_wire_keeps_its_own() {
         let codes = |all: Vec<&'static str>| all.into_iter().map(Value::from).collect::<Vec<_>>();
         let repairs = codes(normalized.repairs.iter().map(|one| one.code.name()).collect());
         assert_eq!(Value::Array(repairs), case["repairs"], "{name}");
-        let violations = diagnose(elements(&input), options.dialect).unwrap();
+        let partial = options.partial;
+        let mut given = History::new(HistoryOptions::new(options.dialect).partial(partial));
+        given.append(elements(&input)).unwrap();
+        let violations = given.violations();
         let violations = codes(violations.iter().map(|one| one.code.name()).collect());
         assert_eq!(Value::Array(violations), case["violations"], "{name}");
         // With options of its own a list need not hold under the defaults.

@@ -172,7 +172,7 @@ function one(text: string, dialect: Dialect, { fix, diff, json, others = false }
   progress(`asking ${dialect}`)
   const found = examined(text, dialect)
   progress()
-  const { what, beside, refused, violations = [], result, traced } = found
+  const { what, beside, refused, partial, violations = [], result, traced } = found
   const sent = result || fix !== undefined || diff ? bodies(text, dialect, found) : undefined
   if (fix !== undefined) output(fix, `${JSON.stringify(sent?.after, null, 2)}\n`)
   const differs = diff && sent ? differences(sent.before, sent.after) : undefined
@@ -180,11 +180,12 @@ function one(text: string, dialect: Dialect, { fix, diff, json, others = false }
   const repairs = result?.repairs ?? []
   const isBad = violations.length > 0 || refused !== undefined
   if (json) {
-    const found = { dialect, what, beside, refused, violations, repairs }
+    const found = { dialect, what, beside, refused, partial, violations, repairs }
     console.log(JSON.stringify({ ...found, dialects, wrote: fix, diff: differs }))
     return isBad ? 1 : 0
   }
   console.log(dim(line(what ?? '')))
+  if (partial) console.log(dim('it continues state at the provider, so nothing in it is an orphan'))
   refusal(refused)
   if (result) {
     console.log(

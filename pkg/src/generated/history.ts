@@ -27,6 +27,13 @@ export interface HistoryOptions {
   seen?: number | undefined
   /** The names of the tools that the request declares. @defaultValue those that the history uses */
   tools?: string[] | undefined
+  /**
+   * Whether the request continues state at the provider: `thread` of Anthropic,
+   * `previous_response_id` and `conversation` of OpenAI. A call and its result may then be there,
+   * so neither is an orphan, and the history may begin with anything.
+   * @defaultValue false
+   */
+  partial?: boolean | undefined
   /** Whether the model continues an assistant message at the end. @defaultValue false */
   prefill?: boolean | undefined
   /**

@@ -8,6 +8,7 @@ export const HISTORY_OPTIONS: Rows = {
   unknown: 0,
   seen: 0,
   tools: 0,
+  partial: 0,
   prefill: 0,
   systemAnywhere: 0,
   reasoning: 0,

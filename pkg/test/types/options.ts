@@ -221,6 +221,7 @@ export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
   unknown: undefined,
   seen: undefined,
   tools: undefined,
+  partial: undefined,
   prefill: undefined,
   systemAnywhere: undefined,
   reasoning: undefined,

@@ -189,16 +189,8 @@ impl<'a> Arranger<'a> {
         let prepared = prepare::entry(place, context, &mut self.findings);
         let Prepared { mut parts, mut results, mut extra, listed, silent } = prepared;
         // The calls that are too many for one message stand in messages behind it.
-        while results.len() > context.rules.most_calls {
-            let mut calls = 0;
-            let over = parts.iter().position(|part| {
-                calls += usize::from(matches!(part, Out::Call { .. }));
-                calls > context.rules.most_calls
-            });
-            let rest = (
-                parts.split_off(over.unwrap_or(parts.len())),
-                results.split_off(context.rules.most_calls),
-            );
+        while let Some((over, answered)) = split(&parts, &results, context.rules.most_calls) {
+            let rest = (parts.split_off(over), results.split_off(answered));
             let extra = std::mem::take(&mut extra);
             let message =
                 Message { role: Role::Assistant, parts, extra, listed, beside: entry.beside };
@@ -325,7 +317,7 @@ impl<'a> Arranger<'a> {
         context.options.system_anywhere
             && context.rules.system_after_user
             && self.last.as_ref().map(|last| last.role).or(self.state.before) == Some(Role::User)
-            && next.is_none_or(|next| next.speaker == Speaker::Assistant)
+            && next.is_none_or(Entry::is_output)
     }
 
     fn push(
@@ -349,7 +341,7 @@ impl<'a> Arranger<'a> {
             *begin = Some(Mark { written, system, findings, state });
         }
         let begins = !self.state.spoke && message.role == Role::Assistant;
-        if rules.first != First::Any && begins {
+        if rules.first != First::Any && begins && !context.options.partial {
             let risk = rules.first == First::Better;
             self.made_up(Role::User, FIRST, (Code::FirstMessageRole, index, risk), rules);
         }
@@ -431,6 +423,22 @@ impl<'a> Arranger<'a> {
 fn is_empty_text(parts: &[Out<'_>]) -> bool {
     let signs = |extra: &Members<'_>| extra.iter().any(|(key, _)| key == "thoughtSignature");
     matches!(parts, [Out::Text { text, extra, .. }] if text.is_blank() && !signs(extra))
+}
+
+/// Where the parts have more calls than `most`, and the number of results of the calls before; `None`
+/// if they do not. Of a partial history a call may have no result.
+fn split(parts: &[Out<'_>], results: &[Out<'_>], most: usize) -> Option<(usize, usize)> {
+    let (mut calls, mut answered) = (0, 0);
+    for (at, part) in parts.iter().enumerate() {
+        let Out::Call { id: call, .. } = part else { continue };
+        if calls == most {
+            return Some((at, answered));
+        }
+        calls += 1;
+        let next = results.get(answered);
+        answered += usize::from(matches!(next, Some(Out::Result { id, .. }) if id == call));
+    }
+    None
 }
 
 fn says<'a>(role: Role, text: &'static str) -> Message<'a> {

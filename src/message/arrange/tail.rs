@@ -44,6 +44,9 @@ impl<'a> Arranger<'a> {
             return tail;
         }
         let instructed = !tail.messages.is_empty() || !self.written.is_empty();
+        if !self.state.spoke && context.options.partial {
+            return tail;
+        }
         if !self.state.spoke {
             (rules.write)(says(Role::User, FIRST), &mut tail.messages);
             let finding = Finding::new(Code::MsgListEmpty, Action::Synthesized, index);

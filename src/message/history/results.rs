@@ -1,7 +1,10 @@
 //! Results: which call each one answers.
 
+use std::borrow::Cow;
+
 use super::super::code::Code;
-use super::super::model::{Call, Content, Entry, Part, Speaker, ToolResult};
+use super::super::import::call;
+use super::super::model::{Args, Call, Content, Entry, Part, Speaker, ToolResult};
 use super::super::options::Strategy;
 use super::super::pair::{Answers, Place, by_name};
 use super::super::report::{Action, Finding};
@@ -57,6 +60,7 @@ impl<'a> History<'a> {
                 result.kept = self.keep(index, item);
                 self.pairs.wait(number, key, result);
             }
+            Answers::Nothing if self.partial() => self.stored(id, number, result),
             // It cannot wait for a call: without an id, it would match the next call of its tool.
             Answers::Nothing if id.is_empty() => self.pairs.orphan(result),
             Answers::Nothing => self.pairs.wait(number, key, result),
@@ -91,7 +95,35 @@ impl<'a> History<'a> {
             && self.options.strategy == Strategy::Reconstruct
             && self.rules.elements == Elements::Items
             && self.marks.within(self.rules.own)
-            && (self.references || self.called.is_none())
+            && (self.options.partial || self.references || self.called.is_none())
+    }
+
+    /// Whether calls and results may be at the provider.
+    fn partial(&self) -> bool {
+        self.options.partial && self.options.strategy == Strategy::Reconstruct
+    }
+
+    /// Adds the result of a call that only the provider has. It keeps its place and its id.
+    fn stored(&mut self, id: &str, number: usize, result: ToolResult<'a>) {
+        let at = self.entries.len();
+        let mut entry = Entry::new(Speaker::Assistant, result.index);
+        entry.marks = result.marks;
+        entry.answered = Some(0);
+        let (id, name) = (Cow::Owned(id.to_owned()), result.name.clone());
+        let mut call = call::made(id, name, Args::Value(Json::Null), Vec::new(), result.index);
+        call.stored = true;
+        if call.id.is_empty() {
+            // Nothing refers to it: a second one of its tool is another result.
+            self.name_call(&mut call);
+        } else {
+            call.wire_id.clone_from(&call.id);
+            self.pairs.settled(number, (at, 0));
+        }
+        call.wire_name = None;
+        call.result = Some(result);
+        entry.parts.push(Part::call(call));
+        self.entries.push(entry);
+        self.spoke(at);
     }
 
     /// Adds a result that is sent on its own, and returns its entry: none if an item has its id. It is

@@ -79,7 +79,7 @@ pub(super) fn args_of(args: Option<Json<'_>>) -> Args<'_> {
 }
 
 #[inline(never)]
-pub(super) fn made<'a>(
+pub(in crate::message) fn made<'a>(
     id: Cow<'a, str>,
     name: Cow<'a, str>,
     args: Args<'a>,
@@ -96,6 +96,7 @@ pub(super) fn made<'a>(
         extra,
         own: false,
         untyped: false,
+        stored: false,
         thought_signature: None,
         result: None,
     }

@@ -3,7 +3,7 @@
 //! Shapes are detected per element and per block, so a history may mix them.
 
 mod block;
-mod call;
+pub(super) mod call;
 mod event;
 mod fields;
 mod gemini;

@@ -12,7 +12,7 @@ use super::arrange::{Context, Place};
 use super::code::Code;
 use super::history::OMITTED;
 use super::ids;
-use super::model::{Call, Entry, Part, Speaker};
+use super::model::{Call, Entry, Part};
 use super::options::{ReasoningReplay, Strategy};
 use super::report::{Action, Finding, Weight};
 use crate::json::{Json, is_space};
@@ -97,8 +97,10 @@ pub(super) fn entry<'a>(
                 let first = !called;
                 called = true;
                 let name = work.name(call);
-                made.results.push(work.answer(call, &name, !last));
-                made.parts.push(work.call(call, name, first && at >= context.turn));
+                made.results.extend(work.answer(call, &name, !last));
+                if !call.stored {
+                    made.parts.push(work.call(call, name, first && at >= context.turn));
+                }
             }
             Part::Call(call) => work.note(
                 OMITTED,
@@ -126,7 +128,8 @@ pub(super) fn entry<'a>(
     // What a turn of ours keeps for another provider is left out in silence.
     let kept =
         |part: &Part<'_>| matches!(part, Part::Native { marks, .. } if marks.meets(Marks::TURN));
-    made.silent = work.findings.len() > before || entry.parts.first().is_some_and(kept);
+    let stored = entry.calls().any(|call| call.stored);
+    made.silent = stored || work.findings.len() > before || entry.parts.first().is_some_and(kept);
     if context.rules.calls_last {
         calls_last(&mut made.parts);
         while matches!(made.parts.last(), Some(Out::Reasoning(_))) {
@@ -145,7 +148,7 @@ pub(super) fn entry<'a>(
     }
     made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
     let most = context.rules.most_calls;
-    if made.results.len() > most {
+    if called && entry.calls().nth(most).is_some() {
         let finding = Finding::new(Code::ToolCallsTooMany, Action::Moved, entry.index);
         let finding = finding.more(format!("at most {most} are taken"));
         work.findings.push(finding.done("the others are in messages behind it"));
@@ -279,7 +282,7 @@ impl<'a> Work<'_, 'a> {
 
     /// Whether the next written entry is one that reasoning can have led to.
     fn followed(&self) -> bool {
-        self.next.is_some_and(|next| next.speaker == Speaker::Assistant)
+        self.next.is_some_and(Entry::is_output)
     }
 
     /// Whether reasoning that OpenAI stores (its id begins with `rs_`) stands before a message that it
@@ -303,6 +306,9 @@ impl<'a> Work<'_, 'a> {
     }
 
     fn name(&mut self, call: &Call<'a>) -> Cow<'a, str> {
+        if call.stored {
+            return call.name.clone();
+        }
         let given = if call.name.is_empty() {
             let named = call.result.as_ref().map(|result| result.name.clone());
             let found = named.filter(|name| !name.is_empty());

@@ -15,10 +15,19 @@ use crate::provider::{EmptyResult, Marks, Out, ResultOut, ResultParts, ResultVal
 const EMPTY: &str = "(empty)";
 
 impl<'a> Work<'_, 'a> {
-    /// Returns the result of a call, or a synthesized one if it has none.
-    pub(super) fn answer(&mut self, call: &Call<'a>, name: &Cow<'a, str>, more: bool) -> Out<'a> {
+    /// Returns the result of a call, or a synthesized one if it has none; `None` if the provider
+    /// may have it.
+    pub(super) fn answer(
+        &mut self,
+        call: &Call<'a>,
+        name: &Cow<'a, str>,
+        more: bool,
+    ) -> Option<Out<'a>> {
         let id = self.id(call);
-        let name = Json::String(name.clone());
+        let name = if name.is_empty() { Json::Null } else { Json::String(name.clone()) };
+        if call.result.is_none() && self.context.options.partial {
+            return None;
+        }
         let Some(result) = &call.result else {
             let code = if more { Code::ToolCallUnanswered } else { Code::ToolCallPending };
             self.note(
@@ -28,7 +37,7 @@ impl<'a> Work<'_, 'a> {
                 ("answered as interrupted".into(), Weight::Fault),
             );
             let content = ResultOut::Text(INTERRUPTED.into());
-            return Out::Result { id, name, content, error: true, extra: Vec::new() };
+            return Some(Out::Result { id, name, content, error: true, extra: Vec::new() });
         };
         self.index = result.index;
         if self.own(result.marks) {
@@ -37,7 +46,7 @@ impl<'a> Work<'_, 'a> {
         let content = self.content(call, result);
         let extra = self.fields(&result.extra, self.rules().fields.result, result.marks);
         self.index = self.entry.index;
-        Out::Result { id, name, content, error: result.error, extra }
+        Some(Out::Result { id, name, content, error: result.error, extra })
     }
 
     /// Reports what is written otherwise than the provider wants it, in its own shape.
@@ -46,9 +55,10 @@ impl<'a> Work<'_, 'a> {
         let object =
             |value: &Json<'_>| matches!(value, Json::Object(_) | Json::Host(Host::Object(_)));
         let value = matches!(&result.content, Content::Value(value) if !object(value));
+        let named = result.name != call.name || call.name.is_empty();
         for (is, code) in [
             (native && value, Code::ToolResultType),
-            (native && result.name != call.name, Code::ToolResultNameRequired),
+            (native && named, Code::ToolResultNameRequired),
             (!native && result.null, Code::ContentNull),
             (result.hollow && !self.rules().empty_lists, Code::ContentShape),
         ] {

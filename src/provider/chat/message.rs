@@ -174,7 +174,9 @@ fn call<'a>(part: Out<'a>, style: Style) -> Option<Json<'a>> {
 fn result<'a>(part: Out<'a>, style: Style) -> Option<Json<'a>> {
     let Out::Result { id, name, content, extra, .. } = part else { return None };
     let mut members: Members<'a> = members! { "role": "tool" };
-    if let Some(key) = style.result_name {
+    if let Some(key) = style.result_name
+        && !name.is_null()
+    {
         members.add(key, name);
     }
     if !id.is_null() {

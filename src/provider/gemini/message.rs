@@ -51,7 +51,9 @@ fn named<'a>(
     if !id.is_null() {
         members.add("id", id);
     }
-    members.add("name", name);
+    if !name.is_null() {
+        members.add("name", name);
+    }
     members.add(key, value);
     members.extend(extra);
     Json::Object(members)

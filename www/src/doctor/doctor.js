@@ -189,12 +189,13 @@ function logged(history) {
 }
 
 /** What was recognised, in a line. */
-function recognised({ what, history, traced, beside }) {
+function recognised({ what, history, traced, beside, partial }) {
   if (!what) return ''
   const counts = [
     history.length && many(history.length, 'element'),
     traced?.calls.length && many(traced.calls.length, 'call'),
   ]
+  if (partial) counts.push('continues state at the provider')
   const left = beside?.length ? `; beside it: ${beside.slice(0, 6).join(', ')}` : ''
   return [what, ...counts].filter(Boolean).join(' · ') + left
 }
@@ -212,7 +213,9 @@ function show() {
         refusal: byId('refusal').value.trim(),
       })
     : {}
-  const isNew = JSON.stringify(shown.history) !== JSON.stringify(found.history)
+  const isNew =
+    JSON.stringify(shown.history) !== JSON.stringify(found.history) ||
+    shown.partial !== found.partial
   shown = found
   byId('recognised').textContent = recognised(found)
   showLoops(found.traced, Number(byId('loops-budget').value))
@@ -220,7 +223,7 @@ function show() {
   if (isNew) {
     byId('replay').hidden = true
     showLog('doctor', logged(found.history ?? []))
-    void showProviders(found.history)
+    void showProviders(found.history, found.partial)
   } else markChosen()
   const marks = showFindings(found)
   showElements(found.history ?? [], marks)

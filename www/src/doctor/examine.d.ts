@@ -10,6 +10,8 @@ export interface Examined {
   history?: unknown[]
   traced?: { calls: Call[] }
   refused?: string[]
+  /** Whether the request continues state at the provider. */
+  partial?: boolean
   violations?: Violation[]
   result?: NormalizedHistory
   left?: Violation[]

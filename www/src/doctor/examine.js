@@ -5,10 +5,11 @@ import { recognise } from '../trace/recognise.js'
 
 /**
  * `violations` are of the history as it was pasted, `left` of the repaired messages (none, unless
- * the core is wrong). With `error` the rest is what was known before it.
+ * the core is wrong). `partial`: the request continues state at the provider. With `error` the rest is what was known before it.
  * `refused` are the rules that a provider's error names, the pasted one or `refusal`.
  * @returns {{ what?: string, beside?: string[], history?: unknown[], traced?: object,
- *   refused?: string[], violations?: object[], result?: object, left?: object[], error?: Error }}
+ *   refused?: string[], partial?: boolean, violations?: object[], result?: object,
+ *   left?: object[], error?: Error }}
  */
 export function examine(text, { dialect, strategy, conversationId, refusal }) {
   const found = {}
@@ -18,16 +19,34 @@ export function examine(text, { dialect, strategy, conversationId, refusal }) {
     if (told) found.refused = explainRefusal(told)
     if (found.refusal) return found
     found.traced = tracedOf(found.history)
-    found.violations = diagnose(found.history, { dialect })
+    const partial = isPartial(found.body)
+    found.partial = partial
+    found.violations = diagnose(found.history, { dialect, partial })
     const thread = strategy === 'thread' && { conversationId }
-    found.result = normalize(found.history, { dialect, strategy, ...thread })
+    found.result = normalize(found.history, { dialect, strategy, partial, ...thread })
     const { messages } = found.result
     // A thread that has everything is sent nothing, which no rule about messages fits.
-    found.left = messages.length ? diagnose(messages, { dialect }) : []
+    found.left = messages.length ? diagnose(messages, { dialect, partial }) : []
   } catch (error) {
     found.error = error
   }
   return found
+}
+
+/**
+ * Whether a request body continues state at the provider: a message thread of Anthropic, or a
+ * response or a conversation of OpenAI.
+ */
+export function isPartial(body) {
+  if (!body) return false
+  const { thread, previous_response_id: response, conversation } = body
+  return thread?.type === 'continue' || isReference(response) || isReference(conversation)
+}
+
+/** An id, or an object that has one. */
+function isReference(value) {
+  const id = typeof value === 'object' ? value?.id : value
+  return typeof id === 'string' && id !== ''
 }
 
 /** The calls in it; undefined where the history cannot be read, which the rest says better. */

@@ -5,7 +5,7 @@ import { byId, element } from '../dom.js'
 let asked = 0
 
 /** Counts for each option of `#dialect`, one after the other, so that typing is not held up. */
-export async function showProviders(history) {
+export async function showProviders(history, partial) {
   const mine = ++asked
   const options = [...byId('dialect').options]
   const chips = options.map((option) => {
@@ -21,12 +21,12 @@ export async function showProviders(history) {
   for (const chip of chips) {
     await new Promise((resolve) => setTimeout(resolve))
     if (mine !== asked) return
-    show(chip, history)
+    show(chip, history, partial)
   }
   markChosen()
 }
 
-function show(chip, history) {
+function show(chip, history, partial) {
   const said = chip.lastChild
   if (!history?.length) {
     said.textContent = '–'
@@ -34,8 +34,8 @@ function show(chip, history) {
   }
   try {
     const dialect = chip.value
-    const wrong = diagnose(history, { dialect }).length
-    const repairs = normalize(history, { dialect }).repairs.length
+    const wrong = diagnose(history, { dialect, partial }).length
+    const repairs = normalize(history, { dialect, partial }).repairs.length
     said.textContent = wrong ? `✕ ${wrong}` : '✓'
     chip.className = `chip ${wrong ? 'bad' : 'good'}`
     chip.title = `${wrong} refused as it is, ${repairs} repaired`
