@@ -302,72 +302,18 @@ function writeSlim(dist) {
   }
 }
 
-/**
- * A library that ships, inside: a page without a bundler resolves no bare import. `edits` of its files:
- * each a pattern, and what takes its place.
- */
-async function bundle(library, names, holder, outfile, edits = []) {
+/** A library that ships, inside: a page without a bundler resolves no bare import. */
+async function bundle(library, names, holder, outfile) {
   // Not at the top: set-up may just have installed it.
   const { build } = await import('esbuild')
   const { version } = JSON.parse(
     readFileSync(join(root, 'node_modules', library, 'package.json'), 'utf8'),
   )
-  const edited = (text) => edits.reduce((rest, [what, by]) => rest.replace(what, by), text)
-  const edit = (pieces) =>
-    pieces.onLoad({ filter: /\.js$/ }, ({ path }) => ({
-      contents: edited(readFileSync(path, 'utf8')),
-    }))
-  const said = edits.length > 0 ? '; changed' : ''
   await build({
     stdin: { contents: `export { ${names} } from '${library}'`, resolveDir: root },
     ...{ bundle: true, format: 'esm', target: 'es2022', minifySyntax: true, outfile },
-    ...{ plugins: [{ name: 'edits', setup: edit }] },
-    banner: { js: `// ${library} ${version}, MIT, Copyright (c) ${holder}${said}` },
+    banner: { js: `// ${library} ${version}, MIT, Copyright (c) ${holder}` },
   })
-}
-
-/** The validator tells also where a keyword stands in the schema, and has older drafts. */
-const UNUSED = [
-  [/^ *(const keywordLocation|keyword).*$/gm, ''],
-  [/, (keywordLocation|`\$\{(schema|keyword)Location\}[^`]*`|schemaLocation = '#')/g, ''],
-  [/draft === '[47]'/g, 'false'],
-  // Each reference has been resolved before.
-  [/if \(refSchema === undefined\) \{[^]*?throw new Error\(message\);\s*\}/, ''],
-]
-
-/** The validator compiles patterns with `u` alone, which refuses some that are common: `^\\d{4}\\-\\d{2}$`. */
-const REGEX = `export function regexOf(pattern) {
-  try {
-    return new RegExp(pattern, 'u')
-  } catch {
-    return new RegExp(pattern)
-  }
-}
-`
-/** What it does otherwise here. */
-const CHANGED = [
-  // Keywords that nobody knows hold data (examples, OpenAPI), and `id` has been none since draft 6.
-  [/if \(ignoredKeyword\[key\]\) \{\s*continue;\s*\}/, ''],
-  [
-    /\belse (?=\{\s*dereference\(subSchema, lookup, baseURI, keyBase\))/,
-    'else if (schemaKeyword[key]) ',
-  ],
-  [/(?<=definitions: true,)/, 'dependencies: true,'],
-  [/schema\.\$id \|\| schema\['id'\]/, 'schema.$id'],
-  [/new RegExp\((\$?pattern), 'u'\)/g, 'regexOf($1)'],
-  [/^export function validate\(/m, `${REGEX}$&`],
-]
-
-/** Bundles the validator. What its next version has elsewhere would be an unknown name at run time. */
-async function bundleValidator(outfile) {
-  const names = 'dereference, regexOf, validate'
-  await bundle('@cfworker/json-schema', names, 'Jeremy Danyow', outfile, [...UNUSED, ...CHANGED])
-  const made = readFileSync(outfile, 'utf8')
-  const isKnown = made.match(/regexOf\(/g)?.length === 3 && /schemaKeyword\[key\]/.test(made)
-  const unused = /(keyword|schema)Location|draft ===|Known schemas|ignoredKeyword|\bid"\]|\.id\b/
-  if (!isKnown || !/dependencies: (true|!0)/.test(made) || unused.test(made)) {
-    throw new Error('the validator has a new form')
-  }
 }
 
 /** Every entry's declarations name those of the web platform, for projects without the DOM library. */
@@ -424,7 +370,7 @@ async function buildCommand(dist) {
 }
 
 /** Declarations that are written by hand. */
-const DECLARED = ['json-schema.d.ts', 'inflate.d.ts', 'globals.d.ts', 'turnlock-wasm.d.ts']
+const DECLARED = ['inflate.d.ts', 'globals.d.ts', 'turnlock-wasm.d.ts']
 
 async function buildPackage() {
   const dist = join(root, 'pkg/dist')
@@ -437,7 +383,6 @@ async function buildPackage() {
     cpSync(join(root, 'pkg/src', file), join(dist, file))
   }
   referToGlobals()
-  await bundleValidator(join(dist, 'json-schema.js'))
   await bundle('fflate', 'inflateSync', 'Arjun Barrett', join(dist, 'inflate.js'))
   writeCores('pkg/wasm', dist)
   writeSlim(dist)

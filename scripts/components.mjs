@@ -18,8 +18,6 @@ function cargo(...args) {
   return stdout
 }
 
-/** Authors of what is under the MIT licence and comes without its text. */
-const AUTHORS = { '@cfworker/json-schema': 'Jeremy Danyow' }
 const mit = (who) =>
   readFileSync(join(root, 'LICENSE'), 'utf8')
     .replace(/^Copyright .*$/m, `Copyright (c) ${who}`)
@@ -65,7 +63,7 @@ export function crates(name, ...options) {
 
 /** The packages of npm whose code is in files of the package. */
 async function bundled() {
-  const entries = ['pkg/src/cli/main.ts', 'www/src/main.js', '@cfworker/json-schema', 'fflate']
+  const entries = ['pkg/src/cli/main.ts', 'www/src/main.js', 'fflate']
   const names = new Set()
   for (const entry of entries) {
     const { metafile } = await build({
@@ -85,8 +83,7 @@ async function bundled() {
   return [...names].sort().map((name) => {
     const folder = join(root, 'node_modules', name)
     const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-    const text = name in AUTHORS ? mit(AUTHORS[name]) : licence(folder)
-    return { kind: 'npm', name, version, licence: license, text }
+    return { kind: 'npm', name, version, licence: license, text: licence(folder) }
   })
 }
 

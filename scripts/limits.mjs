@@ -171,17 +171,23 @@ const PACKAGE = {
     'events',
     'the model waits',
   ],
-  'tools/validate.ts MOST_REFERENCES': [
-    'references of one check',
-    'references',
+  'json-schema/run.ts MOST_STEPS': [
+    'one check against a JSON Schema',
+    'steps: keywords, members, items, 32 characters',
     'the call is refused',
   ],
-  'tools/validate.ts MOST_COMPARED': [
-    'characters of `uniqueItems`',
+  'json-schema/run.ts MOST_LEVELS': [
+    'schemas within each other in one check',
+    'levels',
+    'the call is refused',
+  ],
+  'json-schema/run.ts MOST_ERRORS': ['errors of one check', 'errors', 'the others are left out'],
+  'json-schema/run.ts MOST_OF_NAME': ['a name in the place of an error', 'characters', 'it is cut'],
+  'json-schema/regex.ts MOST_MATCHED': [
+    'a text for a `pattern`',
     'characters',
     'the call is refused',
   ],
-  'tools/validate.ts MOST_MATCHED': ['a text for a `pattern`', 'characters', 'the call is refused'],
   'turn/resume.ts MOST_LISTED': ['turns of `listTurns`', 'turns', 'the newest'],
   'turn/kept.ts MOST_GROUPS': ['groups of events read at once', 'groups', 'read on'],
   'remote/wire.ts MOST_CHARACTERS': ['an event of a handler', 'characters', 'the reader fails'],

@@ -216,9 +216,13 @@ test('arguments that a recursive schema would check for minutes are refused afte
   assert.match(twice.errors, /references/)
   const list = { type: 'object', properties: { ids: { type: 'array', uniqueItems: true } } }
   const ids = Array.from({ length: 54_000 }, (_, n) => n)
-  assert.match(tool(list).check({ ids }).errors, /too many items/)
-  assert.equal(tool(list).check({ ids: ids.slice(0, 1000) }).valid, true)
+  // Items are compared by their keys, in linear time.
+  assert.equal(tool(list).check({ ids }).valid, true)
   assert.equal(tool(list).check({ ids: [1, 2, 1] }).valid, false)
+  // The size of the schema times the number of items.
+  const items = { allOf: Array.from({ length: 2000 }, () => ({ type: 'integer' })) }
+  const product = tool({ type: 'object', properties: { ids: { type: 'array', items } } })
+  assert.match(product.check({ ids: ids.slice(0, 2000) }).errors, /more than 1000000 steps/)
 })
 
 test('a regular expression is tried on texts of a bounded length', () => {
@@ -239,7 +243,8 @@ test('a regular expression is tried on texts of a bounded length', () => {
   const value = { pattern: '\\s+$' }
   assert.equal(tool({ enum: [value] }).check(value).valid, true)
   const names = tool({ type: 'object', patternProperties: { '\\s+$': { type: 'string' } } })
-  assert.match(names.check({ inner: [{ [text]: 1 }] }).errors, /name/)
+  assert.match(names.check({ [text]: 1 }).errors, /name/)
+  assert.equal(names.check({ inner: '', other: [{ [text]: 1 }] }).valid, true)
   assert.equal(names.check({ 'an end ': 1 }).valid, false)
   assert.equal(names.check({ 'an end ': '' }).valid, true)
 })

@@ -41,7 +41,7 @@ export function replicateSchema(schema: unknown, jsonSchema?: object): Replicate
  */
 export function checkOf(schema: unknown, option: string): Check {
   if (isStandard(schema)) return standard(schema)
-  const validate = validatorOf(schema, option, 'options.invalid')
+  const validate = validatorOf(schema, { option, code: 'options.invalid' })
   return (data) => {
     const { valid, errors } = validate(data)
     if (valid) return { data, errors: [] }

@@ -213,7 +213,7 @@ function standard(schema: StandardSchema): (args: unknown) => Checked | Promise<
 }
 
 function jsonSchema(schema: unknown, name: string): (args: unknown) => Checked {
-  const validate = validatorOf(schema, name)
+  const validate = validatorOf(schema, { option: name })
   return (args) => {
     const { valid, errors } = validate(args)
     if (valid) return { valid: true, args, action: null }
