@@ -438,6 +438,10 @@ export const AREAS = {
         'A tool of the server is not what it was when its fingerprint was taken.',
         'Look at the change; take the new fingerprint.',
       ],
+      'mcp.invalid_definition': [
+        'A tool of the server has no name, or shares it with another tool. It is in `skipped`; the other tools are offered.',
+        'Report it to the author of the server.',
+      ],
     },
   },
   chat: {

@@ -101,6 +101,7 @@ export type ErrorCode =
   | 'remote.unreachable'
   | 'remote.invalid'
   | 'mcp.drift'
+  | 'mcp.invalid_definition'
   | 'chat.failed'
   | 'core.unavailable'
   | 'core.load'

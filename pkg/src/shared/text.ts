@@ -34,3 +34,13 @@ export function isWellFormed(text: string): boolean {
   const own = text as { isWellFormed?(): boolean }
   return own.isWellFormed ? own.isWellFormed() : !LONE.test(text)
 }
+
+/**
+ * Controls of C0 and C1 (except for tab and line feed), marks of direction, separators of lines and
+ * paragraphs, tag characters: what a terminal obeys, or a person does not see.
+ */
+const CONTROLS =
+  /[\0-\x08\v-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu
+
+/** A text without characters that nobody sees. */
+export const withoutControls = (text: string): string => text.replace(CONTROLS, '')

@@ -8,6 +8,7 @@ export {
   mcpTools,
   type McpAllowed,
   type McpDrift,
+  type McpSkipped,
   type McpTools,
   type McpToolsOptions,
 } from './tools.js'

@@ -1,15 +1,16 @@
 /** The tools of an MCP server as tools of a turn. */
 import { checkFunctions, isObject } from '../../checks.js'
 import { readOptions } from '../../options.js'
-import { TurnlockError, wrong } from '../../errors.js'
+import { isTurnlockError, TurnlockError, wrong } from '../../errors.js'
 import type { McpAllowed, McpToolsOptions } from '../../generated/adapters.js'
 import { MCP_TOOLS_OPTIONS } from '../../generated/rows.js'
 import { quietly } from '../../shared/quietly.js'
 import { describe } from '../../shared/serialize.js'
 import { signature } from '../../signature.js'
-import { defineTool, type JsonSchema, type Tool, type ToolContext } from '../../tools/tools.js'
-import { callTool, isAnswer, listAll, type McpClient, type McpDefinition } from './client.js'
+import { defineTool, type Tool, type ToolContext } from '../../tools/tools.js'
+import { callTool, isAnswer, listAll, type McpClient } from './client.js'
 import { messageOf, valueOf } from './content.js'
+import { readDefinition, readList, type Definition } from './definition.js'
 
 export type { McpAllowed, McpToolsOptions }
 
@@ -19,8 +20,20 @@ export interface McpDrift {
   tool: string
   /** The fingerprint that was pinned, or that `mcpTools` found. */
   expected: string
-  /** The fingerprint now; none if the server has no such tool any more. */
+  /**
+   * The fingerprint now; none if the server has no such tool any more, more than one, or a definition
+   * that has no fingerprint: it is not JSON of at most 128 levels.
+   */
   found: string | undefined
+}
+
+/** A definition that cannot be used. The other tools of its server can. */
+export interface McpSkipped {
+  /** The tool's name at the server; empty for an entry of its list that has none. */
+  tool: string
+  /** `tool.invalid_schema`, `mcp.invalid_definition`, or a `json.*` code of `signature`. */
+  code: string
+  message: string
 }
 
 /** The tools of a server. */
@@ -33,6 +46,8 @@ export interface McpTools {
   drifted: McpDrift[]
   /** Allowed tools that the server does not have. */
   missing: string[]
+  /** Allowed tools whose definitions cannot be used, and why. They are not among `tools`. */
+  skipped: McpSkipped[]
   /**
    * Asks the server again. Calls of tools whose definition has changed are refused from then on, with
    * `mcp.drift`. Call it when the server says that its list has changed, or before a turn.
@@ -47,8 +62,9 @@ export interface McpTools {
  * Calls are never repeated. After a connection that broke, the outcome of a call is `unknown`, unless
  * its tool is `readOnly` or `idempotent`: then it is an `error`.
  *
- * @throws TurnlockError `options.invalid`; `tool.invalid_schema` for a definition whose schema cannot
- * be checked; rejects with what the client throws
+ * A definition that cannot be used is listed in `skipped`, and the others are offered.
+ *
+ * @throws TurnlockError `options.invalid`; rejects with what the client throws
  * @example
  * const { tools } = await mcpTools(client, { allow: { search: { readOnly: true }, send: {} } })
  * runTurn({ model, tools, messages })
@@ -65,36 +81,59 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions): Pro
   checkFunctions({ onDrift })
   const allow = allowed(options.allow)
   const tell = (drift: McpDrift) => quietly(() => onDrift?.(drift))
-  const found = await definitions(client, timeoutMs)
-  const made: McpTools = { tools: {}, fingerprints: {}, drifted: [], missing: [], refresh }
+  const { byName, unnamed } = readList(await listAll(client, timeoutMs))
+  const fingerprints: Record<string, string> = Object.create(null)
+  const tools: [string, Tool][] = []
+  const drifted: McpDrift[] = []
+  const missing: string[] = []
+  const skipped: McpSkipped[] = []
+  const skip = (tool: string, { code, message }: TurnlockError) =>
+    skipped.push({ tool, code, message })
+  for (const error of unnamed) skip('', error)
   /** Those that have changed since. */
   const changed = new Set<string>()
   const names = new Names(prefix)
   for (const [name, own] of Object.entries(allow)) {
-    const definition = found.get(name)
-    const fingerprint = definition && fingerprintOf(definition)
+    const listed = byName.get(name)
+    const isUsable = listed !== undefined && !(listed instanceof TurnlockError)
+    const fingerprint = isUsable ? listed.fingerprint : undefined
     const pin = Object.hasOwn(pins, name) ? pins[name] : undefined
-    if (!definition || !fingerprint) made.missing.push(name)
-    else made.fingerprints[name] = fingerprint
+    if (fingerprint !== undefined) fingerprints[name] = fingerprint
+    if (listed === undefined) missing.push(name)
+    else if (!isUsable) skip(name, listed)
     if (pin !== undefined && pin !== fingerprint) {
-      made.drifted.push({ tool: name, expected: pin, found: fingerprint })
-    } else if (definition) {
-      made.tools[names.of(name)] = toolOf(client, definition, own, timeoutMs, options.data, changed)
+      drifted.push({ tool: name, expected: pin, found: fingerprint })
+    } else if (isUsable) {
+      try {
+        const definition = readDefinition(name, listed.json)
+        const tool = toolOf(client, definition, own, timeoutMs, options.data, changed)
+        tools.push([names.of(name), tool])
+      } catch (error) {
+        if (!isTurnlockError(error)) throw error
+        skip(name, error)
+      }
     }
   }
-  made.drifted.forEach(tell)
-  return made
+  drifted.forEach(tell)
+  return {
+    tools: Object.fromEntries(tools),
+    fingerprints: { ...fingerprints },
+    drifted,
+    missing,
+    skipped,
+    refresh,
+  }
 
   async function refresh(): Promise<McpDrift[]> {
-    const now = await definitions(client, timeoutMs)
+    const now = readList(await listAll(client, timeoutMs)).byName
     const drifts: McpDrift[] = []
-    for (const [tool, expected] of Object.entries(made.fingerprints)) {
-      const definition = now.get(tool)
-      const fingerprint = definition && fingerprintOf(definition)
-      if (fingerprint === expected) changed.delete(tool)
+    for (const [tool, expected] of Object.entries(fingerprints)) {
+      const listed = now.get(tool)
+      const found = listed instanceof TurnlockError ? undefined : listed?.fingerprint
+      if (found === expected) changed.delete(tool)
       else {
         changed.add(tool)
-        drifts.push({ tool, expected, found: fingerprint })
+        drifts.push({ tool, expected, found })
       }
     }
     drifts.forEach(tell)
@@ -115,31 +154,19 @@ function allowed(allow: McpToolsOptions['allow']): Record<string, McpAllowed> {
   return { ...(allow as Record<string, McpAllowed>) }
 }
 
-async function definitions(client: McpClient, timeout: number) {
-  const all = await listAll(client, timeout)
-  return new Map(all.map((one) => [one.name, one]))
-}
-
-/** A hash of all that a model or a host is told of a tool. */
-function fingerprintOf(definition: McpDefinition): string {
-  const { name, title, description, inputSchema, outputSchema, annotations } = definition
-  const args = { title, description, inputSchema, outputSchema, annotations }
-  return signature({ tool: name, args })
-}
-
 function toolOf(
   client: McpClient,
-  definition: McpDefinition,
+  definition: Definition,
   own: McpAllowed,
   timeoutMs: number,
   data = false,
   changed: Set<string>,
 ): Tool {
-  const { name, title, description, inputSchema, annotations: hints = {} } = definition
+  const { name, description, inputSchema, jsonSchema } = definition
   const { trustHints, needsApproval, maxCalls, maxResultBytes } = own
-  const hint = trustHints === true ? hints : {}
-  const readOnly = own.readOnly ?? hint.readOnlyHint === true
-  const idempotent = own.idempotent ?? hint.idempotentHint === true
+  const hints = trustHints === true ? definition.hints : undefined
+  const readOnly = own.readOnly ?? hints?.readOnly ?? false
+  const idempotent = own.idempotent ?? hints?.idempotent ?? false
   const timeout = own.timeoutMs ?? timeoutMs
   const execute = async (args: unknown, context: ToolContext): Promise<unknown> => {
     if (changed.has(name)) {
@@ -165,24 +192,18 @@ function toolOf(
     if (result.isError) throw new Error(messageOf(result))
     return valueOf(result, data)
   }
-  const tool = defineTool({
-    ...{ description: description ?? title ?? name, readOnly, idempotent, execute },
-    ...{ inputSchema: eachSchema(inputSchema, withoutPatterns) as JsonSchema },
-    ...{ timeoutMs: timeout, needsApproval, maxCalls, maxResultBytes },
+  return defineTool({
+    description,
+    inputSchema,
+    jsonSchema,
+    readOnly,
+    idempotent,
+    execute,
+    timeoutMs: timeout,
+    needsApproval,
+    maxCalls,
+    maxResultBytes,
   })
-  return { ...tool, inputSchema }
-}
-
-/**
- * A server's regular expressions are not run here: some take minutes, and no time-out ends them. The
- * server checks its arguments itself.
- */
-function withoutPatterns(schema: JsonSchema): JsonSchema {
-  const { pattern, patternProperties, ...own } = schema
-  if (typeof pattern === 'object') return schema // A property of this name.
-  if (patternProperties === undefined) return own
-  const { additionalProperties, unevaluatedProperties, ...open } = own
-  return open
 }
 
 /** Names as every provider takes them: 1 to 64 of letters, digits, `_` and `-`, each once. */
@@ -203,25 +224,4 @@ class Names {
     this.#taken.add(made.toLowerCase())
     return made
   }
-}
-
-/** Keywords with schemas by names that are no keywords, whatever they are called. */
-const MAPS = ['properties', '$defs', 'definitions', 'dependentSchemas', 'dependencies']
-
-/** Keywords with values, which are no schemas. */
-const VALUES = ['enum', 'const', 'default', 'examples']
-
-/** A copy of a schema in which each schema is what `change` makes of it. */
-function eachSchema(schema: unknown, change: (own: JsonSchema) => JsonSchema): unknown {
-  if (Array.isArray(schema)) return schema.map((item) => eachSchema(item, change))
-  if (!isObject(schema)) return schema
-  const inside = (name: string, own: unknown) => {
-    if (VALUES.includes(name)) return own
-    if (!MAPS.includes(name) || !isObject(own)) return eachSchema(own, change)
-    return Object.fromEntries(
-      Object.entries(own).map(([key, one]) => [key, eachSchema(one, change)]),
-    )
-  }
-  const entries = Object.entries(schema).map(([name, own]) => [name, inside(name, own)])
-  return change(Object.fromEntries(entries) as JsonSchema)
 }
