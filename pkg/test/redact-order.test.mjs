@@ -352,7 +352,7 @@ test('what stands behind a name: elements, code, and how long it is', () => {
     [`${'and more '.repeat(20)}Authorization: Token correct-horse-battery-staple-and-more22`]: `${'and more '.repeat(20)}Authorization: Token ${MASKED}`,
     '<password>hunter2259<\\/password> x': `<password>${MASKED}<\\/password> x`,
     'Authorization: Token ab123456': `Authorization: Token ${MASKED}`,
-    '{"secret":   12345}': `{"secret":   ${MASKED}}`,
+    '{"secret":   12345}': `{"secret":   "${MASKED}"}`,
     '"secret": = 12345': '"secret": = 12345',
     '{"secret": a1234}': '{"secret": a1234}',
     '{"secret": 1234a}': '{"secret": 1234a}',

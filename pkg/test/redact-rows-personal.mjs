@@ -64,7 +64,7 @@ export const FOUND = {
   ],
   'cards in tables and addresses': [
     [`id,name,card\n1,Ada,${VISA},12/26\n2,${VISA}`, 'id,name,card\n1,Ada,‡,12/26\n2,‡'],
-    [`[1,${VISA},2]`, '[1,‡,2]'],
+    [`[1,${VISA},2]`, '[1,"‡",2]'],
     [`visa16 ${inFours(VISA, ' ')}, XX12 ${inFours(VISA, ' ')}`, 'visa16 ‡, XX12 ‡'],
     [`SE12 5000 and NO12 visa ${inFours(VISA, ' ')}`, 'SE12 5000 and NO12 visa ‡'],
     [`DE12 3704 and ${inFours(VISA, ' ')}`, 'DE12 3704 and ‡'],

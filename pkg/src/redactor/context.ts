@@ -89,8 +89,8 @@ export function contextAt(view: View, at: number): Context | typeof NO | typeof 
   const opened = text.slice(begin, from)
   // A text of documentation.
   if (/(["'])\1\1\s*[\n\r]/.test(opened)) return NO
-  // An empty text.
-  if (/(?:^|[^"'])(["'])\1(?!\1)/.test(opened)) return NO
+  // An empty text, also in a text of JSON.
+  if (/(?:^|[^"'])(["'])\1(?!\1)|\\(["'])\\+\2(?!\\*\2)/.test(opened)) return NO
   let quote = opened.match(/["'`]/g)?.at(-1) ?? ''
   // A comma stands before the value of what is set: `define('DB_PASSWORD', '…')`.
   const set =

@@ -18,6 +18,7 @@ import {
 import { cardEnd, emailEnd, ibanEnd, ipEnd, local, localStart, LONGEST_LOCAL } from './personal.js'
 import { phoneEnd } from './phones.js'
 import { Escaped } from './escapes.js'
+import { JsonText } from './json-text.js'
 import { tables, type Found } from './tables.js'
 import type { Values } from './values.js'
 import {
@@ -130,9 +131,11 @@ export class Scanner implements View {
   readonly #names: boolean
   readonly #looks: readonly Look[]
   readonly #escaped: Escaped | undefined
+  readonly #writer: JsonText
 
   constructor(plan: Plan) {
     this.#plan = plan
+    this.#writer = new JsonText((kind) => plan.mask(kind))
     this.#secrets = plan.kinds.has('secret')
     this.#names = this.#secrets || plan.kinds.has('email')
     this.#escaped = plan.bytes && new Escaped(plan.bytes)
@@ -151,12 +154,18 @@ export class Scanner implements View {
   end(): string {
     this.final = true
     this.#scan()
-    return this.#show(this.#base + this.text.length)
+    return this.#show(this.#base + this.text.length) + this.#writer.end()
+  }
+
+  /** What comes may be another text. */
+  divide(next: string): void {
+    this.#writer.divide(next)
   }
 
   /** Whether something is held back. */
   get holds(): boolean {
-    return Math.max(this.#shown, this.#masked) < this.#base + this.text.length
+    const isShort = Math.max(this.#shown, this.#masked) < this.#base + this.text.length
+    return isShort || this.#writer.holds
   }
 
   /**
@@ -173,7 +182,7 @@ export class Scanner implements View {
     this.text += String.fromCharCode(CUT)
     this.final = true
     this.#scan()
-    const shown = this.#take(end)
+    const shown = this.#take(end) + this.#writer.pause()
     this.#masked = Math.min(this.#masked, end)
     this.#matches = []
     this.text = text
@@ -406,29 +415,46 @@ export class Scanner implements View {
     return shown
   }
 
+  /** Hands the text up to a position to its writer, with what hides each part of it. */
   #take(to: number): string {
-    const { text } = this
-    const base = this.#base
-    let shown = ''
     const rank = ({ kind }: Match) => KINDS.indexOf(kind)
     this.#matches.sort((a, b) => a.from - b.from || rank(a) - rank(b))
+    let shown = ''
     let count = 0
     for (const match of this.#matches) {
       if (match.from >= to) break
       count++
       match.told = true
-      // Behind a pause, what is shown already stays.
-      if (match.from >= this.#masked && match.to > this.#shown) {
-        shown += text.slice(Math.max(this.#shown, this.#masked) - base, match.from - base)
-        shown += this.#plan.mask(match.kind)
-      }
+      const isNew = match.from >= this.#masked && match.to > this.#shown
+      // After a pause, what is shown already stays.
+      shown += this.#write(isNew ? match.from : Math.min(this.#masked, to))
+      if (isNew) this.#isUnwritten = true
+      if (isNew || match.to > this.#masked) this.#kind = match.kind
       this.#masked = Math.max(this.#masked, match.to)
     }
     this.#matches.splice(0, count)
-    const from = Math.max(this.#shown, this.#masked)
-    if (from < to) shown += text.slice(from - base, to - base)
-    this.#shown = Math.max(this.#shown, to)
-    return shown
+    return shown + this.#write(to)
+  }
+  /** The kind of the last match, and whether none of its characters was written. */
+  #kind: RedactKind = 'value'
+  #isUnwritten = false
+
+  /** Writes the text up to a position: what a match hides, then what is shown. */
+  #write(to: number): string {
+    const base = this.#base
+    let written = ''
+    const hidden = Math.min(this.#masked, to)
+    if (this.#shown < hidden) {
+      const text = this.text.slice(this.#shown - base, hidden - base)
+      written += this.#writer.take(text, this.#kind, this.#isUnwritten)
+      this.#isUnwritten = false
+      this.#shown = hidden
+    }
+    if (this.#shown < to) {
+      written += this.#writer.take(this.text.slice(this.#shown - base, to - base), undefined, false)
+      this.#shown = to
+    }
+    return written
   }
 }
 

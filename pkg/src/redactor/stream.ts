@@ -34,6 +34,7 @@ export class Stream {
   feed(chunk: string): string {
     if (this.#isDivided && /\S/.test(chunk)) {
       this.#isDivided = false
+      this.#scanner.divide(chunk)
       // Another answer begins, or what is open goes on; both are read. The oldest has read the text
       // from where it began; the others began behind a division.
       const [oldest, ...others] = this.#fields.filter(({ isOpen }) => isOpen)
