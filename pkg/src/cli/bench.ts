@@ -2,8 +2,9 @@
 import { availableParallelism, cpus } from 'node:os'
 import { compare, median } from '../../../www/src/bench/measure.js'
 import { CASES, type Case } from './cases.js'
-import { command, line, Usage, whole } from './command.js'
+import { command, Usage, whole } from './command.js'
 import { version } from './help.js'
+import { asJson, line } from './printable.js'
 import { dim, progress, wrapped } from './terminal.js'
 
 export const bench = command({
@@ -29,7 +30,7 @@ export const bench = command({
     const { turnlock, node, cpu, platform } = machine
     console.log(
       json
-        ? JSON.stringify({ machine, rounds })
+        ? asJson({ machine, rounds })
         : dim(
             `turnlock ${turnlock}, Node ${node}, ${platform}, ${machine.cpus} × ${line(cpu)}, ${rounds} round${rounds > 1 ? 's' : ''}`,
           ),
@@ -41,7 +42,7 @@ export const bench = command({
       const rows = await measured(name, one, rounds)
       progress()
       const { unit, note } = one
-      console.log(json ? JSON.stringify({ case: name, unit, note, rows }) : table(one, rows))
+      console.log(json ? asJson({ case: name, unit, note, rows }) : table(one, rows))
     }
     return 0
   },

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { TurnlockError } from 'turnlock'
 import { nearest } from '../near.js'
+import { line } from './printable.js'
 
 /** What ends a command with 2. */
 export class Usage extends TurnlockError {
@@ -144,9 +145,3 @@ export function output(file: string, text: string): void {
 
 const notDone = (file: string, error: unknown) =>
   new TurnlockError('command.file', `${line(file)}: ${(error as Error).message}`)
-
-/** A text of others on a line: without control characters, and cut. */
-export const line = (text: string, most = 160): string => {
-  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
-  return clean.length > most ? `${clean.slice(0, most - 1)}…` : clean
-}

@@ -1,15 +1,13 @@
 /** What changed between two JSON values, line by line. */
 import { createTwoFilesPatch, OMIT_HEADERS } from 'diff'
+import { asJson } from './printable.js'
 
 /** Lines that go or come, of which the fewest are looked for; where they are more, all go and come. */
 const MOST = 1000
 /** Lines that stay the same around what does not. */
 const AROUND = 3
 
-/** What JSON leaves as it is, and a terminal would obey: controls, and what turns the direction around. */
-const OBEYED = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
-const escaped = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
-const written = (value: unknown) => `${JSON.stringify(value, null, 2).replace(OBEYED, escaped)}\n`
+const written = (value: unknown) => `${asJson(value, 2)}\n`
 
 /** The lines of a unified diff of both, as JSON of two spaces; none where they are the same. */
 export function differences(before: unknown, after: unknown): string[] {

@@ -2,8 +2,9 @@
 import type { Dialect, Repair, Violation } from 'turnlock'
 import { examine, read, type Examined } from '../../../www/src/doctor/examine.js'
 import { groupsOf } from '../../../www/src/trace/calls.js'
-import { command, input, line, output, Usage } from './command.js'
+import { command, input, output, Usage } from './command.js'
 import { differences } from './diff.js'
+import { asJson, line } from './printable.js'
 import { dim, green, progress, red, wrapped } from './terminal.js'
 import { whose } from './whose.js'
 
@@ -84,7 +85,7 @@ function all(text: string, json: boolean): number {
   if (json) {
     const found = rows.filter(({ violations }) => violations.length > 0)
     const violations = Object.fromEntries(found.map((row) => [row.name, row.violations]))
-    console.log(JSON.stringify({ what, refused, dialects, violations }))
+    console.log(asJson({ what, refused, dialects, violations }))
     return isBad ? 1 : 0
   }
   console.log(dim(line(what ?? '')))
@@ -181,7 +182,7 @@ function one(text: string, dialect: Dialect, { fix, diff, json, others = false }
   const isBad = violations.length > 0 || refused !== undefined
   if (json) {
     const found = { dialect, what, beside, refused, partial, violations, repairs }
-    console.log(JSON.stringify({ ...found, dialects, wrote: fix, diff: differs }))
+    console.log(asJson({ ...found, dialects, wrote: fix, diff: differs }))
     return isBad ? 1 : 0
   }
   console.log(dim(line(what ?? '')))

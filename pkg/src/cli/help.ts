@@ -1,5 +1,6 @@
 /** What a command does and takes, for a person or as JSON. */
 import type { Command } from './command.js'
+import { asJson } from './printable.js'
 import { columns, dim, wrapped } from './terminal.js'
 
 const WRONG =
@@ -10,7 +11,7 @@ declare const PACKAGE_VERSION: string
 export const version = PACKAGE_VERSION
 
 export function overview(commands: Command[], json: boolean): string {
-  if (json) return JSON.stringify({ version, commands: commands.map(facts) })
+  if (json) return asJson({ version, commands: commands.map(facts) })
   const rows = commands.map(({ name, about }) => {
     const [first = ''] = about.split('. ')
     return `  ${name.padEnd(7)} ${wrapped(first.replace(/\.$/, ''), 10)}`
@@ -25,7 +26,7 @@ export function overview(commands: Command[], json: boolean): string {
 }
 
 export function help(command: Command, json: boolean): string {
-  if (json) return JSON.stringify(facts(command))
+  if (json) return asJson(facts(command))
   const { usage, about, options, ends } = command
   const rows = Object.entries(options).map(([name, { value, about, default: preset }]) => {
     const word = value === undefined ? `--${name}` : `--${name} ${value}`

@@ -3,6 +3,7 @@ import { meant, Usage } from './command.js'
 import { bench } from './bench.js'
 import { doctor } from './doctor.js'
 import { help, overview, version } from './help.js'
+import { asJson } from './printable.js'
 import { proxy } from './proxy.js'
 import { replay } from './replay.js'
 import { serve } from './serve.js'
@@ -24,7 +25,7 @@ async function main([name = '', ...args]: string[], json: boolean): Promise<numb
     return 0
   }
   if (['--version', '-v'].includes(name)) {
-    return print(json ? JSON.stringify({ version }) : version)
+    return print(json ? asJson({ version }) : version)
   }
   if (['help', '--help', '-h'].includes(name)) {
     const [about] = args.filter((word) => !word.startsWith('-'))

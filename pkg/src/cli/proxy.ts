@@ -2,8 +2,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ProxyReport } from 'turnlock/proxy'
 import { HOST } from '../shared/host.js'
-import { command, line, Usage, whole } from './command.js'
+import { command, Usage, whole } from './command.js'
 import { listen, portOf } from './listen.js'
+import { asJson, line } from './printable.js'
 import { complain, dim, green, progress, red } from './terminal.js'
 
 export const proxy = command({
@@ -51,7 +52,7 @@ export const proxy = command({
       count('requests')
       if (isFailed) count('failed')
       progress()
-      console.log(json ? JSON.stringify(report) : text)
+      console.log(json ? asJson(report) : text)
       progress(summed(total))
     }
     const proxied = createProxy({
@@ -81,19 +82,17 @@ export const proxy = command({
         const { status } = response
         const [{ method }, { pathname: path }] = [request, new URL(request.url)]
         const ms = Math.round(performance.now() - begun)
-        const text = `${statusOf(status)} ${method.padEnd(9)} ${line(path)} ${dim(`${ms} ms`)}`
+        const text = `${statusOf(status)} ${line(method, 32).padEnd(9)} ${line(path)} ${dim(`${ms} ms`)}`
         tell({ mode, method, path, status, ms }, text, status)
       }
       return response
     }
     const { origin, ended } = await listen(handle, portOf(values))
     const address = `${origin}/v1`
-    console.log(
-      json ? JSON.stringify({ address, mode }) : `${mode}: ${address} → ${line(upstream)}`,
-    )
+    console.log(json ? asJson({ address, mode }) : `${mode}: ${address} → ${line(upstream)}`)
     const code = await ended
     progress()
-    console.log(json ? JSON.stringify({ total }) : dim(summed(total)))
+    console.log(json ? asJson({ total }) : dim(summed(total)))
     return code
   },
 })

@@ -4,7 +4,8 @@ import { isTurnlockError, runTurn, type TurnEvent } from 'turnlock'
 import { read as readTrace } from '../../../www/src/doctor/examine.js'
 import { callsOf } from '../../../www/src/trace/calls.js'
 import { replay as replayTrace } from '../../../www/src/trace/replay.js'
-import { command, input, line, Usage, whole } from './command.js'
+import { command, input, Usage, whole } from './command.js'
+import { asJson, line, visible } from './printable.js'
 import { again, isWhole, lastTurn, outline } from './recorded.js'
 import { dim, green, red } from './terminal.js'
 
@@ -93,13 +94,13 @@ async function own(events: TurnEvent[], how: How): Promise<number> {
   const ended = last?.type
   const code = last?.type === 'error' ? last.code : undefined
   if (json) {
-    console.log(JSON.stringify({ replayed: { same, missing, added, ended, code } }))
+    console.log(asJson({ replayed: { same, missing, added, ended, code } }))
     return same ? 0 : 1
   }
   if (same) {
     console.log(green(`✓ the same turn, ${played.length} events`))
-    const why = code === undefined ? ended : `${ended}, ${line(code)}`
-    if (!isWhole(recorded)) console.log(dim(`it did not come to an answer: ${why}`))
+    const why = code === undefined ? ended : `${ended}, ${code}`
+    if (!isWhole(recorded)) console.log(dim(`it did not come to an answer: ${line(String(why))}`))
     return 0
   }
   console.log(red('✕ another turn than the recorded one:'))
@@ -150,7 +151,7 @@ async function trace(history: unknown[], maxTools: number, json: boolean, print:
   ).length
   const { status, blockedSignatures } = result
   if (json) {
-    console.log(JSON.stringify({ replayed: { asked, ran, blockedSignatures, status } }))
+    console.log(asJson({ replayed: { asked, ran, blockedSignatures, status } }))
   } else {
     const calls = asked === 1 ? '1 call' : `${asked} calls`
     console.log(`the trace has ${calls}; with maxTools: ${maxTools}, ${ran} of them ran`)
@@ -163,13 +164,13 @@ function printer(json: boolean, step: boolean): Print {
   let isOpen = false
   return async (event) => {
     if (json) {
-      console.log(JSON.stringify(event))
+      console.log(asJson(event))
       return true
     }
     if (isText(event) && 'chunk' in event) {
       if (!isOpen) process.stdout.write(head(event))
       isOpen = true
-      process.stdout.write(event.chunk.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' '))
+      process.stdout.write(visible(event.chunk))
       return true
     }
     if (isOpen) process.stdout.write('\n')

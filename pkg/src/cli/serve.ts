@@ -8,6 +8,7 @@ import { Refusal, responseOf } from '../server/refusal.js'
 import { command, Usage } from './command.js'
 import { listen, portOf } from './listen.js'
 import { pageFile } from './page.js'
+import { asJson } from './printable.js'
 import { complain } from './terminal.js'
 
 export const serve = command({
@@ -28,7 +29,7 @@ export const serve = command({
     const { behaviour, list, json } = values
     if (list) {
       for (const [name, { about }] of Object.entries(BEHAVIOURS)) {
-        console.log(json ? JSON.stringify({ name, about }) : `${name}: ${about}`)
+        console.log(json ? asJson({ name, about }) : `${name}: ${about}`)
       }
       return 0
     }
@@ -64,7 +65,7 @@ export const serve = command({
     const address = `${origin}/v1`
     console.log(
       json
-        ? JSON.stringify({ address, behaviour, page: `${origin}/` })
+        ? asJson({ address, behaviour, page: `${origin}/` })
         : `page: ${origin}/\n${behaviour}: ${address} (BASE_URL=${address} node ask.mjs); others: ${origin}/<name>/v1, --list`,
     )
     return ended

@@ -1,6 +1,7 @@
 /** The canonical signature of a call, as turns compare calls. */
 import { signature } from 'turnlock'
 import { command } from './command.js'
+import { asJson, visible } from './printable.js'
 
 export const sign = command({
   name: 'sign',
@@ -14,7 +15,7 @@ export const sign = command({
   ends: '0',
   run({ action, project, json }, tool = '', text = '') {
     const signed = signature({ tool, args: text, action, projectId: project })
-    console.log(json ? JSON.stringify({ tool, signature: signed }) : signed)
+    console.log(json ? asJson({ tool, signature: signed }) : visible(signed))
     return 0
   },
 })

@@ -1,7 +1,8 @@
 /** Colours, progress and errors of the commands. */
 import { styleText } from 'node:util'
 import { isTurnlockError } from 'turnlock'
-import { line, Usage } from './command.js'
+import { Usage } from './command.js'
+import { asJson, line } from './printable.js'
 
 type Colour = Parameters<typeof styleText>[0]
 
@@ -33,7 +34,7 @@ export function complain(error: unknown, json: boolean): void {
   progress()
   const message = [(error as Error).message, ...causes(error)].join(': ')
   const code = isTurnlockError(error) ? error.code : 'command.failed'
-  if (json) return console.error(JSON.stringify({ error: { code, message } }))
+  if (json) return console.error(asJson({ error: { code, message } }))
   console.error(redError(`${code}: ${line(message, 500)}`))
   if (error instanceof Usage && error.usage) console.error(error.usage)
 }
