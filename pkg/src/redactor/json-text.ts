@@ -5,6 +5,7 @@
  * time, so the output does not depend on how the text was cut.
  */
 import type { RedactKind } from './scanner.js'
+import { chars, within } from './view.js'
 
 /** Levels of JSON within strings of JSON that are read. */
 const DEEPEST = 8
@@ -89,7 +90,7 @@ export class JsonText {
         const plain = this.#plain(text, at, kind)
         if (plain > at) {
           if (!kind) this.#out += text.slice(at, plain)
-          else this.#hide(kind, begins && at === 0, 0)
+          else this.#hide(kind, begins && at === 0, this.#levels.length - 1)
           at = plain - 1
           continue
         }
@@ -110,16 +111,12 @@ export class JsonText {
 
   /** Where characters end that need no reading: all text without JSON, and plain text in a string. */
   #plain(text: string, at: number, kind: RedactKind | undefined): number {
-    const [first, second] = this.#levels as [Level, Level?]
-    if (first.state === 'text') {
-      if (kind) return text.length
-      BEGIN.lastIndex = at
-      return BEGIN.exec(text)?.index ?? text.length
-    }
-    const isPlain = first.state === 'string' && first.escape === '' && second?.state === 'text'
-    if (!isPlain || kind) return at
-    PLAIN.lastIndex = at
-    return PLAIN.test(text) ? PLAIN.lastIndex : at
+    if (this.#levels.at(-1)?.state !== 'text') return at
+    const isText = this.#levels.length === 1
+    if (isText && kind) return text.length
+    const pattern = isText ? TEXT : PLAIN
+    pattern.lastIndex = at
+    return pattern.test(text) ? pattern.lastIndex : at
   }
 
   /** Returns what is held back, as if the text were cut here; it may go on. */
@@ -245,8 +242,8 @@ export class JsonText {
         return this.#inText(level, index, one)
       case 'scalar': {
         const scalar = this.#scalar as Scalar
-        if (SPACE.test(one)) return 'space'
-        if (scalar.space === '' && /[-+.\w]/.test(one)) {
+        if (isSpace(code)) return 'space'
+        if (scalar.space === '' && within(SCALAR_CHARS, code)) {
           scalar.text += scalar.text.length > MOST_HELD ? '' : one
           return 'scalar'
         }
@@ -257,7 +254,7 @@ export class JsonText {
         break
       }
     }
-    if (SPACE.test(one)) return 'structure'
+    if (isSpace(code)) return 'structure'
     switch (level.state) {
       case 'first name':
         if (one === '}') return this.#close(level)
@@ -365,10 +362,11 @@ export class JsonText {
   }
 }
 
-/** What may begin JSON, and what a string of JSON holds that is neither an escape nor JSON. */
-const BEGIN = /[[{]/g
+/** Text that begins no JSON, and what a string of JSON holds that is neither an escape nor JSON. */
+const TEXT = /[^[{]+/y
 const PLAIN = /[^"\\[{\0-\x1f]+/y
-const SPACE = /[ \t\r\n]/
+const isSpace = (code: number) => code === 32 || code === 10 || code === 13 || code === 9
+const SCALAR_CHARS = chars('09AZaz__++-.')
 const SCALAR = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?|true|false|null)$/i
 
 const CONTROLS: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
