@@ -11,7 +11,7 @@ use crate::error::Failure;
 use crate::limits;
 use crate::provider::Wire;
 use crate::secret::Secret;
-use crate::stream::{Decoder, Delta, Response, StreamError};
+use crate::stream::{Call, Decoder, Delta, Response, StreamError};
 
 /// A request to the model, in flight or waiting for its next attempt.
 #[derive(Debug, Clone)]
@@ -67,8 +67,9 @@ pub(crate) struct Rules {
     /// Whether a request is retried although output was received. Only for output that nobody saw,
     /// so that no text is shown twice and no call is judged twice.
     pub(crate) discards_output: bool,
-    /// Whether the response is not read beyond its first complete call.
-    pub(crate) stops_at_call: bool,
+    /// Whether the response is not read beyond its first complete call. The names are those of the
+    /// tools whose calls may start before their end is received.
+    pub(crate) stops_at_call: Option<Vec<String>>,
 }
 
 /// A part of a response, as the host reports it.
@@ -173,11 +174,6 @@ impl Inference {
     /// The response, as far as it was received and until it has ended.
     pub(crate) fn response(&self) -> &Response {
         &self.response
-    }
-
-    /// Whether a call of the response is complete.
-    pub(crate) fn has_call(&self) -> bool {
-        self.response.calls.first().is_some_and(|call| call.ended)
     }
 
     /// Whether a part of the response has arrived.
@@ -346,9 +342,12 @@ impl Inference {
         match delta {
             Delta::Text(text) | Delta::Reasoning { text, .. } => self.seen |= !text.is_empty(),
             Delta::ToolCallStart { .. } | Delta::ProviderTool(_) => self.seen = true,
-            Delta::ToolCallEnd { .. } if self.rules.stops_at_call => return Taken::Last,
+            Delta::ToolCallReady { .. } | Delta::ToolCallEnd { .. } if self.has_first_call() => {
+                return Taken::Last;
+            }
             Delta::Error(error) => return Taken::Broken(error.clone()),
-            Delta::ToolCallEnd { .. }
+            Delta::ToolCallReady { .. }
+            | Delta::ToolCallEnd { .. }
             | Delta::ToolCallArguments { .. }
             | Delta::Usage(_)
             | Delta::Finish { .. }
@@ -357,9 +356,20 @@ impl Inference {
         Taken::Open
     }
 
+    /// Whether the call has come beyond which the response is not read.
+    fn has_first_call(&self) -> bool {
+        self.response.calls.iter().any(|call| self.is_first_call(call))
+    }
+
+    fn is_first_call(&self, call: &Call) -> bool {
+        let Some(early) = &self.rules.stops_at_call else { return false };
+        call.ended || call.ready && early.contains(&call.name)
+    }
+
     fn done(&mut self) -> End {
         self.connection = Connection::Closed;
         let mut response = std::mem::take(&mut self.response);
+        response.truncate_calls(|call| self.is_first_call(call));
         response.id = self.decoder.as_ref().and_then(Decoder::response).map(str::to_owned);
         End::Done(response)
     }

@@ -302,7 +302,7 @@ mod tests {
 
     fn call(name: &str, arguments: &str, ended: bool) -> Call {
         let (id, name, arguments) = (String::new(), name.to_owned(), arguments.to_owned());
-        Call { id, name, arguments, ended }
+        Call { id, name, arguments, ready: false, ended }
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub struct Call {
     pub name: String,
     /// The arguments as JSON text, as far as they were received.
     pub arguments: String,
+    /// Whether the arguments are complete as far as is known ([`Delta::ToolCallReady`]).
+    pub ready: bool,
     /// Whether the end of the call was received.
     pub ended: bool,
 }
@@ -88,12 +90,19 @@ impl Response {
                     id: id.clone(),
                     name: name.clone(),
                     arguments: String::new(),
+                    ready: false,
                     ended: false,
                 });
             }
             Delta::ToolCallArguments { index, text } => {
                 if let Some(call) = self.open(*index) {
                     call.arguments.push_str(text);
+                    call.ready = false;
+                }
+            }
+            Delta::ToolCallReady { index } => {
+                if let Some(call) = self.open(*index) {
+                    call.ready = true;
                 }
             }
             Delta::ToolCallEnd { index } => {
@@ -120,6 +129,14 @@ impl Response {
         self.calls.iter_mut().for_each(|call| call.ended = true);
     }
 
+    /// Removes the calls after the first one for which `test` holds, if there is one.
+    pub(crate) fn truncate_calls(&mut self, test: impl Fn(&Call) -> bool) {
+        if let Some(place) = self.calls.iter().position(test) {
+            self.calls.truncate(place + 1);
+            self.indices.truncate(place + 1);
+        }
+    }
+
     fn open(&mut self, index: u32) -> Option<&mut Call> {
         let place = self.indices.iter().rposition(|begun| *begun == index)?;
         self.calls.get_mut(place).filter(|call| !call.ended)
@@ -136,7 +153,8 @@ impl Delta {
             }
             Self::ToolCallStart { id, name, .. } => 100 + id.len() + name.len(),
             Self::ProviderTool(tool) => tool.raw.len(),
-            Self::ToolCallEnd { .. }
+            Self::ToolCallReady { .. }
+            | Self::ToolCallEnd { .. }
             | Self::Usage(_)
             | Self::Finish { .. }
             | Self::Error(_)

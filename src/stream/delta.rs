@@ -33,7 +33,15 @@ pub enum Delta {
         /// The piece.
         text: String,
     },
-    /// The arguments of a call are complete. A call whose end was not received is never executed.
+    /// The arguments of a call are a complete object, but its wire format has no mark that ends a
+    /// call before the response ends. Only a call that may run twice may start here. An end follows if
+    /// the response ends normally.
+    ToolCallReady {
+        /// The index of the call.
+        index: u32,
+    },
+    /// The arguments of a call are complete. A call with effects whose end was not received is never
+    /// executed.
     ToolCallEnd {
         /// The index of the call.
         index: u32,
@@ -264,6 +272,9 @@ impl Delta {
             Self::ToolCallArguments { index, text } => {
                 out.push_str(&format!(r#"{{"type":"tool_call_arguments","index":{index},"text":"#));
                 write_string(text, out);
+            }
+            Self::ToolCallReady { index } => {
+                out.push_str(&format!(r#"{{"type":"tool_call_ready","index":{index}"#));
             }
             Self::ToolCallEnd { index } => {
                 out.push_str(&format!(r#"{{"type":"tool_call_end","index":{index}"#));

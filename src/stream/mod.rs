@@ -44,7 +44,7 @@ mod template;
 mod tree;
 mod values;
 
-pub(crate) use calls::Calls;
+pub(crate) use calls::{Calls, NO_INDEX, Sum};
 pub(crate) use classify::{failure, malformed};
 pub(crate) use events::{AnyEvents, Events};
 pub(crate) use frames::{FRAMES, Framer};

@@ -391,17 +391,15 @@ impl Machine {
         if !self.record.reads_on() {
             return;
         }
-        if matches!(&self.state, State::Asking(inference) if inference.has_call())
+        if matches!(&self.state, State::Asking(inference)
+            if inference.response().calls.first().is_some_and(|call| self.record.takes(call)))
             && let State::Asking(inference) = std::mem::replace(&mut self.state, State::Over)
         {
             self.record.show_draft();
             let calling = Box::new(Calling::new(&self.record));
             self.state = State::Calling(calling, Some(inference));
         }
-        if let State::Calling(calling, Some(inference)) = &mut self.state {
-            calling.hear(inference.response(), &mut self.record);
-            self.go_on();
-        }
+        self.go_on();
     }
 
     /// Goes on after a request that failed, with a fallback if there is one. Once one of its calls was
@@ -449,6 +447,11 @@ impl Machine {
     fn go_on(&mut self) {
         let State::Calling(calling, reading) = &mut self.state else { return };
         calling.judge(&mut self.record);
+        while let Some(inference) = reading
+            && calling.hear(inference.response(), &mut self.record)
+        {
+            calling.judge(&mut self.record);
+        }
         if let Some(inference) = reading
             && calling.has_enough(inference.read(), &self.record)
         {

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use crate::json::{Json, JsonError, Kind, Reader};
 use crate::limits;
 use crate::stream::{
-    Delta, Events, FinishReason, Hosted, ProviderToolStatus, REDACTED, Usage, failure, malformed,
-    part, push_reasoning, push_text, push_tool, text,
+    Delta, Events, FinishReason, Hosted, NO_INDEX, ProviderToolStatus, REDACTED, Usage, failure,
+    malformed, part, push_reasoning, push_text, push_tool, text,
 };
 
 /// The state between two events.
@@ -18,8 +18,13 @@ pub(super) struct Messages {
     message: Option<String>,
     /// A block has started.
     said: bool,
-    /// Open blocks by the provider's index.
+    /// Open blocks by the provider's index, in the order in which they started.
     blocks: Vec<(u64, Block)>,
+    /// The highest index of a block so far.
+    highest: Option<u64>,
+    /// A call that ended without arguments. The output limit may have cut it before them, so its end
+    /// counts once another block starts or the response ends normally.
+    blank: Option<u32>,
     calls: u32,
     ended_calls: u32,
     tokens: Tokens,
@@ -32,7 +37,7 @@ enum Block {
     /// Text or thinking; the type of each delta tells which.
     Plain,
     /// A call for the host to run. `whole` is the input, if it came with the start.
-    Call { index: u32, whole: Option<String> },
+    Call { index: u32, whole: Option<String>, said: bool },
     /// A tool that the provider runs. `whole` is the input, as it came with the start.
     Hosted { block: Hosted, whole: String },
     /// The result of such a tool, or an unknown block.
@@ -51,7 +56,7 @@ struct Tokens {
 #[derive(Debug, Default)]
 struct Event<'a> {
     kind: Cow<'a, str>,
-    index: u64,
+    index: Option<u64>,
     block: Option<Json<'a>>,
     delta: Change<'a>,
     message: Option<Json<'a>>,
@@ -89,12 +94,19 @@ impl Events for Messages {
     }
 }
 
+impl Block {
+    fn has_input(&self) -> bool {
+        matches!(self, Self::Call { .. } | Self::Hosted { .. })
+    }
+}
+
 impl Messages {
     fn take(&mut self, event: Event<'_>, data: &str, out: &mut Vec<Delta>) {
         if let Some(error) = event.error {
             out.push(Delta::Error(failure(&error, data)));
             return;
         }
+        let at = event.index.unwrap_or(NO_INDEX);
         match &*event.kind {
             "message_start" => self.message_start(event.message.as_ref(), data, out),
             // A response that is no stream.
@@ -102,9 +114,9 @@ impl Messages {
                 self.message_start(Reader::verbatim(data).value().ok().as_ref(), data, out);
                 self.done = true;
             }
-            "content_block_start" => self.block_start(event.index, event.block.as_ref(), data, out),
-            "content_block_delta" => self.block_delta(event.index, &event.delta, data, out),
-            "content_block_stop" => self.block_stop(event.index, out),
+            "content_block_start" => self.block_start(at, event.block.as_ref(), data, out),
+            "content_block_delta" => self.block_delta(at, &event.delta, data, out),
+            "content_block_stop" => self.block_stop(at, out),
             "message_delta" => {
                 if let Some(raw) = &event.delta.stop_reason {
                     self.finish(raw, out);
@@ -113,6 +125,11 @@ impl Messages {
             }
             "message_stop" => {
                 self.done = true;
+                if !self.finished {
+                    self.end_blank(out);
+                }
+                self.blank = None;
+                self.highest = None;
                 // A message that starts after this one is separate; the two cannot be mixed.
                 self.said = false;
                 self.message = None;
@@ -155,6 +172,7 @@ impl Messages {
             let found = block.and_then(|block| block.get(key)).and_then(Json::as_str);
             found.unwrap_or_default().to_owned()
         };
+        self.end_blank(out);
         let kind = match &*text("type") {
             "text" => {
                 push_text(&text("text"), out);
@@ -180,7 +198,7 @@ impl Messages {
                 out.push(Delta::ToolCallStart { index, id, name: text("name") });
                 let input = block.and_then(|block| block.get("input"));
                 let said = |input: &&Json<'_>| input.as_object().is_some_and(|o| !o.is_empty());
-                Block::Call { index, whole: input.filter(said).map(Json::to_text) }
+                Block::Call { index, whole: input.filter(said).map(Json::to_text), said: false }
             }
             "server_tool_use" | "mcp_tool_use" => {
                 let mut own = block.cloned().unwrap_or_default();
@@ -208,6 +226,9 @@ impl Messages {
             }
         };
         self.said = true;
+        if at != NO_INDEX {
+            self.highest = self.highest.max(Some(at));
+        }
         self.blocks.retain(|(open, _)| *open != at);
         if self.blocks.len() >= limits::STREAM_CALLS {
             out.push(Delta::Error(malformed("the response has too many open blocks", "")));
@@ -217,22 +238,44 @@ impl Messages {
     }
 
     fn block_delta(&mut self, at: u64, change: &Change<'_>, data: &str, out: &mut Vec<Delta>) {
-        let block = self.blocks.iter_mut().find_map(|(open, block)| (*open == at).then_some(block));
-        match (&*change.kind, block) {
-            ("text_delta", _) => push_text(&change.text, out),
-            ("thinking_delta", _) => push_reasoning(&change.thinking, None, out),
-            ("signature_delta", _) => push_reasoning("", change.signature.as_deref(), out),
-            ("input_json_delta", Some(Block::Call { index, whole })) => {
-                if !change.partial_json.is_empty() {
-                    *whole = None;
-                    let text = change.partial_json.to_string();
-                    out.push(Delta::ToolCallArguments { index: *index, text });
-                }
-            }
-            ("input_json_delta", Some(Block::Hosted { block, .. })) => {
-                block.add(&change.partial_json, false, out);
-            }
+        match &*change.kind {
+            "text_delta" => push_text(&change.text, out),
+            "thinking_delta" => push_reasoning(&change.thinking, None, out),
+            "signature_delta" => push_reasoning("", change.signature.as_deref(), out),
+            "input_json_delta" if self.input(at, &change.partial_json, out) => {}
             _ => out.push(Delta::Other { raw: data.to_owned() }),
+        }
+    }
+
+    /// Adds a piece of an input to the block with this index; if no block that takes input had this
+    /// index, to the open one that started last. `false` if there is none: then a call that lacks
+    /// this piece never ends.
+    fn input(&mut self, at: u64, piece: &str, out: &mut Vec<Delta>) -> bool {
+        let found = self.blocks.iter().rposition(|(open, _)| *open == at);
+        let is_closed = found.is_none() && self.highest.is_some_and(|highest| at <= highest);
+        let place = match found.and_then(|place| self.blocks.get(place)) {
+            Some((_, Block::Plain)) => self.blocks.iter().rposition(|(_, block)| block.has_input()),
+            None if !is_closed => self.blocks.iter().rposition(|(_, block)| block.has_input()),
+            Some(_) | None => found,
+        };
+        match place.and_then(|place| self.blocks.get_mut(place)) {
+            Some((_, Block::Call { index, whole, said })) => {
+                if !piece.is_empty() {
+                    *whole = None;
+                    *said = true;
+                    out.push(Delta::ToolCallArguments { index: *index, text: piece.to_owned() });
+                }
+                true
+            }
+            Some((_, Block::Hosted { block, .. })) => {
+                block.add(piece, false, out);
+                true
+            }
+            Some(_) => false,
+            None => {
+                self.blank.take_if(|_| !piece.trim().is_empty());
+                false
+            }
         }
     }
 
@@ -240,15 +283,26 @@ impl Messages {
         let place = self.blocks.iter().position(|(open, _)| *open == at);
         let block = place.map(|place| self.blocks.remove(place).1);
         match block {
-            Some(Block::Call { index, whole }) => {
-                if let Some(text) = whole {
-                    out.push(Delta::ToolCallArguments { index, text });
-                }
+            Some(Block::Call { index, whole, said }) => {
                 self.ended_calls += 1;
-                out.push(Delta::ToolCallEnd { index });
+                if said || whole.is_some() {
+                    let text = whole.map(|text| Delta::ToolCallArguments { index, text });
+                    out.extend(text);
+                    out.push(Delta::ToolCallEnd { index });
+                } else {
+                    self.blank = Some(index);
+                    out.push(Delta::ToolCallReady { index });
+                }
             }
             Some(Block::Hosted { block, whole }) => block.end(&whole, out),
             _ => {}
+        }
+    }
+
+    /// Ends the call that ended without arguments, because it was not cut.
+    fn end_blank(&mut self, out: &mut Vec<Delta>) {
+        if let Some(index) = self.blank.take() {
+            out.push(Delta::ToolCallEnd { index });
         }
     }
 
@@ -264,6 +318,9 @@ impl Messages {
             "refusal" => FinishReason::ContentFilter,
             _ => FinishReason::Other, // `pause_turn` and future reasons
         };
+        if matches!(reason, FinishReason::Stop | FinishReason::ToolCalls) {
+            self.end_blank(out);
+        }
         out.push(Delta::Finish { reason, raw: raw.to_owned() });
     }
 
@@ -301,7 +358,7 @@ impl<'a> Event<'a> {
         match key {
             "type" if reader.peek()? == Kind::String => self.kind = reader.string()?,
             "index" if reader.peek()? == Kind::Number => {
-                self.index = reader.number()?.parse().unwrap_or(0);
+                self.index = reader.number()?.parse().ok();
             }
             "content_block" => self.block = Some(reader.value()?),
             "delta" if reader.peek()? == Kind::Object => {
@@ -359,8 +416,10 @@ mod tests {
         let mut events = vec![start];
         events.extend(pieces.iter().map(piece));
         events.push(r#"{"type":"content_block_stop","index":0}"#.to_owned());
+        events.push(r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"}}"#.to_owned());
         let deltas = read(&events.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(deltas.last(), Some(&Delta::ToolCallEnd { index: 0 }));
+        let end = deltas.len().checked_sub(2).map(|place| &deltas[place]);
+        assert_eq!(end, Some(&Delta::ToolCallEnd { index: 0 }));
         let texts = deltas.into_iter().filter_map(|delta| match delta {
             Delta::ToolCallArguments { text, .. } => Some(text),
             _ => None,

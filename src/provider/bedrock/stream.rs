@@ -6,9 +6,9 @@
 
 use crate::json::{Json, object};
 use crate::stream::{
-    Calls, Delta, Events, FinishReason, Hosted, ProviderToolStatus, REDACTED, Usage, count, event,
-    failure, finished, json_text, list, part, push_finish, push_other, push_reasoning, push_text,
-    push_tool, text,
+    Calls, Delta, Events, FinishReason, Hosted, NO_INDEX, ProviderToolStatus, REDACTED, Usage,
+    count, event, failure, finished, json_text, list, part, push_finish, push_other,
+    push_reasoning, push_text, push_tool, text,
 };
 
 /// The state between two events.
@@ -33,7 +33,7 @@ impl Events for Blocks {
             return;
         }
         let Some((kind, event)) = event.members().next() else { return };
-        let at = count(event, "contentBlockIndex").unwrap_or(0);
+        let at = count(event, "contentBlockIndex").unwrap_or(NO_INDEX);
         match kind {
             "contentBlockStart" => self.start(at, event, data, out),
             "contentBlockDelta" => self.delta(at, part(event, "delta"), data, out),
@@ -130,6 +130,9 @@ impl Blocks {
             "malformed_model_output" | "malformed_tool_use" => FinishReason::Error,
             _ => FinishReason::Other,
         };
+        if matches!(reason, FinishReason::Stop | FinishReason::ToolCalls) {
+            self.calls.end_blank(out);
+        }
         if !std::mem::replace(&mut self.finished, true) {
             push_finish(finished(reason, self.calls.any()), raw, out);
         }

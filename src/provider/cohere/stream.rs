@@ -5,8 +5,8 @@
 
 use crate::json::Json;
 use crate::stream::{
-    Calls, Delta, Events, FinishReason, PART, Usage, count, event, failure, finished, is_failure,
-    list, part, push_finish, push_other, push_reasoning, push_text, text,
+    Calls, Delta, Events, FinishReason, NO_INDEX, PART, Usage, count, event, failure, finished,
+    is_failure, list, part, push_finish, push_other, push_reasoning, push_text, text,
 };
 
 /// The state between two events.
@@ -25,7 +25,7 @@ impl Events for Steps {
 
     fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
         let Some(event) = event(data, out) else { return };
-        let at = count(&event, "index").unwrap_or(0);
+        let at = count(&event, "index").unwrap_or(NO_INDEX);
         let delta = part(&event, "delta");
         let message = part(delta, "message");
         let call = part(message, "tool_calls");
@@ -104,6 +104,9 @@ impl Steps {
             }
             _ => FinishReason::Other,
         };
+        if matches!(reason, FinishReason::Stop | FinishReason::ToolCalls) {
+            self.calls.end_blank(out);
+        }
         if !std::mem::replace(&mut self.finished, true) {
             push_finish(finished(reason, self.calls.any()), raw, out);
         }

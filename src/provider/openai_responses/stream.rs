@@ -115,7 +115,9 @@ impl Items {
             "function_call" | "custom_tool_call" => {
                 // Without its name, the call is taken when it is whole.
                 let name = text(item, "name");
-                if !name.is_empty() {
+                if name.is_empty() {
+                    self.calls.skip(self.at);
+                } else {
                     self.calls.start(self.at, text(item, "call_id"), name, out);
                 }
                 true
@@ -170,8 +172,13 @@ impl Items {
                 push_reasoning("", Some(text(item, "encrypted_content")), out);
             }
             kind @ ("function_call" | "custom_tool_call") => {
+                let id = text(item, "call_id");
                 if self.calls.said(self.at).is_none() {
-                    self.calls.start(self.at, text(item, "call_id"), text(item, "name"), out);
+                    // Gateways change the index of an item, too.
+                    match self.calls.key(id) {
+                        Some(key) => self.at = key,
+                        None => self.calls.start(self.at, id, text(item, "name"), out),
+                    }
                 }
                 if text(item, "status") == "incomplete" {
                     self.calls.forget(self.at);

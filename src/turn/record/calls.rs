@@ -15,9 +15,11 @@ use crate::error::Failure;
 use crate::json::Json;
 use crate::limits;
 use crate::store;
-use crate::stream::{self, Response};
+use crate::stream::{self, FinishReason, Response};
 use crate::tool::CallView;
-use crate::tool::{Call, CallBatch, Fate, Need, Outcome, Refusal, Replays, Status, Terms, Verdict};
+use crate::tool::{
+    Call, CallBatch, Fate, Need, Outcome, Refusal, Replays, Status, Terms, ToolSpec, Verdict,
+};
 
 /// The calls of one response, with the rest of it.
 #[derive(Debug, Clone)]
@@ -71,13 +73,22 @@ impl Calling {
         Self { batch, exchange, place, ids, opened, reading, spent_at, complete, broken }
     }
 
-    /// Takes the calls of a response that have ended, as far as it is received.
-    pub(crate) fn hear(&mut self, response: &Response, record: &mut Record) {
-        let new = response.calls.iter().skip(self.batch.calls().len());
-        for call in new.take_while(|call| call.ended) {
-            self.add(call.clone(), record);
+    /// Takes the calls of a response that may be judged, as far as it is received. Returns whether
+    /// there are any. Once the budget is spent, no call starts, so that none is waited for.
+    pub(crate) fn hear(&mut self, response: &Response, record: &mut Record) -> bool {
+        if self.batch.further() >= limits::FURTHER_CALLS {
+            return false;
+        }
+        let known = self.batch.calls().len();
+        let is_spent = self.is_spent(record);
+        for call in response.calls.iter().skip(known) {
+            if !(record.takes(call) || is_spent && call.ready) {
+                break;
+            }
+            self.add(call.clone(), None, record);
             self.say(response);
         }
+        self.batch.calls().len() > known
     }
 
     fn say(&mut self, response: &Response) {
@@ -91,7 +102,8 @@ impl Calling {
         for (at, call) in response.calls.into_iter().enumerate() {
             let id = call.id.clone();
             if at >= known {
-                self.add(call, record);
+                let lacks = (!record.takes(&call)).then(|| missing_end(response.finish.as_ref()));
+                self.add(call, lacks, record);
             }
             same &= self.batch.calls().get(at).is_some_and(|call| call.view().id == id);
         }
@@ -108,11 +120,14 @@ impl Calling {
         self.broken = broken;
     }
 
-    /// Adds a call, and requests the inputs that it needs.
-    fn add(&mut self, call: stream::Call, record: &mut Record) {
+    /// Adds a call, and requests the inputs that it needs. `lacks`: why it cannot be judged as a
+    /// complete call.
+    fn add(&mut self, mut call: stream::Call, lacks: Option<&str>, record: &mut Record) {
+        call.ended = lacks.is_none();
         let (options, progress) = (&record.options, &mut record.progress);
         progress.calls += 1;
         let call = read(call, progress.calls, &mut self.ids, options.project_id.as_deref());
+        let call = call.because(lacks.unwrap_or_default().to_owned());
         let (policy, phase) = (&options.policy, &progress.phase);
         let tool = options.tools.find(&call.view().name);
         let is_known = phase.rules(policy).by_name(tool).is_none();
@@ -330,6 +345,18 @@ fn view(call: &Call, outcome: &Outcome, duration_ms: u64) -> ResultView {
     }
 }
 
+/// Why a call of a response that is complete has no end.
+fn missing_end(finish: Option<&(FinishReason, String)>) -> &'static str {
+    match finish.map(|(reason, _)| *reason) {
+        Some(FinishReason::Length) => "the output limit cut the response before its end",
+        Some(FinishReason::ContentFilter) => "a content filter cut the response before its end",
+        Some(FinishReason::Error) => "the provider failed before the end of the response",
+        Some(FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other) | None => {
+            "the arguments are incomplete, or cannot be told from those of another call"
+        }
+    }
+}
+
 /// Reads a call of a response. Its arguments become a string if they are no complete JSON object.
 fn read(call: stream::Call, number: u32, ids: &mut Vec<String>, project: Option<&str>) -> Call {
     let empty = call.ended && call.arguments.trim().is_empty();
@@ -344,6 +371,12 @@ fn read(call: stream::Call, number: u32, ids: &mut Vec<String>, project: Option<
 }
 
 impl Record {
+    /// Whether a call of a response may be judged: its end was received, or it may run twice.
+    pub(crate) fn takes(&self, call: &stream::Call) -> bool {
+        let tool = self.options.tools.find(&call.name);
+        call.ended || call.ready && tool.is_some_and(ToolSpec::may_run_again)
+    }
+
     /// Counts a call as repeated if this turn has seen its signature and it does not run again, and
     /// lists it as blocked if it was refused or replayed.
     fn count(&mut self, call: &Call) {

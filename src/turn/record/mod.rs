@@ -202,7 +202,10 @@ impl Record {
             secret: self.secret.clone(),
             end: self.end_of_time(),
             discards_output: false,
-            stops_at_call: self.progress.phase.stops_at_call(policy),
+            stops_at_call: self.progress.phase.stops_at_call(policy).then(|| {
+                let tools = self.options.tools.all().iter();
+                tools.filter(|tool| tool.may_run_again()).map(|tool| tool.name.clone()).collect()
+            }),
         };
         let wire = self.conversation.wire();
         Inference::new(self.progress.inferences, wire, rules, self.now)

@@ -212,6 +212,7 @@ fn read_delta(given: &Given<'_>) -> Delta {
         "tool_call_arguments" => {
             Delta::ToolCallArguments { index: index(), text: given.text("text") }
         }
+        "tool_call_ready" => Delta::ToolCallReady { index: index() },
         "tool_call_end" => Delta::ToolCallEnd { index: index() },
         "usage" => match given.json.get("usage") {
             Some(json) => Delta::Usage(usage(json)),

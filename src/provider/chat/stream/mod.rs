@@ -1,78 +1,23 @@
 //! OpenAI Chat Completions chunks, and the variants of compatible providers:
 //! <https://platform.openai.com/docs/api-reference/chat-streaming>.
 
+mod calls;
 mod chunk;
 
 use crate::json::{Json, Reader};
-use crate::limits;
 use crate::stream::{
     Delta, Events, FinishReason, ProviderToolStatus, finished, malformed, push_reasoning,
     push_text, push_tool, text,
 };
-use chunk::{Chunk, Fragment, Piece};
+use calls::Calls;
+use chunk::{Chunk, Piece};
 
 /// The state between two chunks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Chunks {
-    calls: Vec<Call>,
+    calls: Calls,
     finished: bool,
     done: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Call {
-    /// The provider's index: some count from 1, leave gaps, or send 0 for every call.
-    wire_index: Option<u64>,
-    wire_id: Option<String>,
-    name: String,
-    /// Arguments that wait for the name of their call.
-    waiting: String,
-    arguments: Shape,
-    started: bool,
-    ended: bool,
-}
-
-/// Whether arguments that arrive in pieces are a whole object, by their brackets: to read them
-/// again with each piece would take quadratic time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Shape {
-    #[default]
-    Blank,
-    Open {
-        depth: u32,
-        in_string: bool,
-        escaped: bool,
-    },
-    Whole,
-    Other,
-}
-
-impl Shape {
-    fn take(&mut self, text: &str) {
-        for byte in text.bytes() {
-            *self = match (*self, byte) {
-                (Self::Other, _) => return,
-                (shape @ (Self::Blank | Self::Whole), byte) if byte.is_ascii_whitespace() => shape,
-                (Self::Blank, b'{') => Self::Open { depth: 1, in_string: false, escaped: false },
-                (Self::Blank | Self::Whole, _) => Self::Other,
-                (Self::Open { depth, in_string: true, escaped }, byte) => Self::Open {
-                    depth,
-                    in_string: escaped || byte != b'"',
-                    escaped: !escaped && byte == b'\\',
-                },
-                (Self::Open { depth: 1, .. }, b'}' | b']') => Self::Whole,
-                (Self::Open { depth, .. }, byte) => Self::Open {
-                    depth: match byte {
-                        b'{' | b'[' => depth.saturating_add(1),
-                        b'}' | b']' => depth - 1,
-                        _ => depth,
-                    },
-                    in_string: byte == b'"',
-                    escaped: false,
-                },
-            };
-        }
-    }
 }
 
 impl Events for Chunks {
@@ -82,7 +27,7 @@ impl Events for Chunks {
 
     fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
         if data.trim() == "[DONE]" {
-            self.end_calls(out);
+            self.calls.end(out);
             self.done = true;
             return;
         }
@@ -124,10 +69,13 @@ impl Chunks {
         chunk.tools.iter().for_each(|tool| executed(tool, out));
         out.extend(chunk.others.into_iter().map(|raw| Delta::Other { raw }));
         for fragment in chunk.calls {
-            self.fragment(fragment, out);
+            self.calls.take(fragment, out);
             if matches!(out.last(), Some(Delta::Error(_))) {
                 return;
             }
+        }
+        if chunk.error.is_some() {
+            self.calls.cut(out);
         }
         if let Some(raw) = chunk.finish.filter(|raw| !raw.is_empty()) {
             out.extend(chunk.sources.into_iter().map(|raw| Delta::Other { raw }));
@@ -142,11 +90,6 @@ impl Chunks {
     }
 
     fn finish(&mut self, raw: &str, out: &mut Vec<Delta>) {
-        self.end_calls(out);
-        // Some providers send the reason with the call and again after it: the first one counts.
-        if std::mem::replace(&mut self.finished, true) {
-            return;
-        }
         let said = match raw {
             "stop" | "eos" | "end_turn" | "stop_sequence" => FinishReason::Stop,
             "length" | "max_tokens" | "model_length" => FinishReason::Length,
@@ -155,122 +98,28 @@ impl Chunks {
             "error" | "insufficient_system_resource" => FinishReason::Error,
             _ => FinishReason::Other,
         };
-        // With a forced tool choice, OpenAI itself sends `stop`.
-        let reason = finished(said, !self.calls.is_empty());
-        out.push(Delta::Finish { reason, raw: raw.to_owned() });
-    }
-
-    fn fragment(&mut self, fragment: Fragment<'_>, out: &mut Vec<Delta>) {
-        let at = match self.find(&fragment) {
-            Some(at) => at,
-            None => {
-                if self.calls.len() >= limits::STREAM_CALLS {
-                    out.push(Delta::Error(malformed("the response has too many calls", "")));
-                    return;
-                }
-                self.end_complete_calls(out);
-                self.calls.push(Call { wire_index: fragment.index, ..Call::default() });
-                self.calls.len() - 1
+        match said {
+            FinishReason::Stop | FinishReason::ToolCalls => self.calls.end(out),
+            // The end mark of the stream may still follow.
+            FinishReason::Other => self.calls.show(out),
+            FinishReason::Length | FinishReason::ContentFilter | FinishReason::Error => {
+                self.calls.cut(out);
             }
-        };
-        let Some(call) = self.calls.get_mut(at) else { return };
-        if call.ended {
+        }
+        // Some providers send the reason with the call and again after it: the first one counts.
+        if std::mem::replace(&mut self.finished, true) {
             return;
         }
-        if let Some(id) = fragment.id {
-            call.wire_id.get_or_insert_with(|| id.into_owned());
-        }
-        if let Some(name) = fragment.name.filter(|_| call.name.is_empty()) {
-            call.name = name.into_owned();
-        }
-        if let Some(arguments) = fragment.arguments {
-            call.arguments.take(&arguments);
-            call.waiting.push_str(&arguments);
-        }
-        if !call.name.is_empty() {
-            call.pass_on(at, out);
-        }
-    }
-
-    /// The call that a fragment continues: by its id, else by its index, else the last one.
-    fn find(&self, fragment: &Fragment<'_>) -> Option<usize> {
-        let last = |test: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(test);
-        let by_index = match fragment.index {
-            Some(index) => last(&|call| call.wire_index == Some(index)),
-            None => self.calls.len().checked_sub(1),
-        };
-        if let Some(id) = &fragment.id {
-            // The same id at another index, with a name, is another call with the same id; so it is
-            // without an index where whole arguments begin anew.
-            let elsewhere = |call: &Call| {
-                fragment.name.is_some()
-                    && match fragment.index {
-                        Some(_) => call.wire_index != fragment.index,
-                        None => !fragment.continues(call),
-                    }
-            };
-            let known = last(&|call| call.wire_id.as_deref() == Some(id) && !elsewhere(call));
-            // An id that arrives late belongs to the call at its index, if that call has no id.
-            let late = by_index.filter(|at| {
-                let call = self.calls.get(*at);
-                call.is_some_and(|call| call.wire_id.is_none() && fragment.continues(call))
-            });
-            return known.or(late);
-        }
-        by_index.filter(|at| self.calls.get(*at).is_some_and(|call| fragment.continues(call)))
-    }
-
-    /// Ends calls whose arguments are a complete object: no later fragment can continue them.
-    fn end_complete_calls(&mut self, out: &mut Vec<Delta>) {
-        for (at, call) in self.calls.iter_mut().enumerate() {
-            if call.started && !call.ended && call.arguments == Shape::Whole {
-                call.end(at, out);
-            }
-        }
-    }
-
-    fn end_calls(&mut self, out: &mut Vec<Delta>) {
-        for (at, call) in self.calls.iter_mut().enumerate() {
-            if !call.ended {
-                call.pass_on(at, out);
-                call.end(at, out);
-            }
-        }
-    }
-}
-
-impl Call {
-    fn pass_on(&mut self, at: usize, out: &mut Vec<Delta>) {
-        let index = u32::try_from(at).unwrap_or(u32::MAX);
-        if !std::mem::replace(&mut self.started, true) {
-            let id = self.wire_id.clone().unwrap_or_else(|| format!("call_{index}"));
-            out.push(Delta::ToolCallStart { index, id, name: self.name.clone() });
-        }
-        if !self.waiting.is_empty() {
-            let text = std::mem::take(&mut self.waiting);
-            out.push(Delta::ToolCallArguments { index, text });
-        }
-    }
-
-    fn end(&mut self, at: usize, out: &mut Vec<Delta>) {
-        self.ended = true;
-        out.push(Delta::ToolCallEnd { index: u32::try_from(at).unwrap_or(u32::MAX) });
-    }
-}
-
-impl Fragment<'_> {
-    /// Whether a fragment without an id of its own can be a piece of `call`.
-    fn continues(&self, call: &Call) -> bool {
-        let renamed =
-            self.name.as_ref().is_some_and(|name| !call.name.is_empty() && *name != call.name);
-        let restarts = self.arguments.as_ref().is_some_and(|text| text.starts_with('{'));
-        !(renamed || restarts && call.arguments == Shape::Whole)
+        // With a forced tool choice, OpenAI itself sends `stop`.
+        let reason = finished(said, self.calls.any());
+        out.push(Delta::Finish { reason, raw: raw.to_owned() });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits;
 
     fn read(events: &[&str]) -> Vec<Delta> {
         let mut wire = Chunks::default();
@@ -363,28 +212,6 @@ mod tests {
                 got.iter().map(|(n, i, a)| (n.as_str(), i.as_str(), a.as_str())).collect();
             assert_eq!(got, want, "{why}");
         }
-    }
-
-    #[test]
-    fn brackets_tell_whether_an_object_is_whole() {
-        let rows = [
-            ("", Shape::Blank),
-            (" {\"a\": [1, {}]} \n", Shape::Whole),
-            (r#"{"a":"}\\\"]"}"#, Shape::Whole),
-            ("{} x", Shape::Other),
-            ("[1]", Shape::Other),
-            ("{}{", Shape::Other),
-        ];
-        for (text, want) in rows {
-            let mut whole = Shape::default();
-            whole.take(text);
-            let mut pieces = Shape::default();
-            text.split_inclusive(|_| true).for_each(|piece| pieces.take(piece));
-            assert_eq!((whole, pieces), (want, want), "{text}");
-        }
-        let mut open = Shape::default();
-        open.take(r#"{"a":"}"#);
-        assert!(matches!(open, Shape::Open { depth: 1, in_string: true, .. }));
     }
 
     #[test]

@@ -1,0 +1,436 @@
+//! The calls of a response, and the call that each fragment belongs to.
+//!
+//! Providers differ in which of index, id and name a fragment has. A new id or a name is necessary to
+//! start a call, but not sufficient: some repeat the name, or make a new id for each fragment. A
+//! fragment with neither belongs to the call of its index, otherwise to the call that started last.
+//!
+//! The wire format has no mark that ends a call. A call ends when the response ends normally, and
+//! only if its arguments cannot be those of another call.
+
+use super::chunk::Fragment;
+use crate::limits;
+use crate::stream::{Delta, Sum, malformed};
+
+/// The calls so far.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Calls {
+    calls: Vec<Call>,
+    certainty: Certainty,
+    /// The response was cut: no call ends any more.
+    cut: bool,
+}
+
+/// How certain it is that each fragment was added to its call. The later value prevails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Certainty {
+    #[default]
+    Certain,
+    /// A call got more than a whole object. It may be the arguments of a call that has none.
+    Surplus,
+    /// A fragment may belong to a call that it was not added to. If it does, the arguments of one of
+    /// the calls are no whole object.
+    Doubtful,
+    /// A fragment belongs to no call.
+    Lost,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Call {
+    /// The provider's index: some count from 1, leave gaps, or send 0 for every call.
+    index: Option<u64>,
+    id: Option<String>,
+    name: String,
+    /// Arguments that wait for the start of their call.
+    waiting: String,
+    arguments: Shape,
+    /// The checksum of the arguments.
+    sum: Sum,
+    /// The index in the deltas, once the call has started there.
+    started: Option<u32>,
+    ready: bool,
+    ended: bool,
+    /// Its head repeats that of another call, and it starts only if it has arguments.
+    repeats: bool,
+    /// Its arguments contradict each other, so it never ends.
+    contradictory: bool,
+}
+
+/// What a fragment is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// A piece of the call in this place.
+    Of(usize),
+    /// The beginning of a call.
+    New,
+    /// The beginning of a call, or a repeated head.
+    Repeated,
+    /// Nothing: what it says is known, or belongs to no call.
+    Nothing,
+}
+
+impl Calls {
+    /// Whether the response has calls.
+    pub(super) fn any(&self) -> bool {
+        self.calls.iter().any(|call| call.started.is_some())
+    }
+
+    /// Adds a fragment.
+    pub(super) fn take(&mut self, fragment: Fragment<'_>, out: &mut Vec<Delta>) {
+        let at = match self.part(&fragment) {
+            Part::Of(at) => at,
+            Part::Nothing => return,
+            part @ (Part::New | Part::Repeated) => {
+                if self.calls.len() >= limits::STREAM_CALLS {
+                    out.push(Delta::Error(malformed("the response has too many calls", "")));
+                    return;
+                }
+                let (index, repeats) = (fragment.index, part == Part::Repeated);
+                self.calls.push(Call { index, repeats, ..Call::default() });
+                self.calls.len() - 1
+            }
+        };
+        let Some(call) = self.calls.get_mut(at).filter(|call| !call.ended) else { return };
+        if call.arguments == Shape::Whole && !fragment.is_blank() {
+            self.certainty = self.certainty.max(Certainty::Surplus);
+            call.contradictory = true;
+        }
+        call.add(fragment);
+        if !call.name.is_empty() && !(call.repeats && call.arguments == Shape::Blank) {
+            self.start(at, out);
+        }
+    }
+
+    /// Ends the calls, because the response has ended normally.
+    pub(super) fn end(&mut self, out: &mut Vec<Delta>) {
+        self.show(out);
+        if self.cut {
+            return;
+        }
+        let all_whole = self.calls.iter().all(|call| call.is_whole() || call.started.is_none());
+        let certainty = self.certainty;
+        for call in self.calls.iter_mut().filter(|call| !call.ended) {
+            let Some(index) = call.started else { continue };
+            call.ended = true;
+            let is_certain = match certainty {
+                Certainty::Certain => true,
+                Certainty::Surplus => call.arguments != Shape::Blank,
+                Certainty::Doubtful => all_whole,
+                Certainty::Lost => false,
+            };
+            if is_certain && !call.contradictory {
+                out.push(Delta::ToolCallEnd { index });
+            }
+        }
+    }
+
+    /// Ends no call from now on, because the response was cut or has failed.
+    pub(super) fn cut(&mut self, out: &mut Vec<Delta>) {
+        self.show(out);
+        self.cut = true;
+    }
+
+    /// Starts the calls that wait for a name or arguments.
+    pub(super) fn show(&mut self, out: &mut Vec<Delta>) {
+        for at in 0..self.calls.len() {
+            let Some(call) = self.calls.get(at).filter(|call| call.started.is_none()) else {
+                continue;
+            };
+            if call.name.is_empty() && call.arguments != Shape::Blank {
+                self.certainty = Certainty::Lost;
+            }
+            if !call.repeats {
+                self.start(at, out);
+            }
+        }
+    }
+
+    /// Passes on what is known of a call.
+    fn start(&mut self, at: usize, out: &mut Vec<Delta>) {
+        let Some(mut index) = self.calls.get(at).map(|call| call.started) else { return };
+        if index.is_none() {
+            self.ready(out);
+            let started = self.calls.iter().filter(|call| call.started.is_some()).count();
+            index = u32::try_from(started).ok();
+        }
+        let (Some(call), Some(index)) = (self.calls.get_mut(at), index) else { return };
+        if call.started.replace(index).is_none() {
+            let id = call.id.clone().unwrap_or_else(|| format!("call_{index}"));
+            out.push(Delta::ToolCallStart { index, id, name: call.name.clone() });
+        }
+        if !call.waiting.is_empty() {
+            let text = std::mem::take(&mut call.waiting);
+            out.push(Delta::ToolCallArguments { index, text });
+        }
+    }
+
+    /// Marks the calls whose arguments are a whole object, because another call starts.
+    fn ready(&mut self, out: &mut Vec<Delta>) {
+        if self.certainty > Certainty::Surplus {
+            return;
+        }
+        for call in self.calls.iter_mut().filter(|call| !call.ready && !call.ended) {
+            let whole = call.is_whole() && !call.contradictory;
+            if let Some(index) = call.started.filter(|_| whole) {
+                call.ready = true;
+                out.push(Delta::ToolCallReady { index });
+            }
+        }
+    }
+}
+
+/// Attribution.
+impl Calls {
+    fn part(&mut self, fragment: &Fragment<'_>) -> Part {
+        let last = |test: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(test);
+        let at_index = match fragment.index {
+            Some(index) => last(&|call| call.index == Some(index)),
+            None => self.calls.len().checked_sub(1),
+        };
+        let with_id = match &fragment.id {
+            Some(id) => last(&|call| call.id.as_deref() == Some(id)),
+            None => None,
+        };
+        match (with_id, &fragment.id, &fragment.name) {
+            (Some(at), _, _) => self.known_id(at, fragment),
+            (None, Some(_), _) => self.new_id(at_index, fragment),
+            (None, None, Some(_)) => self.name_only(at_index, fragment),
+            (None, None, None) => self.neither(at_index, fragment),
+        }
+    }
+
+    fn neither(&mut self, at_index: Option<usize>, fragment: &Fragment<'_>) -> Part {
+        let at = at_index.or(self.calls.len().checked_sub(1));
+        if !fragment.is_blank() && at_index.is_none() {
+            self.doubt(if at.is_none() { Certainty::Lost } else { Certainty::Doubtful });
+        }
+        at.map_or(Part::Nothing, Part::Of)
+    }
+
+    /// `at`: the last call with the id of the fragment.
+    fn known_id(&mut self, at: usize, fragment: &Fragment<'_>) -> Part {
+        let Some(call) = self.calls.get(at) else { return Part::Nothing };
+        let has_index = fragment.index.is_some() && call.index.is_some();
+        let elsewhere = has_index && fragment.index != call.index;
+        let (whole, begins) = (call.is_whole(), fragment.begins());
+        if fragment.renames(call) {
+            if !elsewhere && !whole {
+                self.doubt(Certainty::Doubtful);
+            }
+            return Part::New;
+        }
+        if fragment.repeats(call) {
+            return Part::Nothing;
+        }
+        match fragment.name.is_some() {
+            // Two calls with one id.
+            true if whole && begins && (elsewhere || fragment.index.is_none()) => {
+                self.contradict(at);
+                Part::New
+            }
+            true if elsewhere && fragment.is_blank() => Part::Repeated,
+            true if elsewhere && !whole => {
+                // Perhaps they are two.
+                self.doubt(Certainty::Doubtful);
+                if begins && call_is_open(self.calls.get(at)) {
+                    self.doubt(Certainty::Lost);
+                }
+                Part::Of(at)
+            }
+            _ => Part::Of(at),
+        }
+    }
+
+    /// `at`: the call with the index of the fragment; without an index, the last one.
+    fn new_id(&mut self, at: Option<usize>, fragment: &Fragment<'_>) -> Part {
+        let Some((at, call)) = at.and_then(|at| Some((at, self.calls.get(at)?))) else {
+            return Part::New;
+        };
+        // An id that arrives late.
+        if call.id.is_none() && fragment.continues(call) {
+            return Part::Of(at);
+        }
+        let same_name = fragment.name.as_ref().is_some_and(|name| *name == call.name);
+        let is_open = call_is_open(Some(call));
+        match fragment.name.is_some() {
+            true => {
+                // Or each fragment has an id of its own.
+                if same_name && (is_open || fragment.index.is_some() && !call.is_whole()) {
+                    self.doubt(Certainty::Doubtful);
+                }
+                Part::New
+            }
+            false if call.name.is_empty() => Part::Of(at),
+            // Its name follows.
+            false if fragment.is_blank() || !fragment.continues(call) => Part::New,
+            false => {
+                self.doubt(Certainty::Doubtful);
+                Part::Of(at)
+            }
+        }
+    }
+
+    /// `at`: the call with the index of the fragment; without an index, the last one.
+    fn name_only(&mut self, at: Option<usize>, fragment: &Fragment<'_>) -> Part {
+        let Some((at, call)) = at.and_then(|at| Some((at, self.calls.get(at)?))) else {
+            // Or the index is another one for each fragment.
+            let before = self.calls.last().filter(|call| !fragment.renames(call));
+            if before.is_some_and(|call| !call.is_whole()) {
+                self.doubt(Certainty::Doubtful);
+            }
+            return Part::New;
+        };
+        if fragment.renames(call) {
+            if call_is_open(Some(call)) || call.id.is_some() && !call.is_whole() {
+                self.doubt(Certainty::Doubtful);
+            }
+            return Part::New;
+        }
+        // The name is repeated in every fragment.
+        if call.id.is_some() && fragment.index.is_some() {
+            return if fragment.repeats(call) { Part::Nothing } else { Part::Of(at) };
+        }
+        if fragment.continues(call) {
+            return Part::Of(at);
+        }
+        if !fragment.repeats(call) {
+            self.contradict(at);
+        }
+        Part::New
+    }
+
+    fn doubt(&mut self, certainty: Certainty) {
+        self.certainty = self.certainty.max(certainty);
+    }
+
+    /// Notes that whole arguments follow those of a call under the same head: an empty object before
+    /// them may be a placeholder.
+    fn contradict(&mut self, at: usize) {
+        if let Some(call) = self.calls.get_mut(at) {
+            call.contradictory |= call.sum == Sum::of("{}");
+        }
+    }
+}
+
+fn call_is_open(call: Option<&Call>) -> bool {
+    call.is_some_and(|call| !matches!(call.arguments, Shape::Blank | Shape::Whole))
+}
+
+impl Call {
+    fn is_whole(&self) -> bool {
+        self.arguments == Shape::Whole
+    }
+
+    fn add(&mut self, fragment: Fragment<'_>) {
+        if let Some(id) = fragment.id {
+            self.id.get_or_insert_with(|| id.into_owned());
+        }
+        if let Some(name) = fragment.name.filter(|_| self.name.is_empty()) {
+            self.name = name.into_owned();
+        }
+        if let Some(arguments) = fragment.arguments {
+            self.arguments.take(&arguments);
+            self.sum.add(&arguments);
+            self.waiting.push_str(&arguments);
+        }
+    }
+}
+
+impl Fragment<'_> {
+    fn text(&self) -> &str {
+        self.arguments.as_deref().unwrap_or_default()
+    }
+
+    /// Whether it has no arguments.
+    fn is_blank(&self) -> bool {
+        self.text().trim_ascii().is_empty()
+    }
+
+    /// Whether its arguments can be the beginning of an object.
+    fn begins(&self) -> bool {
+        self.text().trim_ascii_start().starts_with('{')
+    }
+
+    fn renames(&self, call: &Call) -> bool {
+        self.name.as_ref().is_some_and(|name| !call.name.is_empty() && *name != call.name)
+    }
+
+    /// Whether it can be a piece of `call`.
+    fn continues(&self, call: &Call) -> bool {
+        !self.renames(call) && !(self.begins() && call.is_whole())
+    }
+
+    /// Whether its arguments are those of `call`, which is whole.
+    fn repeats(&self, call: &Call) -> bool {
+        call.is_whole() && !self.is_blank() && Sum::of(self.text()) == call.sum
+    }
+}
+
+/// Whether arguments that arrive in pieces are a whole object, by their brackets: to read them
+/// again with each piece would take quadratic time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Shape {
+    #[default]
+    Blank,
+    Open {
+        depth: u32,
+        in_string: bool,
+        escaped: bool,
+    },
+    Whole,
+    Other,
+}
+
+impl Shape {
+    pub(super) fn take(&mut self, text: &str) {
+        for byte in text.bytes() {
+            *self = match (*self, byte) {
+                (Self::Other, _) => return,
+                (shape @ (Self::Blank | Self::Whole), byte) if byte.is_ascii_whitespace() => shape,
+                (Self::Blank, b'{') => Self::Open { depth: 1, in_string: false, escaped: false },
+                (Self::Blank | Self::Whole, _) => Self::Other,
+                (Self::Open { depth, in_string: true, escaped }, byte) => Self::Open {
+                    depth,
+                    in_string: escaped || byte != b'"',
+                    escaped: !escaped && byte == b'\\',
+                },
+                (Self::Open { depth: 1, .. }, b'}' | b']') => Self::Whole,
+                (Self::Open { depth, .. }, byte) => Self::Open {
+                    depth: match byte {
+                        b'{' | b'[' => depth.saturating_add(1),
+                        b'}' | b']' => depth - 1,
+                        _ => depth,
+                    },
+                    in_string: byte == b'"',
+                    escaped: false,
+                },
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_tell_whether_an_object_is_whole() {
+        let rows = [
+            ("", Shape::Blank),
+            (" {\"a\": [1, {}]} \n", Shape::Whole),
+            (r#"{"a":"}\\\"]"}"#, Shape::Whole),
+            ("{} x", Shape::Other),
+            ("[1]", Shape::Other),
+            ("{}{", Shape::Other),
+        ];
+        for (text, want) in rows {
+            let mut whole = Shape::default();
+            whole.take(text);
+            let mut pieces = Shape::default();
+            text.split_inclusive(|_| true).for_each(|piece| pieces.take(piece));
+            assert_eq!((whole, pieces), (want, want), "{text}");
+        }
+        let mut open = Shape::default();
+        open.take(r#"{"a":"}"#);
+        assert!(matches!(open, Shape::Open { depth: 1, in_string: true, .. }));
+    }
+}
