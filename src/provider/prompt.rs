@@ -159,7 +159,7 @@ pub(crate) fn request(
     post(wire.requests, model.cloned(), extra, how, decided)
 }
 
-/// The member that asks for an answer of this schema, in a request that offers no tools: several APIs
+/// The member that asks for an answer of this schema, in a request without tools: several APIs
 /// refuse one beside them. A forced call of a tool is no answer, and newer models refuse it. What the
 /// host has in the same member stays: not every model of an API takes a schema.
 pub(crate) fn answer(
@@ -168,7 +168,8 @@ pub(crate) fn answer(
     prompt: &Prompt<'_, 'static>,
     extra: &Json<'static>,
 ) -> Option<Member> {
-    if prompt.may_call() {
+    // Some providers refuse structured output beside tools, also where the model may not call them.
+    if !prompt.tools.is_empty() {
         return None;
     }
     match wire.requests.structured {

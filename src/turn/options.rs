@@ -118,7 +118,7 @@ options! {
         system "system": Option<String>;
         /// A JSON Schema: the answer is JSON of it. Text is shown when the host has found it valid;
         /// the model may answer once more, then the turn fails with `answer.invalid`. It is told in
-        /// words, and by the API's structured output in requests that offer no tools.
+        /// words, and by the API's structured output in requests without tools.
         answer_schema "answerSchema": Json<'static> = Json::Null;
         /// The tools.
         tools "tools": Registry;

@@ -159,11 +159,11 @@ impl Phase {
         }
     }
 
-    /// Whether the next request offers tools. The last unified step still does, as the plain loop
-    /// does.
+    /// Whether the next request offers tools. The last step of the unified loop does not, so that it
+    /// is an answer, unless it is the only one.
     pub(super) fn offers_tools(&self, policy: &Policy) -> bool {
-        let budget = self.name == PhaseName::Unified || self.budget(policy) > 0;
-        budget && self.has_tools(policy)
+        let is_only_step = self.name == PhaseName::Unified && policy.max_steps == 1;
+        (is_only_step || self.budget(policy) > 0) && self.has_tools(policy)
     }
 
     pub(super) fn rules<'a>(&self, policy: &'a Policy) -> Rules<'a> {

@@ -101,7 +101,7 @@ options! {
         max_cost "maxCost": Option<u64>, whole 1..=u64::MAX;
         /// What the model's tokens cost, for `maxCost`.
         price "price": Option<Price>;
-        /// Unified mode: maximum inferences in one turn.
+        /// Unified mode: maximum inferences in one turn. From 2 on, the last one has no tools.
         max_steps "maxSteps": u32 = 5, whole 1..=1000;
         /// The form of tool results in requests.
         results_as "resultsAs": ResultsAs = ResultsAs::SystemBox;

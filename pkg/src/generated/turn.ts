@@ -50,7 +50,7 @@ export interface TurnOptions {
   /**
    * A JSON Schema: the answer is JSON of it. Text is shown when the host has found it valid; the
    * model may answer once more, then the turn fails with `answer.invalid`. It is told in words, and
-   * by the API's structured output in requests that offer no tools.
+   * by the API's structured output in requests without tools.
    */
   answerSchema?: unknown
   /** The tools. @defaultValue [] */
@@ -179,7 +179,10 @@ export interface Policy {
   maxCost?: number | undefined
   /** What the model's tokens cost, for `maxCost`. */
   price?: Price | undefined
-  /** Unified mode: maximum inferences in one turn. 1 to 1000. @defaultValue 5 */
+  /**
+   * Unified mode: maximum inferences in one turn. From 2 on, the last one has no tools. 1 to 1000.
+   * @defaultValue 5
+   */
   maxSteps?: number | undefined
   /** The form of tool results in requests. @defaultValue "system_box" */
   resultsAs?: ResultsAs | undefined
@@ -824,8 +827,8 @@ export interface RunTurnOptions {
   /**
    * The answer is JSON of this schema: `result.object`. Its text is shown as a whole, when it is
    * valid; the model may answer once more, then the turn fails with `answer.invalid`. It is told in
-   * words, and by the API's structured output in requests that offer no tools; what `body` has in
-   * its member stays.
+   * words, and by the API's structured output in requests without tools; what `body` has in its
+   * member stays.
    */
   answerSchema?: JsonSchema | StandardSchema | undefined
   /** The tools by name. Names have 1 to 64 characters of `A-Z a-z 0-9 _ -`. */

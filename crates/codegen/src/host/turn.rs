@@ -20,7 +20,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// The answer is JSON of this schema: `result.object`. Its text is shown as a whole,
                 /// when it is valid; the model may answer once more, then the turn fails with
                 /// `answer.invalid`. It is told in words, and by the API's structured output in
-                /// requests that offer no tools; what `body` has in its member stays.
+                /// requests without tools; what `body` has in its member stays.
                 answerSchema: "JsonSchema | StandardSchema";
                 /// The tools by name. Names have 1 to 64 characters of `A-Z a-z 0-9 _ -`.
                 tools: "Record<string, Tool>";
