@@ -22,6 +22,7 @@ const UNUSED = ['ureq', 'stateright']
 /** The tests of `scenarios` that find the others. */
 const FINDERS = [
   'a_resume_goes_on_with_a_fallback_of_either_wire',
+  'bounds_of_a_model_that_goes_wrong',
   'prefix::the_next_turn_begins_with_the_requests_of_this_one',
   'prefix::a_failed_call_is_said_to_have_failed',
 ]

@@ -112,6 +112,28 @@ fn tables() {
     common::play_tables(&scenarios, play);
 }
 
+/// The bounds of a turn whose model repeats refused calls, never stops calling, or fails within a
+/// response. Without schedules, so that `tests/planted` can play it once for each bug.
+#[test]
+fn bounds_of_a_model_that_goes_wrong() {
+    let tables = ["refusals: ", "unified: ", "model errors: "];
+    let is_bound = |one: &Value| {
+        let name = one["name"].as_str().unwrap();
+        tables.iter().any(|table| name.starts_with(table))
+    };
+    let scenarios: Vec<_> = common::scenarios().into_iter().filter(is_bound).collect();
+    for scenario in &scenarios {
+        for dialect in ["openai-chat", "anthropic"] {
+            if scenario["dialect"].as_str().is_some_and(|one| one != dialect) {
+                continue;
+            }
+            if let Err(why) = play(scenario, dialect, None) {
+                panic!("{} [{dialect}]: {why}", scenario["name"]);
+            }
+        }
+    }
+}
+
 /// Whatever the wires of a kept turn and of its fallback are, a resume asks the model that the turn
 /// had come to.
 #[test]

@@ -20,6 +20,8 @@ pub struct Ledger {
     entries: Vec<Entry>,
     /// How many calls of a tool ran, by its name.
     runs: Vec<(String, u32)>,
+    /// The signatures that the user has denied.
+    denied: Vec<Signature>,
 }
 
 impl Ledger {
@@ -64,6 +66,19 @@ impl Ledger {
         }
     }
 
+    /// Records that the user denied a signature, for the rest of the turn.
+    pub fn deny(&mut self, signature: &Signature) {
+        if !self.is_denied(signature) {
+            self.denied.push(signature.clone());
+        }
+    }
+
+    /// Returns whether the user has denied this signature.
+    #[must_use]
+    pub fn is_denied(&self, signature: &Signature) -> bool {
+        self.denied.contains(signature)
+    }
+
     fn find(&self, signature: &Signature) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.signature == *signature)
     }
@@ -95,6 +110,17 @@ mod tests {
         ledger.settle(&of("a"), 1, &told("late"));
         assert_eq!(ledger.outcome(&of("a")), None, "of the call before");
         assert_eq!(ledger.outcome(&of("b")), Some(&told("two")));
+    }
+
+    #[test]
+    fn a_denial_stays_and_is_that_of_its_signature() {
+        let of = |name| Signature::new(name, None, &Json::Null, None);
+        let mut ledger = Ledger::default();
+        ledger.deny(&of("a"));
+        ledger.deny(&of("a"));
+        ledger.accept(of("a"), 1);
+        assert_eq!(["a", "b"].map(|name| ledger.is_denied(&of(name))), [true, false]);
+        assert_eq!(ledger.denied.len(), 1);
     }
 
     #[test]

@@ -53,6 +53,21 @@ pub(super) enum Step {
     Pause(Point),
 }
 
+/// The calls of a response that are over, as far as they decide what follows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallSummary {
+    /// Calls that were executed.
+    pub(super) executed: u32,
+    /// A refused call may run in a further tool phase ([`Phase::may_cycle`]).
+    pub(super) elsewhere: bool,
+    /// No call can succeed in this phase.
+    pub(super) is_hopeless: bool,
+    /// A call was refused for good in an earlier response, too.
+    pub(super) is_refused_again: bool,
+    /// A limit of the tool phase is used up, whatever is left of the others.
+    pub(super) is_spent: bool,
+}
+
 impl Phase {
     pub(super) fn new(name: PhaseName) -> Self {
         Self {
@@ -308,22 +323,22 @@ impl Phase {
         if self.has_text() { Step::Complete } else { Step::Compose }
     }
 
-    /// What follows a batch of calls. `elsewhere`: a refused call may run in a further tool phase
-    /// ([`Phase::may_cycle`]); `is_hopeless`, `is_spent`: the tool phase makes no further inference,
-    /// whatever is left.
-    pub(super) fn after_calls(
-        &mut self,
-        (executed, elsewhere, is_hopeless, is_spent): (u32, bool, bool, bool),
-        policy: &Policy,
-        pause: bool,
-    ) -> Step {
+    /// What follows a batch of calls.
+    pub(super) fn after_calls(&mut self, calls: CallSummary, policy: &Policy, pause: bool) -> Step {
+        // A model that repeats a call which cannot succeed would do so until the budget is spent.
+        let is_over = calls.is_spent || calls.is_refused_again;
         match self.name {
-            PhaseName::Tool if self.asks_again(policy) && !is_hopeless && !is_spent && !pause => {
+            PhaseName::Tool
+                if self.asks_again(policy) && !calls.is_hopeless && !is_over && !pause =>
+            {
                 Step::Ask
             }
             PhaseName::Tool => Self::after_tools(policy, pause),
-            PhaseName::Action if executed > 0 => Step::Ask,
-            PhaseName::Action if elsewhere => Step::Cycle,
+            PhaseName::Action if calls.executed > 0 => {
+                self.last_chance |= calls.is_refused_again;
+                Step::Ask
+            }
+            PhaseName::Action if calls.elsewhere => Step::Cycle,
             PhaseName::Action => self.after_action(true),
             PhaseName::Unified | PhaseName::Complete
                 if self.last_chance || self.is_last_step(policy) =>
@@ -331,7 +346,7 @@ impl Phase {
                 self.answered()
             }
             PhaseName::Unified | PhaseName::Complete => {
-                if is_spent {
+                if is_over {
                     // The next inference is the last one.
                     self.inferences = self.inferences.max(policy.max_steps.saturating_sub(1));
                 }

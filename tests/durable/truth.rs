@@ -49,6 +49,8 @@ pub struct Life {
     pub cycle: u64,
     spent: BTreeMap<(u64, String), u64>,
     signatures: BTreeSet<String>,
+    /// Signatures that the user has denied.
+    denied: BTreeSet<String>,
     answered: BTreeSet<(u64, String)>,
 }
 
@@ -225,6 +227,17 @@ impl Truth {
             // I7: a strict action phase has no tools.
             let hybrid = plan.policy["actionTools"].as_array().is_some_and(|all| !all.is_empty());
             self.check(hybrid, "I7", || raw.clone());
+        }
+        let signatures = |calls: &Value| -> BTreeSet<String> {
+            let calls = calls.as_array().into_iter().flatten();
+            calls.filter_map(|call| call["signature"].as_str().map(str::to_owned)).collect()
+        };
+        if event["type"] == "approval_required" {
+            let again = !life.denied.is_disjoint(&signatures(&event["toolCalls"]));
+            self.check(!again, "approval", || format!("{raw} was denied before"));
+        }
+        if event["type"] == "refused" && event["reason"] == "not_approved" {
+            life.denied.append(&mut signatures(&event["toolCalls"]));
         }
         let batch = event["toolBatchId"].as_u64().expect("toolBatchId");
         for result in event["toolResults"].as_array().into_iter().flatten() {

@@ -36,6 +36,11 @@ export const bugs = [
     (name) => `(Ruling::Execute, Approval::Denied) if !${planted(name)} =>`,
   ),
   bug(
+    'a denied call is put to the user again',
+    ...[BATCH, 'let denied = call.signatures().any(|one| ledger.is_denied(one));'],
+    (name) => `let denied = ${unless(name, 'call.signatures().any(|one| ledger.is_denied(one))')};`,
+  ),
+  bug(
     'a late result changes the outcome',
     OUTCOMES,
     `let running = |call: &&mut Call| call.number == number && call.limits().is_some();
@@ -62,6 +67,13 @@ export const bugs = [
     'a resumed phase has its budget anew',
     ...[SNAPSHOT, 'small("executed")?'],
     (name) => `if ${planted(name)} { 0 } else { small("executed")? }`,
+  ),
+  bug(
+    'a resumed turn forgets a denial',
+    ...[BATCH, 'self.calls.iter().for_each(|call| call.remember_denial(ledger));'],
+    (name) => `if !${planted(name)} {
+            self.calls.iter().for_each(|call| call.remember_denial(ledger));
+        }`,
   ),
   bug(
     'a resumed turn forgets what ran',
@@ -200,8 +212,21 @@ export const bugs = [
   ),
 ]
 
-/** Bugs of what the simulation of durable turns does not have: fallbacks, and a second turn. */
+/**
+ * Bugs of what the simulation of durable turns does not have: fallbacks, a second turn, and a model
+ * that goes wrong in the same way twice.
+ */
 export const others = [
+  bug(
+    'a call that is refused again does not end the tool phase',
+    ...['turn/phase.rs', 'calls.is_spent || calls.is_refused_again'],
+    (name) => `calls.is_spent || (${unless(name, 'calls.is_refused_again')})`,
+  ),
+  bug(
+    'the last step offers tools',
+    ...['turn/phase.rs', 'is_only_step || self.budget(policy) > 0'],
+    (name) => or(name, 'is_only_step || self.budget(policy) > 0'),
+  ),
   bug(
     'a resumed turn asks the first model again',
     ...[RESUME, 'if state.status == "failed" { 0 } else { progress.model }'],

@@ -4,7 +4,7 @@ use crate::json::table::record;
 use crate::json::{Json, one_line, write_string};
 use crate::limits;
 use crate::signature::Signature;
-use crate::tool::{Outcome, Refusal, plain_name};
+use crate::tool::{Ledger, Outcome, Refusal, plain_name};
 
 record! {
     /// The form of a call in events.
@@ -29,6 +29,13 @@ impl CallView {
     }
 }
 
+/// What is wrong with arguments whose end was not received.
+pub(crate) const INCOMPLETE: &str =
+    "the arguments are incomplete: the response ends before they do";
+/// What is wrong with arguments that the model could not finish.
+const CUT_BY_LIMIT: &str =
+    "the arguments are incomplete: the output limit of the model cut them off";
+
 /// A call of the model.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
@@ -42,7 +49,7 @@ pub(crate) struct Call {
     pub(super) action: Option<String>,
     /// The arguments are valid, as far as they were checked.
     pub(super) valid: bool,
-    /// What the host said is wrong with them.
+    /// What is wrong with them.
     pub(super) why: String,
     pub(super) approval: Approval,
     /// The stored outcome of another turn, until the call is judged.
@@ -167,9 +174,16 @@ impl Call {
         Self { fate: Fate::Refused(refusal), ..self }
     }
 
-    /// Sets what was said about the arguments of a stored call.
+    /// Sets what is wrong with the arguments.
     pub(crate) fn because(self, why: String) -> Self {
         Self { why, ..self }
+    }
+
+    /// Says that the model's output limit cut the arguments, if they are incomplete.
+    pub(super) fn cut_by_limit(&mut self) {
+        if self.why == INCOMPLETE {
+            CUT_BY_LIMIT.clone_into(&mut self.why);
+        }
     }
 
     /// The notice for the model: what became of these calls, and which arguments were wrong and why.
@@ -177,7 +191,8 @@ impl Call {
     pub(crate) fn notice(refusal: Refusal, calls: &[&Self], has_results: bool) -> String {
         let names: Vec<&str> = calls.iter().map(|call| call.view.name.as_str()).collect();
         let mut notice = refusal.notice(&names, has_results);
-        for call in calls.iter().filter(|call| !call.why.is_empty()) {
+        let explains = refusal == Refusal::InvalidArguments;
+        for call in calls.iter().filter(|call| explains && !call.why.is_empty()) {
             notice.push(' ');
             notice.push_str(&plain_name(&call.view.name));
             notice.push_str(": ");
@@ -186,7 +201,28 @@ impl Call {
         one_line(notice)
     }
 
-    /// What the host said is wrong with the arguments; empty if it said nothing.
+    /// Whether the call is refused, and would be so again, whatever happens in the turn.
+    pub(crate) fn is_refused_for_good(&self) -> bool {
+        let Fate::Refused(refusal) = self.fate else { return false };
+        matches!(refusal, Refusal::InvalidArguments | Refusal::NotApproved | Refusal::UnknownTool)
+    }
+
+    /// Records that the user has denied the call, if that is why it was refused.
+    pub(super) fn remember_denial(&self, ledger: &mut Ledger) {
+        if self.fate == Fate::Refused(Refusal::NotApproved) {
+            self.signatures().for_each(|signature| ledger.deny(signature));
+        }
+    }
+
+    /// Whether another call that is refused for good is the same call. A tool that does not exist is
+    /// the same one with any arguments; a signature is also that of arguments that are no JSON.
+    pub(crate) fn is_same_refusal(&self, other: &Self) -> bool {
+        let unknown = |call: &Self| call.fate == Fate::Refused(Refusal::UnknownTool);
+        let same_arguments = self.view.signature == other.view.signature;
+        self.view.name == other.view.name && (same_arguments || unknown(self) && unknown(other))
+    }
+
+    /// What is wrong with the arguments; empty if nothing is known of it.
     pub(crate) fn why(&self) -> &str {
         &self.why
     }

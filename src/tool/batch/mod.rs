@@ -8,7 +8,7 @@ mod input;
 mod outcomes;
 
 pub use call::CallView;
-pub(crate) use call::{Call, Fate, Need};
+pub(crate) use call::{Call, Fate, INCOMPLETE, Need};
 pub use input::{Settled, Verdict};
 
 use super::{Dedupe, Ledger, Outcome, Refusal, Registry, Rules, Ruling, ToolSpec, judge};
@@ -220,10 +220,15 @@ impl CallBatch {
                 Replays::Usual => true,
             };
             let ruling = judge(tool, call.valid, known, seen(call, ledger), &rules, ledger);
+            let denied = call.signatures().any(|one| ledger.is_denied(one));
             call.since = now;
             call.read_only = tool.is_some_and(|tool| tool.read_only);
             call.may_run_again = tool.is_some_and(ToolSpec::may_run_again);
             call.fate = match (ruling, call.approval) {
+                // What the user has denied is not put to them again in this turn.
+                (Ruling::Execute | Ruling::Recall, _) if denied => {
+                    Fate::Refused(Refusal::NotApproved)
+                }
                 (Ruling::Execute, Approval::Denied) => Fate::Refused(Refusal::NotApproved),
                 (Ruling::Execute, Approval::Needed) if !terms.asks_user => {
                     Fate::Refused(Refusal::NotApproved)
@@ -242,11 +247,13 @@ impl CallBatch {
                     self.since.get_or_insert(now);
                 }
                 Fate::Recall => call.settled = call.recalled.take().map(|outcome| (outcome, 0)),
-                Fate::Refused(_) => {
+                Fate::Refused(refusal) => {
                     let may_repeat = tool.is_some_and(|tool| {
                         tool.dedupes() == Dedupe::Allow || ledger.call(seen(call, ledger)).is_none()
                     });
-                    elsewhere |= terms.has_other_phase && call.valid && may_repeat;
+                    let denied = denied || refusal == Refusal::NotApproved;
+                    elsewhere |= terms.has_other_phase && call.valid && may_repeat && !denied;
+                    call.remember_denial(ledger);
                 }
                 Fate::Replay | Fate::Unjudged(_) => {}
             }
@@ -283,6 +290,7 @@ impl CallBatch {
             accept(call, ledger);
             call.settled = outcome(&call.view.id);
         }
+        self.calls.iter().for_each(|call| call.remember_denial(ledger));
     }
 
     /// Settles the refused calls with a notice for the model, in a loop where each call has a
@@ -293,6 +301,11 @@ impl CallBatch {
                 call.settled = Some((answer(call, refusal), 0));
             }
         }
+    }
+
+    /// Says of incomplete arguments that the model's output limit cut them.
+    pub(crate) fn cut_by_limit(&mut self) {
+        self.calls.iter_mut().for_each(Call::cut_by_limit);
     }
 
     /// Whether all calls are judged.

@@ -131,6 +131,7 @@ pub(super) fn batch(
             if let Json::Object(members) = &mut view {
                 members.add("call", number(call.number()));
                 add_why(members, call);
+                add_raw(members, call);
             }
             view
         });
@@ -209,6 +210,7 @@ pub(super) fn read_batch(text: &str, dialect: Dialect) -> Option<(Calling, bool)
             let number = small(view, "call").unwrap_or(0);
             let call = Call::stored(number, CallView::read(view)?, fate);
             let call = call.because(string(view, "why").unwrap_or_default());
+            let call = call.with_raw(read_raw(view));
             // Earlier versions put a refused call with a result into both lists.
             if !calls.iter().any(|one| one.view().id == call.view().id) {
                 calls.push(call);

@@ -12,13 +12,14 @@ use super::super::protocol::Effect;
 use super::Record;
 use super::outcomes::soft_stop;
 use crate::error::Failure;
-use crate::json::Json;
+use crate::json::{Json, JsonError};
 use crate::limits;
 use crate::store;
 use crate::stream::{self, FinishReason, Response};
 use crate::tool::CallView;
 use crate::tool::{
-    Call, CallBatch, Fate, Need, Outcome, Refusal, Replays, Status, Terms, ToolSpec, Verdict,
+    Call, CallBatch, Fate, INCOMPLETE, Need, Outcome, Refusal, Replays, Status, Terms, ToolSpec,
+    Verdict,
 };
 
 /// The calls of one response, with the rest of it.
@@ -110,6 +111,9 @@ impl Calling {
         (self.exchange.text, self.exchange.reasoning) = (response.text, response.reasoning);
         // The provider knows a call by the id that it gave.
         self.exchange.response = response.id.filter(|_| same);
+        if matches!(response.finish, Some((FinishReason::Length, _))) {
+            self.batch.cut_by_limit();
+        }
         self.reading = false;
     }
 
@@ -127,7 +131,10 @@ impl Calling {
         let (options, progress) = (&record.options, &mut record.progress);
         progress.calls += 1;
         let call = read(call, progress.calls, &mut self.ids, options.project_id.as_deref());
-        let call = call.because(lacks.unwrap_or_default().to_owned());
+        let call = match lacks {
+            Some(why) => call.because(why.to_owned()),
+            None => call,
+        };
         let (policy, phase) = (&options.policy, &progress.phase);
         let tool = options.tools.find(&call.view().name);
         let is_known = phase.rules(policy).by_name(tool).is_none();
@@ -362,12 +369,28 @@ fn read(call: stream::Call, number: u32, ids: &mut Vec<String>, project: Option<
     let empty = call.ended && call.arguments.trim().is_empty();
     let text = if empty { "{}" } else { call.arguments.as_str() };
     let parsed = Json::parse(text.as_bytes(), limits::ARGUMENTS_BYTES).map(Json::into_owned);
-    let object = parsed.ok().filter(|json| call.ended && json.as_object().is_some());
-    let valid = object.is_some();
-    let args = object.unwrap_or_else(|| Json::String(call.arguments.into()));
+    let read = match parsed {
+        _ if !call.ended => Err(INCOMPLETE.to_owned()),
+        Ok(json) if json.as_object().is_some() => Ok(json),
+        Ok(_) => Err("the arguments are not a JSON object".to_owned()),
+        Err(JsonError::Syntax { offset }) if ends_early(text, offset) => Err(INCOMPLETE.to_owned()),
+        Err(error) => Err(format!("the arguments cannot be read: {error}")),
+    };
     let id = if call.id.is_empty() { "call".to_owned() } else { call.id };
-    let call = Call::new(number, (unique(id, ids), call.name), args, valid, project);
-    if valid { call } else { call.shortened() }
+    let named = (unique(id, ids), call.name);
+    match read {
+        Ok(args) => Call::new(number, named, args, true, project),
+        Err(why) => {
+            let args = Json::String(call.arguments.into());
+            Call::new(number, named, args, false, project).shortened().because(why)
+        }
+    }
+}
+
+/// Whether a JSON text, which cannot be read at an offset, may be the beginning of a longer one.
+fn ends_early(text: &str, offset: usize) -> bool {
+    let rest = text.get(offset..).unwrap_or_default();
+    ["true", "false", "null"].iter().any(|literal| literal.starts_with(rest))
 }
 
 impl Record {
@@ -469,4 +492,38 @@ pub(in super::super) fn reuse_key(options: &TurnOptions, call: &Call) -> String 
 
 fn tenant(options: &TurnOptions) -> &str {
     options.keep.as_ref().map_or("", |keep| keep.tenant.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(arguments: &str, ended: bool) -> String {
+        let (id, name) = ("c".to_owned(), "write".to_owned());
+        let arguments = arguments.to_owned();
+        let call = stream::Call { id, name, arguments, ready: ended, ended };
+        read(call, 1, &mut Vec::new(), None).why().to_owned()
+    }
+
+    #[test]
+    fn unreadable_arguments_say_why_and_nothing_of_their_text() {
+        let whole = r#" {"path": "a\u00e9.md", "deep": [{"n": [1.5e3, true, null]}]}"#;
+        assert_eq!(why(whole, true), "");
+        assert_eq!(why(whole, false), INCOMPLETE, "its end was not seen");
+        for at in 2..whole.len() {
+            let Some(cut) = whole.get(..at) else { continue };
+            assert_eq!(why(cut, true), INCOMPLETE, "{cut}");
+        }
+        for (text, expected) in [
+            ("NOPE", "cannot be read: not JSON at byte 0"),
+            (r#"{"a": secret}"#, "cannot be read: not JSON"),
+            (r#"{"secret": 1, "secret": 2}"#, "names a key twice"),
+            (r#"{"a": 1} secret"#, "cannot be read"),
+            (r#"["secret"]"#, "not a JSON object"),
+            ("\"secret\"", "not a JSON object"),
+        ] {
+            let why = why(text, true);
+            assert!(why.contains(expected) && !why.contains("secret"), "{text}: {why}");
+        }
+    }
 }

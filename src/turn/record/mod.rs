@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use super::event::{EventKind, PhaseName};
 use super::options::{Fallback, Mode, TurnOptions};
-use super::phase::{Phase, Step, retract};
+use super::phase::{CallSummary, Phase, Step, retract};
 use super::policy::{Stagnation, ToolLimit};
 use super::progress::Progress;
 use super::prompt::Conversation;
@@ -369,21 +369,31 @@ impl Record {
         all
     }
 
+    /// Whether a call of the response of these batches was refused in an earlier response, too.
+    fn is_refused_again(&self, response: &[&Calling]) -> bool {
+        let earlier = self.closed.len().saturating_sub(response.len().saturating_sub(1));
+        let earlier = self.closed.iter().take(earlier).flat_map(Calling::lasting_refusals);
+        let now = || response.iter().flat_map(|one| one.lasting_refusals());
+        earlier.into_iter().any(|before| now().any(|call| call.is_same_refusal(before)))
+    }
+
     /// What follows a batch of calls.
     pub(super) fn after_calls(&mut self, calling: &Calling) -> Step {
         let all = self.response_of(calling);
         let executed = all.iter().map(|one| one.batch().executed()).sum();
         let elsewhere = all.iter().any(|one| one.place().elsewhere);
         let is_hopeless = all.iter().all(|one| one.is_hopeless());
+        let is_refused_again = self.is_refused_again(&all);
         let policy = &self.options.policy;
         let stagnates = policy.stagnation == Stagnation::Stop && calling.is_stagnant(&all, self);
         let spent = policy.spent(self.progress.usage);
         let spent = spent.or_else(|| stagnates.then_some(ToolLimit::Stagnation));
-        let outcome = (executed, elsewhere, is_hopeless, spent.is_some());
+        let is_spent = spent.is_some();
+        let calls = CallSummary { executed, elsewhere, is_hopeless, is_refused_again, is_spent };
         let phase = &mut self.progress.phase;
         let ended = spent.filter(|_| phase.name() != PhaseName::Action);
         self.ended = ended.or_else(|| phase.used_up(policy));
-        phase.after_calls(outcome, &self.options.policy, self.pause)
+        phase.after_calls(calls, &self.options.policy, self.pause)
     }
 
     /// Whether calls are taken from a response while it is read.

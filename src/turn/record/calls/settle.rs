@@ -119,6 +119,11 @@ impl Calling {
         calls().all(repeated) || calls().any(|call| self.same_results(call, record) > 1)
     }
 
+    /// The calls that would be refused again if the model repeated them.
+    pub(crate) fn lasting_refusals(&self) -> impl Iterator<Item = &Call> {
+        self.batch.calls().iter().filter(|call| call.is_refused_for_good())
+    }
+
     /// Adds the results of a batch that is over to the conversation.
     pub(crate) fn close(&mut self, record: &mut Record) {
         record.progress.tools_ms += self.batch.elapsed_ms(record.now);
