@@ -413,8 +413,12 @@ export const AREAS = {
         'Look at what the provider sends.',
       ],
       'proxy.held_too_long': [
-        'A response was longer than `heldBytes` before it could be judged, and passed as it was; one that the proxy asked for, without calls, was left out. In reports only.',
+        'A response was longer than `heldBytes` before its calls could be judged. `bound` withheld them and requested the answer without calls; if that response is too long as well, this error stands in its place. In reports of the other modes, a response that was not read.',
         'Raise the limit.',
+      ],
+      'proxy.response_format': [
+        'The provider’s response is not in the format of the API, or not in UTF-8, so that clients differ in the calls that they read. `bound` refuses it (502, or an error in the response).',
+        'Look at what the provider sends, and at `content-type`; use `repair` or `observe` for a provider with a format of its own.',
       ],
     },
   },

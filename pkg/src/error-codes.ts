@@ -98,6 +98,7 @@ export type ErrorCode =
   | 'proxy.failed'
   | 'proxy.call_form'
   | 'proxy.held_too_long'
+  | 'proxy.response_format'
   | 'remote.unreachable'
   | 'remote.invalid'
   | 'mcp.drift'

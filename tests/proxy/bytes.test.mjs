@@ -73,18 +73,22 @@ test('a budget that is spent changes `tool_choice` and no other byte', async () 
 test('bodies that lie about their type are watched for what they are', async () => {
   const whole = Buffer.from(JSON.stringify(WIRES.chat.whole({ text: 'Hi.' })))
   const events = Buffer.from(`: hello\n\ndata: {"choices":[],"usage":{"prompt_tokens":1}}\n\n`)
-  for (const [bytes, type, usage] of [
+  for (const [bytes, type, usage, isForeign = false] of [
     [whole, 'text/event-stream', 1],
     [events, 'application/json', 1],
-    [Buffer.from('<html>no JSON</html>'), 'text/event-stream', 0],
+    [Buffer.from('<html>no JSON</html>'), 'text/event-stream', 0, true],
     [Buffer.from(''), 'text/event-stream', 0],
-    [Buffer.from('{"choices": broken'), 'application/json', 0],
+    [Buffer.from('{"choices": broken'), 'application/json', 0, true],
     [Buffer.from('data: {"choices": broken\n\ndata: 7\n\ndata: null\n\n'), 'text/event-stream', 0],
   ]) {
     for (const mode of MODES) {
       const { proxy, seen } = proxyOf({ mode }, [bytes], type)
       const response = await ask(proxy, 'chat', JSON.stringify(WIRES.chat.body(looped(2))))
-      assert.ok(Buffer.from(await response.arrayBuffer()).equals(bytes))
+      const came = Buffer.from(await response.arrayBuffer())
+      // `bound` refuses what is not in the format of the wire.
+      const isRefused = isForeign && mode === 'bound'
+      assert.equal(came.equals(bytes), !isRefused)
+      assert.equal(seen.at(-1).error, isRefused ? 'proxy.response_format' : undefined)
       assert.equal(seen.at(-1).usage.length, usage)
     }
   }

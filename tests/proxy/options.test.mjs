@@ -270,7 +270,8 @@ test("a session's limits replace the proxy's, on every path", async () => {
       onReport: (report) => reports.push(report),
     },
   )
-  assert.equal(await (await send(loose, '/chat/completions', body)).text(), whole)
+  const withheld = await send(loose, '/chat/completions', body)
+  assert.equal((await withheld.json()).error.code, 'proxy.held_too_long')
   assert.equal(reports[0].error, 'proxy.held_too_long')
 })
 
@@ -324,22 +325,6 @@ test('a client that leaves: the response is cancelled, or read to its end for th
         ? ['cancelled', 0, true, got * first]
         : ['complete', 1, undefined, first + usage.length]
     assert.deepEqual([outcome, counted.length, given.cancelled, bytes.response], expected)
-  }
-})
-
-test('a call that is longer than what may be held passes unjudged, byte for byte', async () => {
-  const long = { ...LOOP, args: { path: 'x'.repeat(5000) } }
-  for (const wire of Object.keys(WIRES)) {
-    const whole = WIRES[wire].stream({ calls: [long, LOOP] }, { n: 1, body: {} }).join('')
-    const reports = []
-    const proxy = createProxy({
-      ...{ upstream: UPSTREAM, authorize: me, mode: 'bound', limits: { heldBytes: 1000 } },
-      onReport: (report) => reports.push(report),
-      fetch: async () => new Response(whole),
-    })
-    const body = JSON.stringify(WIRES[wire].body(looped(2)))
-    assert.equal(await (await ask(proxy, { wire, body })).text(), whole)
-    assert.equal(reports[0].error, 'proxy.held_too_long')
   }
 })
 

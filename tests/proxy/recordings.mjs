@@ -6,6 +6,7 @@ import { data } from '../data.mjs'
 import { loadTape } from '../provider/tapes.mjs'
 import { looped, WIRES } from './wires.mjs'
 
+const SPACE = 32
 const TAPES = { chat: 'openai-chat', messages: 'anthropic', responses: 'openai-responses' }
 
 /** The recorded bodies of a wire; whole responses too. */
@@ -83,8 +84,13 @@ export async function pass(wire) {
         const { proxy, seen } = proxyOf({ mode, policy: { maxTools: 999 } }, cut(bytes, next, most))
         const response = await ask(proxy, wire, body)
         const came = Buffer.from(await response.arrayBuffer())
-        assert.ok(came.equals(bytes), `${path}, ${mode}, pieces of ${most}`)
         const report = seen.at(-1)
+        if (mode === 'bound' && bytes[0] === SPACE) {
+          // The recorder indented the first line; no client reads it alike.
+          assert.deepEqual([report.outcome, report.error], ['failed', 'proxy.response_format'], path)
+          continue
+        }
+        assert.ok(came.equals(bytes), `${path}, ${mode}, pieces of ${most}`)
         assert.deepEqual([report.outcome, report.error], ['complete', undefined], path)
         usage += report.usage.length
         calls += report.blocked.length

@@ -1,23 +1,17 @@
 /** OpenAI's Chat Completions. */
-import { isSaid, resultText, type PastCall } from './judge.js'
-import { list, object, text, type Members } from './json.js'
+import { isSaid, resultText, type Call, type PastCall } from './judge.js'
+import { list, object, stringify, text, type Members } from './json.js'
 import { hasEscapes, type Places } from './stray.js'
-import {
-  INTERRUPTED,
-  lastInRow,
-  type Keyed,
-  type Step,
-  type StreamWire,
-  type Wire,
-} from './wire.js'
+import { INTERRUPTED, rowEnds, type Keyed, type Step, type StreamWire, type Wire } from './wire.js'
 
 /** The name and the arguments of a call: of a function, or of a custom tool. */
-function callOf(call: Members): { name: string; args: string } {
+function callOf(call: Members): Call {
   const [called, custom] = [object(call.function), object(call.custom)]
   const args = called.arguments ?? custom.input ?? ''
-  // Some servers say an object.
-  const said = typeof args === 'string' ? args : JSON.stringify(args)
-  return { name: text(called.name ?? custom.name), args: said }
+  // Some servers send an object.
+  const json = typeof args === 'string' ? args : stringify(args)
+  const isText = called.arguments == null && typeof custom.input === 'string'
+  return { name: text(called.name ?? custom.name), args: json, ...(isText && { isText }) }
 }
 
 function turn(history: readonly unknown[]): PastCall[] {
@@ -46,11 +40,74 @@ export const saysSomething = (content: unknown): boolean =>
         return /text$/.test(text(type)) ? isSaid(said) : true
       })
 
-interface Open extends Keyed {
+/** What begins a call. `hasIndex`: it says its index. */
+interface Head extends Call {
   id: string
-  /** The choice that it is of. */
-  choice: string
-  read: Brackets
+  hasIndex: boolean
+}
+
+interface Open extends Keyed, Head {
+  /** Whether a call with whole arguments had its place. */
+  isAgain?: boolean
+  pieces: Pieces
+  brackets: Brackets
+}
+
+/** Whether a piece with an id or a name goes on with the call of its place. */
+const continues = (open: Open, { id, name, args, hasIndex }: Head): boolean => {
+  if (id && open.id && id !== open.id) return false
+  if (!name || !open.name) return true
+  return args ? !open.brackets.isJson(open.pieces.of(BY_INDEX)) : hasIndex || id !== ''
+}
+
+/**
+ * How clients attribute a piece without an id and a name. By its index; an index that is of no call,
+ * or is missing, means the last call that began. Or such a piece is of no call.
+ */
+const [BY_INDEX, KNOWN_INDEX] = [0, 1]
+/** Or a missing index is 0. Or what comes with an id or a name replaces what came before. */
+const [ZERO, REPLACED] = [2, 3]
+/** Or an index has one call, whose name is the first one, or the last. */
+const MERGED = 4
+const READERS = 5
+
+/** The arguments of a call as they come, as each kind of client reads them: most read the same. */
+class Pieces {
+  #texts = ['']
+
+  /** `readers`: those that take the piece for one of this call, by number; all without it. */
+  add(piece: string, readers?: readonly number[]): void {
+    if (readers && piece !== '') {
+      this.#part()
+      for (const reader of readers) this.#texts[reader] += piece
+    } else this.#texts = this.#texts.map((text) => text + piece)
+  }
+
+  /** Replaces what a reader has. */
+  set(reader: number, text: string): void {
+    this.#part()
+    this.#texts[reader] = text
+  }
+
+  /** From here on, readers may differ. */
+  #part(): void {
+    const [first = ''] = this.#texts
+    if (this.#texts.length === 1) this.#texts = Array<string>(READERS).fill(first)
+  }
+
+  /** What a reader has. */
+  of(reader: number): string {
+    return this.#texts[reader] ?? this.#texts[0] ?? ''
+  }
+
+  get isEmpty(): boolean {
+    return this.#texts.every((text) => text === '')
+  }
+
+  /** What the first reader has, and what the others have. */
+  get texts(): string[] {
+    return [...new Set(this.#texts)]
+  }
 }
 
 /** A choice, by its index. */
@@ -60,6 +117,15 @@ class ChatStream implements StreamWire {
   /** Calls that no end was seen of, in their order; and by their places. */
   #calls: Open[] = []
   #places = new Map<string, Open>()
+  /** The call of each choice that began last. */
+  #last = new Map<string, Open>()
+  /** The call of each place that began first. */
+  #first = new Map<string, Open>()
+  /** Places of calls that are over, and whether their arguments were whole. */
+  readonly #used = new Map<string, boolean>()
+  /** Pieces that came before the call of their place, and may be of another one. */
+  #early = new Map<string, string>()
+  #drops = false
   /** The call of a piece, once it was read. */
   readonly #keys = new WeakMap<Members, string>()
   #count = 0
@@ -89,9 +155,12 @@ class ChatStream implements StreamWire {
       const delta = object(choice.delta)
       const which = choiceOf(choice)
       if (text(delta.content) || text(delta.refusal)) step.text = true
-      for (const piece of list(delta.tool_calls).map(object)) this.#piece(which, piece)
+      for (const piece of list(delta.tool_calls).map(object)) {
+        if (!this.#piece(which, piece)) step.stray = true
+      }
       const { function_call: called } = delta
-      if (isFull(called)) this.#piece(which, called, { index: 'function', function: called })
+      const piece = { index: 'function', function: called }
+      if (isFull(called) && !this.#piece(which, called, piece)) step.stray = true
       if (!text(choice.finish_reason)) continue
       this.#over.add(which)
       this.#under.delete(which)
@@ -104,43 +173,98 @@ class ChatStream implements StreamWire {
     return step
   }
 
-  /** Reads a piece of a call. Where it says another id, or a name behind whole arguments, one begins. */
-  #piece(choice: string, own: Members, piece: Members = own): void {
-    const { name, args } = callOf(piece)
+  /** Reads a piece of a call; false if it goes on with a call that is over. */
+  #piece(choice: string, own: Members, piece: Members = own): boolean {
+    const { name, args, isText = false } = callOf(piece)
     const id = text(piece.id)
+    const isHead = id !== '' || name !== ''
+    const hasIndex = piece.index != null
     const place = `${choice}:${String(piece.index ?? (id || name))}`
-    // Without a place of its own, it goes on with the last call.
-    const isBare = piece.index === undefined && !id && !name
-    const open = isBare
-      ? this.#calls.findLast((call) => call.choice === choice)
-      : this.#places.get(place)
-    const isSame =
-      open !== undefined &&
-      (!id || !open.id || id === open.id) &&
-      !(
-        name &&
-        open.name &&
-        (args ? open.read.isJson(open.args) : piece.index === undefined && !id)
-      )
-    const call = isSame
-      ? open
-      : { ...{ key: `${this.#count++}`, name, args: '', id, choice }, read: new Brackets() }
-    if (!isSame) {
-      this.#calls.push(call)
-      this.#places.set(place, call)
-      if (!this.#over.has(choice)) this.#under.add(choice)
+    const placed = isHead || hasIndex ? this.#places.get(place) : undefined
+    const last = this.#last.get(choice)
+    if (!name && !placed && this.#over.has(choice)) return args === ''
+    let call = placed ?? last
+    if (!call || (isHead && !(placed && continues(placed, { id, name, args, hasIndex })))) {
+      call = this.#begin(choice, place, { id, name, hasIndex, ...(isText && { isText }) })
+      this.#add(call, args)
+    } else if (isHead) {
+      const isFirst = call.pieces.isEmpty
+      this.#add(call, args)
+      if (args && !isFirst && !this.#drops) call.pieces.set(REPLACED, args)
+    } else if (placed) {
+      this.#add(call, args)
+    } else if (hasIndex) {
+      this.#add(call, args, [BY_INDEX, REPLACED])
+      if (!this.#drops) this.#early.set(place, (this.#early.get(place) ?? '') + args)
+    } else {
+      const first = this.#places.get(`${choice}:0`)
+      const known = call.hasIndex ? [] : [KNOWN_INDEX]
+      const zero = first === call ? [ZERO] : []
+      this.#add(call, args, [BY_INDEX, REPLACED, ...known, ...zero])
+      if (first && first !== call) this.#add(first, args, [ZERO])
     }
+    const first = this.#first.get(place)
+    if (first && first !== call) this.#add(first, args, [MERGED])
     call.name ||= name
     call.id ||= id
-    call.args += args
-    call.read.feed(args)
+    if (!this.#drops) call.brackets.feed(args)
     this.#keys.set(own, call.key)
+    return true
+  }
+
+  #begin(choice: string, place: string, head: Omit<Head, 'args'>): Open {
+    const pieces = new Pieces()
+    const call: Open = {
+      ...head,
+      key: `${this.#count++}`,
+      args: '',
+      pieces,
+      brackets: new Brackets(),
+    }
+    // Some clients add its pieces to the call that was there, which may be over.
+    const isWhole = this.#used.get(place)
+    if (isWhole === false) call.isUnclear = true
+    call.isAgain = isWhole === true
+    const early = this.#early.get(place)
+    this.#early.delete(place)
+    for (const reader of early ? [KNOWN_INDEX, ZERO] : []) pieces.set(reader, early ?? '')
+    if (!this.#first.has(place)) this.#first.set(place, call)
+    this.#calls.push(call)
+    this.#places.set(place, call)
+    this.#last.set(choice, call)
+    if (!this.#over.has(choice)) this.#under.add(choice)
+    return call
+  }
+
+  #add(call: Open, args: string, readers?: readonly number[]): void {
+    if (!this.#drops) call.pieces.add(args, readers)
+  }
+
+  drop(drops: boolean): void {
+    this.#drops = drops
+    this.#early.clear()
+    if (drops) for (const call of this.#calls) call.pieces = new Pieces()
   }
 
   rest(): Keyed[] {
     const all = this.#calls
+    for (const call of all) {
+      const [first = '', ...others] = call.pieces.texts
+      call.args = first
+      if (others.length) call.readings = others
+      // Or the call has the arguments that were there.
+      if (call.isAgain && call.args.trim() === '') call.isUnclear = true
+    }
+    for (const [place, last] of this.#places) {
+      const first = this.#first.get(place) ?? last
+      if (first !== last) last.readings = [...(last.readings ?? []), first.pieces.of(MERGED)]
+      this.#used.set(place, last.brackets.isJson(last.args))
+    }
+    this.#first.clear()
     this.#calls = []
     this.#places.clear()
+    this.#last.clear()
+    this.#early.clear()
     this.#under.clear()
     return all
   }
@@ -209,7 +333,9 @@ class ChatStream implements StreamWire {
   again(): void {
     this.#second = true
     this.#over.clear()
+    this.drop(false)
     this.rest()
+    this.#used.clear()
   }
 
   say(said: string): Members[] {
@@ -327,11 +453,15 @@ export const chat: Wire = {
   noTools: (body) => [list(body.functions).length ? 'function_call' : 'tool_choice', '"none"'],
   isWhole: () => true,
   orphans: () => [],
-  mend(elements, history, { code, index, toolCallId }) {
-    if (code === 'TOOL_RESULT_ORPHAN') return elements.set(index, [])
-    const last = lastInRow(history, index, (message) => object(message).role === 'tool')
-    const made = { role: 'tool', tool_call_id: toolCallId, content: INTERRUPTED }
-    elements.add(last, JSON.stringify(made))
+  mend(elements, history, repairs) {
+    const ends = rowEnds(history, (message) => object(message).role === 'tool')
+    for (const { code, index, toolCallId } of repairs) {
+      if (code === 'TOOL_RESULT_ORPHAN') elements.set(index, [])
+      else {
+        const made = { role: 'tool', tool_call_id: toolCallId, content: INTERRUPTED }
+        elements.add(ends[index] ?? index, JSON.stringify(made))
+      }
+    }
   },
   turn,
   stream: () => new ChatStream(),

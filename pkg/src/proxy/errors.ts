@@ -11,7 +11,14 @@ const TYPES: Record<number, string> = {
 export function refusalResponse(refusal: Refusal, route: Wire['name'] | undefined): Response {
   const { status, code, message, headers } = refusal
   const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-  return route === 'messages'
-    ? json({ type: 'error', error: { type, message, code } }, status, headers)
-    : json({ error: { message, type, code, param: null } }, status, headers)
+  return json(errorBody({ type, message, code }, route), status, headers)
 }
+
+/** An error in the form of a route. */
+export const errorBody = (
+  { type, message, code }: { type: string; message: string; code: string },
+  route: Wire['name'] | undefined,
+) =>
+  route === 'messages'
+    ? { type: 'error', error: { type, message, code } }
+    : { error: { message, type, code, param: null } }

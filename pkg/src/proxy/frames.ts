@@ -76,8 +76,10 @@ export const NOTHING = new Uint8Array(0)
 /** The end of the last blank line that begins at `from` or later; 0 if there is none. */
 function lastEnd(bytes: Uint8Array, from: number): number {
   if (bytes.indexOf(CR, from) >= 0) return lastEndOfAny(bytes, from)
-  for (let at = bytes.lastIndexOf(LF); at > from; at = bytes.lastIndexOf(LF, at - 1)) {
-    if (bytes[at - 1] === LF) return at + 1
+  // Only what is new is searched: a long frame may come byte by byte.
+  const own = bytes.subarray(from)
+  for (let at = own.lastIndexOf(LF); at > 0; at = own.lastIndexOf(LF, at - 1)) {
+    if (own[at - 1] === LF) return from + at + 1
   }
   return 0
 }
@@ -96,7 +98,40 @@ function lastEndOfAny(bytes: Uint8Array, from: number): number {
 export interface Frame {
   bytes: Uint8Array
   data: string
+  /** Lines of data: some clients read each by itself. */
+  lines: number
+  /** The other lines, without names of events. */
+  others: string
 }
+
+/** Encodings in which ASCII is what it is in UTF-8. */
+const ASCII_LIKE = /^(utf-?8|us-ascii|ascii|iso-8859-1|latin-?1|windows-1252)$/i
+
+/** Whether a client that goes by `content-type` reads the ASCII of a body as UTF-8 has it. */
+export function isAsciiLike(headers: Headers): boolean {
+  const [, charset] =
+    /charset\s*=\s*["']?([^\s;"']+)/i.exec(headers.get('content-type') ?? '') ?? []
+  return charset === undefined || ASCII_LIKE.test(charset)
+}
+
+/** A name of an event that is written. Another one could end its line, and begin another frame. */
+const EVENT_NAME = /^[A-Za-z0-9_.]+$/
+
+/** The text of a frame, with its event line if `type` is a name. */
+export function eventOf(type: unknown, json: string): string {
+  const isName = typeof type === 'string' && EVENT_NAME.test(type)
+  return `${isName ? `event: ${type}\n` : ''}data: ${json}\n\n`
+}
+
+/**
+ * A line that is not one of server-sent events: some client finds data, or JSON, in it all the same.
+ * Empty lines, comments and fields that nobody knows are none.
+ */
+const ODD_LINE =
+  /(?:^|[\r\n])(?![ \t]*(?:[\r\n]|$)|:|(?:data|event|id|retry)(?::|[\r\n]|$)|(?!(?:[Dd][Aa][Tt][Aa]):)[A-Za-z][\w-]*:)/
+
+/** Whether a text of whole frames is made of lines that every client reads alike. */
+export const isPlain = (text: string): boolean => !text.includes('\0') && !ODD_LINE.test(text)
 
 // Not at import: jsdom has none.
 let decoder: TextDecoder | undefined
@@ -131,7 +166,15 @@ function lineEnd(bytes: Uint8Array, at: number, hasCr: boolean): number {
 function frameOf(bytes: Uint8Array, decoder: TextDecoder): Frame {
   const text = decoder.decode(bytes)
   // Most frames have one line of data.
-  const lines = text.split(/\r\n?|\n/).filter((line) => line.startsWith('data:'))
-  const data = lines.map((line) => line.slice(line[5] === ' ' ? 6 : 5))
-  return { bytes, data: data.length === 1 ? (data[0] as string) : data.join('\n') }
+  const data: string[] = []
+  let others = ''
+  for (const line of text.split(/\r\n?|\n/)) {
+    if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
+    else if (!EVENT_LINE.test(line)) others += `${line}\n`
+  }
+  const [first = ''] = data
+  const joined = data.length > 1 ? data.join('\n') : first
+  return { bytes, data: joined, lines: data.length, others: others.trim() }
 }
+
+const EVENT_LINE = /^(?:event: ?[A-Za-z0-9_.]*)?$/

@@ -1,17 +1,28 @@
 /** Watches a stream, and in `bound` holds back its calls until they are judged. */
-import { judged, misplaced, type Call, type Judge, type Refused } from './judge.js'
-import { parse, repeatsMembers, type Members } from './json.js'
-import { framesOf, type Frame } from './frames.js'
+import { TurnlockError } from '../errors.js'
+import { judged, misplaced, unjudged, type Call, type Judge, type Refused } from './judge.js'
+import { namesWord, parseResponse, repeatsMembers, type Members } from './json.js'
+import { framesOf, isPlain, type Frame } from './frames.js'
 import type { ProxyReport } from './report.js'
 import { cleaned, mentions } from './stray.js'
-import type { Keyed, StreamWire, Wire } from './wire.js'
+import { AllBut, type Keyed, type StreamWire, type Wire } from './wire.js'
 
 /** The text in the place of a call that may not run. */
 export const NOTICES: Record<Refused['reason'], string> = {
   duplicate: 'This tool call was not run: it was made before, with the same result.',
   budget: 'No further tool call is possible here.',
   form: 'This tool call was not run: it was made in a form that cannot be read here.',
+  unjudged: 'This tool call was not run: it could not be checked.',
 }
+
+/** The error of a response that is not in the format of its wire: clients differ in what they read. */
+export const foreign = (): TurnlockError =>
+  new TurnlockError(
+    'proxy.response_format',
+    "the provider's response is not in the format of this API in UTF-8, so its calls cannot be judged; the mode `bound` refuses it",
+  )
+
+const MARK = '\uFEFF'
 
 const COLON = 58
 
@@ -35,7 +46,7 @@ export interface Gated {
 export class Gate {
   readonly #given: Gated
   readonly #stream: StreamWire
-  readonly #decoder = new TextDecoder()
+  readonly #decoder: TextDecoder
   readonly #encoder = new TextEncoder()
   #out: Uint8Array[] = []
   #held: Held[] = []
@@ -43,11 +54,13 @@ export class Gate {
   #open = false
   /** Frames from here on are written anew. */
   #changed = false
-  /** Everything is passed: too much was held. */
-  #passes = false
+  /** Calls are refused unjudged: too much was held. */
   #tooLong = false
   #refused: Set<string> = new Set()
-  #kept = 0
+  /** Calls that may run. */
+  readonly #passed = new Set<string>()
+  #isFirst = true
+  #isClosed = false
   #usageAt: number | undefined
   #said = false
   #second = false
@@ -63,11 +76,12 @@ export class Gate {
   constructor(given: Gated) {
     this.#given = given
     this.#stream = given.wire.stream()
+    this.#decoder = new TextDecoder('utf-8', { fatal: given.holds, ignoreBOM: given.holds })
   }
 
   /** Whether the client waits for something that is there. */
   get isHolding(): boolean {
-    return this.#held.length > 0 || this.#ending !== undefined
+    return this.#held.length > 0 || this.#tooLong || this.#ending !== undefined
   }
 
   /** Whether the answer is now to be asked for without calls. */
@@ -75,22 +89,27 @@ export class Gate {
     return this.#asks
   }
 
+  /** Whether nothing follows. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   /** Why calls were refused. */
   get reason(): Refused['reason'] {
     return this.#reason
   }
 
-  /** Takes whole frames; returns what the client gets. */
+  /** Takes whole frames; returns what the client gets. @throws TurnlockError `proxy.response_format` */
   push(bytes: Uint8Array): Uint8Array[] {
     if (bytes.length === 0) return []
-    if (this.#passes) return [bytes]
+    const text = this.#textOf(bytes)
     const isCalm = !this.#open && !this.#changed && !(this.#given.holds && this.#given.forced)
     if (isCalm && this.#ending === undefined) {
-      if (!this.#stream.matters(this.#decoder.decode(bytes))) return [bytes]
+      if (!this.#stream.matters(text)) return [bytes]
     }
     const frames = framesOf(bytes)
     if (!this.#given.holds) {
-      for (const { data } of frames) this.#watch(parse(data))
+      for (const { data } of frames) this.#watch(data)
       return [bytes]
     }
     for (const frame of frames) this.#take(frame)
@@ -103,10 +122,26 @@ export class Gate {
     return out
   }
 
-  #watch(json: Members | undefined): void {
+  /** Whole frames as text. In `bound`, every client has to read the same lines. */
+  #textOf(bytes: Uint8Array): string {
+    let text: string
+    try {
+      text = this.#decoder.decode(bytes)
+    } catch {
+      throw foreign()
+    }
+    if (!this.#given.holds) return text
+    if (this.#isFirst && text.startsWith(MARK)) text = text.slice(1)
+    this.#isFirst = false
+    if (!isPlain(text)) throw foreign()
+    return text
+  }
+
+  #watch(data: string): void {
+    const json = parseResponse(data)
     if (!json) return
     const { json: clean, strays } = cleaned(json, this.#given.wire.places.stream)
-    this.#given.report.blocked.push(...strays.map(misplaced))
+    for (const call of strays) this.#given.report.blocked.push(misplaced(call))
     if (!clean) return
     const step = this.#stream.read(clean)
     this.#open = step.open === true
@@ -122,7 +157,12 @@ export class Gate {
 
   /** Whether a call may run. */
   #judge(call: Keyed): boolean {
-    const refused = judged(this.#given.judge(), call, this.#given.report)
+    const { judge, report } = this.#given
+    if (this.#tooLong) {
+      report.blocked.push(unjudged(call, false))
+      return false
+    }
+    const refused = judged(judge(), call, report)
     if (!refused) return true
     this.#reason = refused.reason
     return false
@@ -130,7 +170,6 @@ export class Gate {
 
   #take(frame: Frame): void {
     if (this.#asks) return
-    if (this.#passes) return void this.#out.push(frame.bytes)
     const held = this.#readable(frame)
     if (!held) return
     const { json } = held
@@ -148,10 +187,9 @@ export class Gate {
     if (json) this.#open = step.open === true
     const last = held
     const isHeld = this.#open || this.#held.length > 0 || (step.complete?.length ?? 0) > 0
-    if (isHeld && !this.#hold(last)) return
-    if (step.complete?.length) this.#settle(step.complete, step.finish ? last : undefined)
+    if (isHeld) this.#hold(last, step.finish === true)
+    if (step.complete?.length) this.#settle(step.complete)
     if (step.finish) {
-      this.#held = this.#held.filter((one) => one !== last)
       this.#release()
       this.#finish(last)
       return
@@ -162,18 +200,23 @@ export class Gate {
   /** The frame without calls that stand where the wire has none; nothing, if it is withheld. */
   #readable(frame: Frame): Held | undefined {
     const { wire } = this.#given
-    const json = parse(frame.data)
+    const { data, lines, others } = frame
+    const json = parseResponse(data)
+    const isNamed = mentions(data, wire.words)
+    // Comments and fields that nobody knows, until a client ends lines at other characters.
+    const isHidden = others !== '' && mentions(others, wire.words)
     if (!json) {
-      if (!mentions(frame.data, wire.words)) return { frame, json }
+      if (!isNamed && !isHidden) return { frame, json }
       // A client that is less strict may read a call in it.
       this.#stray([])
       return undefined
     }
     const { json: clean, strays } = cleaned(json, wire.places.stream)
-    const isOdd = mentions(frame.data, wire.words) && repeatsMembers(frame.data, json)
-    if (strays.length === 0 && !isOdd) return { frame, json }
+    const isOdd =
+      isNamed && namesWord(data, wire.words) && (lines > 1 || repeatsMembers(data, json))
+    if (strays.length === 0 && !isOdd && !isHidden) return { frame, json }
     this.#stray(strays)
-    // Of two members of one name, the client may read another one than was judged.
+    // Of two members of one name, or of lines, the client may read another one than was judged.
     return (
       clean && { frame: { ...frame, bytes: this.#encoder.encode(wire.write(clean)) }, json: clean }
     )
@@ -183,34 +226,58 @@ export class Gate {
   #stray(strays: readonly Call[]): void {
     const { report } = this.#given
     report.error ??= 'proxy.call_form'
-    if (!this.#second && !this.#waits) report.blocked.push(...strays.map(misplaced))
+    if (!this.#second && !this.#waits) {
+      for (const call of strays) report.blocked.push(misplaced(call))
+    }
     this.#reason = 'form'
     this.#changed = true
   }
 
-  /** False if too much is held: then all of it has passed, and no call is refused any more. */
-  #hold(held: Held): boolean {
-    this.#held.push(held)
+  /** Holds a frame, if it is not the end, until its calls are judged. */
+  #hold(held: Held, isEnd: boolean): void {
     this.#heldBytes += held.frame.bytes.length
-    if (this.#heldBytes <= this.#given.most) return true
-    this.#given.report.error ??= 'proxy.held_too_long'
-    this.#release()
-    this.#passes = !this.#changed
-    this.#tooLong = true
-    return false
+    if (!this.#tooLong && this.#heldBytes > this.#given.most) this.#refuseRest()
+    if (isEnd) return
+    if (this.#tooLong) this.#emit(held)
+    else this.#held.push(held)
   }
 
-  /** A frame is too long to be held: from here on, all passes. */
-  giveUp(): Uint8Array[] {
-    if (!this.#given.holds || this.#passes) return []
+  /** Calls are longer than what may be held: those that have not passed are refused. */
+  #refuseRest(): void {
     this.#given.report.error ??= 'proxy.held_too_long'
-    this.#release()
+    this.#reason = 'unjudged'
     this.#tooLong = true
-    this.#passes = true
+    this.#changed = true
+    this.#refused = new AllBut(this.#passed)
+    this.#stream.drop(true)
+    this.#release()
+  }
+
+  /** A frame is too long to be judged: nothing of it passes, and nothing behind it. */
+  giveUp(): Uint8Array[] {
+    const { report, forced } = this.#given
+    report.error ??= 'proxy.held_too_long'
+    for (const call of this.#stream.rest()) report.blocked.push(unjudged(call, false))
+    this.#held = []
+    this.#reason = 'unjudged'
+    this.#changed = true
+    if (this.#isOver) this.#isClosed = true
+    else if (this.#passed.size > 0) {
+      throw new TurnlockError(
+        'proxy.held_too_long',
+        'a frame of the response is too long to be judged',
+      )
+    } else if (forced || this.#second || this.#waits) {
+      this.#isClosed = true
+      return this.withoutAnswer()
+    } else {
+      this.#ending ??= []
+      this.#asks = true
+    }
     return this.#flush()
   }
 
-  /** Passes what is held, unjudged. */
+  /** Passes what is held, without the calls that are refused. */
   #release(): void {
     const held = this.#held
     this.#held = []
@@ -219,17 +286,15 @@ export class Gate {
     for (const one of held) this.#pass(one)
   }
 
-  #settle(calls: readonly Keyed[], last: Held | undefined): void {
-    const before = this.#refused.size
+  #settle(calls: readonly Keyed[]): void {
     for (const call of calls) {
-      if (!this.#tooLong && (this.#second || !this.#judge(call))) this.#refused.add(call.key)
-      else this.#kept++
+      const isRefused = this.#second || !this.#judge(call)
+      if (isRefused) this.#changed = true
+      ;(isRefused ? this.#refused : this.#passed).add(call.key)
     }
-    if (this.#refused.size > before) this.#changed = true
-    const held = this.#held.filter((one) => one !== last)
-    this.#held = []
-    this.#heldBytes = 0
-    for (const one of held) this.#pass(one)
+    const isOpen = this.#open
+    this.#release()
+    this.#open = isOpen
   }
 
   #pass(held: Held): void {
@@ -248,7 +313,7 @@ export class Gate {
 
   #finish(last: Held): void {
     const { json } = last
-    if (!json || !this.#changed || this.#kept > 0 || this.#isOver) {
+    if (!json || !this.#changed || this.#passed.size > 0 || this.#isOver) {
       this.#isOver = true
       return this.#pass(last)
     }
@@ -287,6 +352,7 @@ export class Gate {
   again(): void {
     this.#waits = true
     this.#asks = false
+    this.#isFirst = true
   }
 
   #begin(): void {
@@ -299,6 +365,7 @@ export class Gate {
     this.#ending = undefined
     this.#open = false
     this.#refused = new Set(['*'])
+    this.#tooLong = false
     this.#stream.again()
   }
 
@@ -330,9 +397,9 @@ export class Gate {
     if (this.#waits || this.#asks) return this.#flush()
     // A response whose end is held and that ended without its last frame.
     if (this.#ending !== undefined) this.#asks = true
-    else if (!this.#passes) this.#settle(calls, undefined)
+    else this.#settle(calls)
     if (isBroken || this.#ending !== undefined || !this.#changed) return this.#flush()
-    if (this.#kept > 0 || this.#isOver || this.#passes) return this.#flush()
+    if (this.#passed.size > 0 || this.#isOver) return this.#flush()
     if (forced || this.#second) {
       if (!this.#said) this.#close([])
     } else {

@@ -2,7 +2,7 @@
 import type { HistoryCode, Repair } from '../generated/common.js'
 import type { Violation } from '../generated/history.js'
 import { diagnose, normalize } from '../history/history.js'
-import { elementsOf, list, membersOf, object, type Members, type Range } from './json.js'
+import { elementsOf, list, membersOf, object, stringsOf, type Members, type Range } from './json.js'
 import type { Wire } from './wire.js'
 
 /**
@@ -24,13 +24,17 @@ export interface Mended {
   repairs: Repair[]
 }
 
+/** What a repair of a repair brings about is mended in one or two rounds. */
+const ROUNDS = 8
+
 /** The request with a history that the provider accepts; `undefined` if nothing is to be mended. */
 export function mend(json: string, body: Members, wire: Wire): Mended | undefined {
   const first = mendOnce(json, body, wire)
   // What a repair brought about, such as a call with a new id that has no result, is mended too: a
   // client that sends what was repaired is sent on unchanged.
   let last = first
-  while (last && last.left > 0) {
+  // Each round reads the history again.
+  for (let round = 1; last && last.left > 0 && round < ROUNDS; round++) {
     const next = mendOnce(last.json, last.body, wire)
     if (!next) break
     last = next
@@ -52,10 +56,11 @@ function mendOnce(
   if (!at) return undefined
   const { messages, repairs } = normalize(before, { dialect: wire.dialect })
   const mended = repairs.filter(({ code }) => MENDED.has(code))
-  mended.push(...orphans.filter(({ index }) => !mended.some((one) => one.index === index)))
+  const places = new Set(mended.map(({ index }) => index))
+  mended.push(...orphans.filter(({ index }) => !places.has(index)))
   const elements = new Elements(json, at)
   if (mended.every(isSimple)) {
-    for (const repair of mended) wire.mend(elements, before, repair)
+    wire.mend(elements, before, mended)
   } else {
     replace(elements, before, messages, faults)
   }
@@ -148,14 +153,15 @@ function replace(
   after: unknown[],
   faults: readonly Violation[],
 ): void {
-  const ids = faults.flatMap(({ toolCallId }) => (toolCallId ? [JSON.stringify(toolCallId)] : []))
+  const ids = new Set(faults.flatMap(({ toolCallId }) => toolCallId ?? []))
+  const places = new Set(faults.map(({ index }) => index))
   for (const { from, to, now } of differences(before, after)) {
     const old = before.slice(from, to)
-    const text = JSON.stringify([old, now])
-    const isMeant =
-      faults.some(({ index }) => index >= from && index < to) || ids.some((id) => text.includes(id))
-    if (!isMeant) continue
-    const texts = now.map((element) => JSON.stringify(completed(element, old)))
+    const isFaulty = old.some((_, place) => places.has(from + place))
+    if (!isFaulty && !stringsOf(JSON.stringify([old, now])).some((text) => ids.has(text))) continue
+    const originals = new Map<string, unknown>()
+    for (const element of [...old].reverse()) originals.set(identityOf(element), element)
+    const texts = now.map((element) => JSON.stringify(completed(element, originals)))
     for (let index = from; index < to; index++) elements.set(index, [])
     if (to > from) elements.set(from, texts)
     else for (const one of texts) elements.add(from - 1, one)
@@ -163,20 +169,20 @@ function replace(
 }
 
 /** A changed element, with the members of its original that the change is not about. */
-function completed(element: unknown, old: unknown[]): unknown {
-  const now = object(element)
-  const original = old.find((one) => isSameMessage(object(one), now))
-  return original === undefined ? element : { ...object(original), ...now }
+function completed(element: unknown, originals: ReadonlyMap<string, unknown>): unknown {
+  const identity = identityOf(element)
+  const original = identity === '' ? undefined : originals.get(identity)
+  return original === undefined ? element : { ...object(original), ...object(element) }
 }
 
-const isSameMessage = (old: Members, now: Members): boolean =>
-  old.role === now.role &&
-  old.type === now.type &&
-  (old.role === 'tool'
-    ? old.tool_call_id === now.tool_call_id
-    : old.type !== undefined && old.role === undefined
-      ? (old.call_id ?? old.id) === (now.call_id ?? now.id)
-      : old.role === 'assistant' && meaningOf(old).slice(0, 64) === meaningOf(now).slice(0, 64))
+/** What an element has in common with its original; empty for one that has none. */
+function identityOf(element: unknown): string {
+  const { role, type, tool_call_id: answers, call_id, id } = object(element)
+  const named = (own: unknown) => JSON.stringify([role ?? null, type ?? null, own ?? null])
+  if (role === 'tool') return named(answers)
+  if (type !== undefined && role === undefined) return named(call_id ?? id)
+  return role === 'assistant' ? named(meaningOf(element).slice(0, 64)) : ''
+}
 
 /**
  * What an element says: without the members and the forms that the conversion may change and that

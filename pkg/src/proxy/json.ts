@@ -20,6 +20,25 @@ export function parse(json: string): Members | undefined {
   }
 }
 
+/**
+ * The levels of JSON that are read in a response: 128 of arguments, as the core reads them, and those
+ * of the wire around them. Deeper values overflow the stack of some functions.
+ */
+const LEVELS = 160
+
+/** As `parse`, of a text of the provider; `undefined` also for one that is nested too deeply. */
+export const parseResponse = (json: string): Members | undefined =>
+  isDeeper(json, LEVELS) ? undefined : parse(json)
+
+/** The JSON of a value; a text that is not JSON for one that is nested too deeply. */
+export function stringify(value: unknown, replacer?: (name: string, member: unknown) => unknown) {
+  try {
+    return JSON.stringify(value, replacer) ?? ''
+  } catch {
+    return '(nested too deeply)'
+  }
+}
+
 /** From where to where a value stands in a text. */
 export interface Range {
   start: number
@@ -59,6 +78,49 @@ function valueEnd(json: string, at: number): number {
   }
   return json.length
 }
+
+function isDeeper(json: string, levels: number): boolean {
+  // Each level has two brackets.
+  if (json.length <= 2 * levels) return false
+  let depth = 0
+  INNER.lastIndex = 0
+  for (let found = INNER.exec(json); found; found = INNER.exec(json)) {
+    if (found[0] === '"') INNER.lastIndex = stringEnd(json, found.index)
+    else if (found[0] === '}' || found[0] === ']') depth--
+    else if (++depth > levels) return true
+  }
+  return false
+}
+
+/** The objects that stand in a row at the beginning of a text. */
+export function leadingObjects(text: string): string[] {
+  const found: string[] = []
+  for (let at = skip(text, 0, SPACE); text[at] === '{'; at = skip(text, at, SPACE)) {
+    const end = valueEnd(text, at)
+    found.push(text.slice(at, end))
+    at = end
+  }
+  return found
+}
+
+/** Whether one of the strings in valid JSON, names included, is one of these words; long texts are not. */
+export function namesWord(json: string, words: RegExp): boolean {
+  return stringsOf(json, LONGEST_NAME).some((value) => words.test(value) && !/\s/.test(value))
+}
+
+/** The strings in valid JSON, names included, of which the text has at most `longest` characters. */
+export function stringsOf(json: string, longest = Infinity): string[] {
+  const found: string[] = []
+  for (let at = json.indexOf('"'); at >= 0; at = json.indexOf('"', at)) {
+    const end = stringEnd(json, at)
+    if (end - at <= longest) found.push(JSON.parse(json.slice(at, end)) as string)
+    at = end
+  }
+  return found
+}
+
+/** Characters of a name, of which each may be an escape of six. */
+const LONGEST_NAME = 6 * 64
 
 /** Whether an object in a text has two members of one name, of which `JSON.parse` reads the last. */
 export function repeatsMembers(json: string, parsed: unknown): boolean {

@@ -1,11 +1,22 @@
 /** Whether a call may run, judged by the history that the client sends: nothing is stored. */
-import { signature } from '../signature.js'
+import { isTurnlockError } from '../errors.js'
 import type { ProxyPolicy } from '../generated/proxy.js'
+import { signature } from '../signature.js'
+import { leadingObjects, stringify } from './json.js'
 
-/** A call of a model. `args` is JSON text, or free text of a custom tool. */
+/** A call of a model. */
 export interface Call {
   name: string
+  /** JSON text. */
   args: string
+  /** Whether `args` is free text, of a custom tool. */
+  isText?: boolean
+  /** The arguments that other clients read, of pieces that they attribute to other calls. */
+  readings?: readonly string[]
+  /** Other texts of the same arguments. A call is refused if they differ in meaning. */
+  copies?: string[]
+  /** Whether clients read different calls. */
+  isUnclear?: boolean
 }
 
 /** A call of a history. `result` is `undefined` while there is none. */
@@ -18,29 +29,70 @@ export interface Refused {
   name: string
   /** As `signature({ tool, args })`. */
   signature: string
-  /** `form`: it stood where its wire has no calls. */
-  reason: 'duplicate' | 'budget' | 'form'
+  /**
+   * `form`: it stood where its wire has no calls, or clients read different arguments in it.
+   * `unjudged`: it was longer than `heldBytes`, or the history could not be read.
+   */
+  reason: 'duplicate' | 'budget' | 'form' | 'unjudged'
   /** Earlier calls with the same arguments and result, in a row. */
   repeats: number
 }
 
-/** The identity of a call; free text counts as a string. */
-function identityOf({ name, args }: Call): string {
+interface Identity {
+  /** The signature. */
+  key: string
+  /** Whether every client reads the same arguments. */
+  isClear: boolean
+}
+
+/** Codes of JSON whose value depends on who reads it: it may be anything. */
+const UNCLEAR = new Set([
+  ...['json.duplicate_key', 'json.too_deep', 'json.too_large', 'json.number_range'],
+])
+
+/** The identity of a call; what is not JSON counts as a string. */
+const identityOf = ({ name, args, isText = false }: Call): Identity =>
+  identify(name, isText ? JSON.stringify(args) : args)
+
+function identify(name: string, args: string): Identity {
   try {
-    return signature({ tool: name, args: args || '{}' })
-  } catch {
-    // A lone surrogate has no canonical form; it is one in no other call either.
-    return signature({ tool: whole(name), args: JSON.stringify(whole(args)) })
+    return { key: signature({ tool: name, args: args.trim() || '{}' }), isClear: true }
+  } catch (error) {
+    const code = isTurnlockError(error) ? error.code : ''
+    const [tool, text] = [wellFormed(name), wellFormed(args)]
+    // A lone surrogate has no canonical form, and is written in several ways.
+    if (code === 'json.lone_surrogate' && (tool !== name || text !== args)) {
+      return identify(tool, text)
+    }
+    return { key: textKey(tool, text), isClear: !UNCLEAR.has(code) }
   }
 }
 
-const whole = (text: string): string => text.replace(/[\uD800-\uDFFF]/g, '\uFFFD')
+function textKey(tool: string, text: string): string {
+  try {
+    return signature({ tool, args: JSON.stringify(text) })
+  } catch {
+    return ''
+  }
+}
+
+/** A text without surrogates, be they escapes or not. Nothing is lost but which ones they were. */
+const wellFormed = (text: string): string =>
+  text.replace(/[\uD800-\uDFFF]/g, '\uFFFD').replace(/\\u[dD][89a-fA-F][\da-fA-F]{2}/g, '\\ufffd')
 
 /** A call in a place where its wire has none: clients may read it, so it is left out. */
 export const misplaced = (call: Call): Refused => ({
   name: call.name,
-  signature: identityOf(call),
+  signature: identityOf(call).key,
   reason: 'form',
+  repeats: 0,
+})
+
+/** A call without a verdict. `isWhole`: all of its arguments are there. */
+export const unjudged = (call: Call, isWhole: boolean): Refused => ({
+  name: call.name,
+  signature: isWhole ? identityOf(call).key : '',
+  reason: 'unjudged',
   repeats: 0,
 })
 
@@ -60,7 +112,7 @@ export class Judge {
     const settled = past.filter((call) => call.result !== undefined)
     this.#left = (policy.maxTools ?? Infinity) - settled.length
     for (const call of settled) {
-      const key = identityOf(call)
+      const { key } = identityOf(call)
       const result = call.result as string
       const streak = this.#streaks.get(key)
       // Another result: the call told something new, so it is no loop.
@@ -76,25 +128,35 @@ export class Judge {
 
   /** The refusal of a call of the response; `undefined` if it may run, which uses the budget. */
   refuse(call: Call): Refused | undefined {
-    const key = identityOf(call)
-    const repeats = this.#streaks.get(key)?.times ?? 0
+    const { name, args, isText, readings = [], copies = [] } = call
+    const { key } = identityOf(call)
+    // Some clients take the first object of arguments that go on behind it, or the last.
+    const objects = isText ? [] : leadingObjects(args)
+    let isClear = call.isUnclear !== true
+    let repeats = 0
+    for (const text of new Set([args, ...readings, ...objects])) {
+      const read = identityOf({ ...call, args: text })
+      isClear &&= read.isClear
+      repeats = Math.max(repeats, this.#streaks.get(read.key)?.times ?? 0)
+    }
+    for (const text of new Set(copies)) isClear &&= identityOf({ ...call, args: text }).key === key
     const isRepeated = repeats >= this.#most
-    if (!isRepeated && this.#left > 0) {
+    if (isClear && !isRepeated && this.#left > 0) {
       this.#left--
       return undefined
     }
-    const reason = isRepeated ? 'duplicate' : 'budget'
-    return { name: call.name, signature: key, reason, repeats }
+    const reason = isRepeated ? 'duplicate' : isClear ? 'budget' : 'form'
+    return { name, signature: key, reason, repeats }
   }
 }
 
-/** The refusal of a call, or `undefined` if it may run. Either is reported. */
+/** The refusal of a call, or `undefined` if it may run. Either is reported. No call runs unjudged. */
 export function judged(
   judge: Judge | undefined,
   call: Call,
   report: { calls: string[]; blocked: Refused[] },
 ): Refused | undefined {
-  const refused = judge?.refuse(call)
+  const refused = judge ? judge.refuse(call) : unjudged(call, true)
   if (refused) report.blocked.push(refused)
   else report.calls.push(call.name)
   return refused
@@ -103,11 +165,7 @@ export function judged(
 /** The text of a result, without what changes between requests. */
 export function resultText(value: unknown): string {
   if (typeof value === 'string') return value
-  return (
-    JSON.stringify(value, (name, member: unknown) =>
-      name === 'cache_control' ? undefined : member,
-    ) ?? ''
-  )
+  return stringify(value, (name, member) => (name === 'cache_control' ? undefined : member))
 }
 
 /** What coding agents add to what the user says; it is no message of the user. */

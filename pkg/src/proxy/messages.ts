@@ -1,6 +1,17 @@
 /** Anthropic's Messages. */
-import { isSaid, resultText, type PastCall } from './judge.js'
-import { elementsOf, list, membersOf, object, text, type Members } from './json.js'
+import { eventOf } from './frames.js'
+import { isSaid, resultText, type Call, type PastCall } from './judge.js'
+import {
+  elementsOf,
+  list,
+  membersOf,
+  object,
+  stringify,
+  text,
+  type Members,
+  type Range,
+} from './json.js'
+import type { Repair } from '../generated/common.js'
 import type { Elements } from './history.js'
 import { hasEscapes, type Places } from './stray.js'
 import {
@@ -21,8 +32,7 @@ function turn(history: readonly unknown[]): PastCall[] {
     if (role === 'user' && saysSomething(content, blocks)) [calls, earlier] = [new Map(), []]
     for (const block of blocks) {
       if (isCall(block)) {
-        const args = JSON.stringify(block.input ?? {})
-        const made: PastCall = { name: text(block.name), args, result: undefined }
+        const made: PastCall = { ...callOf(block), result: undefined }
         calls.set(text(block.id), made)
         earlier.push(made)
       }
@@ -41,12 +51,14 @@ const saysSomething = (content: unknown, blocks: readonly Members[]): boolean =>
 
 class MessagesStream implements StreamWire {
   readonly #open = new OpenCalls()
-  /** What a block begins with is its arguments, if nothing follows; by the key of its call. */
-  readonly #inputs = new Map<string, string>()
   /** The call of a frame, once it was read. */
   readonly #keys = new WeakMap<Members, string>()
   /** Where the other blocks of the provider stand for the client, and where its calls. */
   #places = new Map<number, number>()
+  /** The places of calls of the provider, whose arguments come in the same events. */
+  readonly #others = new Set<number>()
+  /** The calls among the blocks, in their order: some clients take the index of an event for it. */
+  #blocks: (Keyed | undefined)[] = []
   readonly #called = new Map<string, number>()
   #next = 0
   #second = false
@@ -77,26 +89,36 @@ class MessagesStream implements StreamWire {
         const block = object(json.content_block)
         if (!isCall(block)) {
           this.#open.close(at)
+          this.#blocks.push(undefined)
           this.#places.set(at, this.#next++)
+          if (/tool_use$/.test(text(block.type))) this.#others.add(at)
+          else this.#others.delete(at)
           return { text: block.type === 'text', open: !this.#open.isEmpty }
         }
-        const { key } = this.#open.begin(at, { name: text(block.name), args: '' })
+        // What a block begins with are its arguments, if nothing follows.
+        const { name, args } = callOf(block)
+        const begun = this.#open.begin(at, { name, args: args === '{}' ? '' : args })
+        this.#blocks.push(begun)
         this.#places.delete(at)
-        this.#inputs.set(key, JSON.stringify(block.input ?? {}))
-        this.#keys.set(json, key)
+        this.#others.delete(at)
+        this.#keys.set(json, begun.key)
         return { open: true }
       }
       case 'content_block_delta': {
         const piece = object(json.delta).partial_json
         // Arguments that follow the end of a call would be others than those that were judged.
-        if (!call && piece !== undefined && !this.#places.has(at)) return { stray: true }
-        if (call) call.args += text(piece)
+        if (!call && piece !== undefined && !this.#others.has(at)) return { stray: true }
+        if (piece !== undefined && this.#blocks[at] !== call) {
+          if (this.#blocks[at] || !call) return { stray: true }
+          call.isUnclear = true
+        }
+        this.#open.add(at, text(piece))
         return { open: !this.#open.isEmpty }
       }
       case 'content_block_stop':
-        return call ? this.#filled(this.#open.end(at)) : { open: !this.#open.isEmpty }
+        return call ? this.#open.end(at) : { open: !this.#open.isEmpty }
       case 'message_delta': {
-        this.#usage = { ...this.#usage, ...object(json.usage) }
+        this.#add(json.usage)
         const finish = text(object(json.delta).stop_reason) !== ''
         const more = finish ? { complete: this.rest() } : { open: !this.#open.isEmpty }
         return { usage: this.#usage, finish, ...more }
@@ -109,20 +131,28 @@ class MessagesStream implements StreamWire {
   /** Where code of the provider calls tools, a message begins with its calls. */
   #start({ content, usage }: Members): Step {
     const blocks = list(content).map(object).filter(isCall)
+    this.#blocks = list(content).map(() => undefined)
     for (const block of blocks) {
       this.#keys.set(block, this.#open.begin(NaN, callOf(block)).key)
     }
-    this.#usage = object(usage)
+    this.#usage = {}
+    this.#add(usage)
     return { usage: this.#usage, complete: blocks.length ? this.rest() : [] }
   }
 
-  #filled(step: Step): Step {
-    for (const call of step.complete ?? []) call.args ||= this.#inputs.get(call.key) ?? ''
-    return step
+  /** Adds to the usage in place: a copy for each event would cost the square. */
+  #add(usage: unknown): void {
+    for (const [name, value] of Object.entries(object(usage))) {
+      if (name !== '__proto__') this.#usage[name] = value
+    }
   }
 
   rest(): Keyed[] {
-    return this.#filled({ complete: this.#open.take() }).complete ?? []
+    return this.#open.take()
+  }
+
+  drop(drops: boolean): void {
+    this.#open.drop(drops)
   }
 
   rewrite(json: Members, refused: ReadonlySet<string>): Members[] {
@@ -167,8 +197,11 @@ class MessagesStream implements StreamWire {
 
   again(): void {
     this.#second = true
+    this.#open.drop(false)
     this.#open.take()
     this.#places.clear()
+    this.#others.clear()
+    this.#blocks = []
   }
 
   say(said: string): Members[] {
@@ -197,51 +230,89 @@ class MessagesStream implements StreamWire {
   }
 }
 
-/** Leaves a block out of a message; the message too, if it has no other. */
-function dropResult(elements: Elements, index: number, id: string): void {
-  const message = elements.text(index)
-  const content = membersOf(message).get('content')
-  if (!content) return
-  const ranges = elementsOf(message, content.start)
-  const at = ranges.findIndex(({ start, end }) => {
-    const block = object(JSON.parse(message.slice(start, end)))
-    return block.type === 'tool_result' && block.tool_use_id === id
-  })
-  const [own, next, before] = [ranges[at], ranges[at + 1], ranges[at - 1]]
-  if (!own) return
-  if (!next && !before) return elements.set(index, [])
-  const [from, to] = next ? [own.start, next.start] : [before?.end ?? own.start, own.end]
-  elements.set(index, [message.slice(0, from) + message.slice(to)])
+/** What is left out of a message, and added to it. */
+interface Edit {
+  /** How many results of each call are left out. */
+  drops: Map<string, number>
+  adds: string[]
 }
 
-const addResult = (elements: Elements, index: number, block: string): void =>
-  elements.set(index, [withBlock(elements.text(index), block)])
+/** Edits each message once, however many repairs it needs. */
+function mend(elements: Elements, history: readonly unknown[], repairs: readonly Repair[]): void {
+  const edits = new Map<number, Edit>()
+  /** Results of a message behind which no message of the user stands. */
+  const behind = new Map<number, string[]>()
+  const editOf = (index: number): Edit => {
+    const edit = edits.get(index) ?? { drops: new Map<string, number>(), adds: [] }
+    edits.set(index, edit)
+    return edit
+  }
+  for (const { code, index, toolCallId = '' } of repairs) {
+    if (code === 'TOOL_RESULT_ORPHAN') {
+      const { drops } = editOf(index)
+      drops.set(toolCallId, (drops.get(toolCallId) ?? 0) + 1)
+      continue
+    }
+    const block = { type: 'tool_result', tool_use_id: toolCallId, content: INTERRUPTED }
+    const made = JSON.stringify({ ...block, is_error: true })
+    if (object(history[index + 1]).role === 'user') editOf(index + 1).adds.push(made)
+    else
+      behind
+        .set(index, behind.get(index) ?? [])
+        .get(index)
+        ?.push(made)
+  }
+  for (const [index, edit] of edits) {
+    const message = edited(elements.text(index), edit)
+    elements.set(index, message === undefined ? [] : [message])
+  }
+  for (const [index, made] of behind) {
+    elements.add(index, `{"role":"user","content":[${made.join(',')}]}`)
+  }
+}
 
-/** The text of a message with a result: results stand before other content. */
-function withBlock(message: string, block: string): string {
+/** The text of a message with an edit; `undefined` if nothing of it is left. */
+function edited(message: string, { drops, adds }: Edit): string | undefined {
   const content = membersOf(message).get('content')
   if (!content) return message
   const { start, end } = content
-  const now = message.slice(start, end)
-  const isText = now.startsWith('"')
-  // Behind the results that are there, so that they stand in the order of their calls.
+  const own = message.slice(start, end)
+  const isText = own.startsWith('"')
   const ranges = isText ? [] : elementsOf(message, start)
-  const results = ranges.filter(
-    (range) => object(JSON.parse(message.slice(range.start, range.end))).type === 'tool_result',
-  )
-  const last = results.at(-1)
-  if (last) return `${message.slice(0, last.end)},${block}${message.slice(last.end)}`
-  const rest = isText
-    ? `,{"type":"text","text":${now}}]`
-    : (ranges.length ? ',' : '') + now.slice(1)
-  return `${message.slice(0, start)}[${block}${rest}${message.slice(end)}`
+  /** The places of blocks that stay. */
+  const kept: number[] = []
+  // Added results stand behind those that are there, in the order of their calls, and before the rest.
+  let results = 0
+  ranges.forEach((range, at) => {
+    const { type, tool_use_id: id } = object(JSON.parse(message.slice(range.start, range.end)))
+    const left = type === 'tool_result' ? (drops.get(text(id)) ?? 0) : 0
+    if (left > 0) drops.set(text(id), left - 1)
+    else kept.push(at)
+    if (left === 0 && type === 'tool_result') results = kept.length
+  })
+  const added = adds.join(',')
+  const [before, after] = [message.slice(0, start), message.slice(end)]
+  if (isText) {
+    return adds.length ? `${before}[${added},{"type":"text","text":${own}}]${after}` : message
+  }
+  if (kept.length === 0) return adds.length ? `${before}[${added}]${after}` : undefined
+  // What stood between two blocks stays behind the first of them.
+  let made = `${before}[${adds.length && results === 0 ? `${added},` : ''}`
+  made += message.slice(start + 1, ranges[0]?.start)
+  kept.forEach((at, place) => {
+    const range = ranges[at] as Range
+    made += message.slice(range.start, range.end)
+    if (adds.length && place + 1 === results) made += `,${added}`
+    if (place + 1 < kept.length) made += message.slice(range.end, ranges[at + 1]?.start)
+  })
+  return made + message.slice(ranges.at(-1)?.end)
 }
 
 const isCall = ({ type }: Members): boolean => type === 'tool_use'
 
-const callOf = ({ name, input }: Members) => ({
+const callOf = ({ name, input }: Members): Call => ({
   name: text(name),
-  args: JSON.stringify(input ?? {}),
+  args: stringify(input ?? {}),
 })
 
 const placesIn = (isKnown: Places['isKnown']): Places => ({
@@ -257,19 +328,10 @@ export const messages: Wire = {
   noTools: () => ['tool_choice', '{"type":"none"}'],
   isWhole: () => true,
   orphans: () => [],
-  mend(elements, history, { code, index, toolCallId = '' }) {
-    if (code === 'TOOL_RESULT_ORPHAN') return dropResult(elements, index, toolCallId)
-    const block = { type: 'tool_result', tool_use_id: toolCallId, content: INTERRUPTED }
-    const made = JSON.stringify({ ...block, is_error: true })
-    if (object(history[index + 1]).role === 'user') return addResult(elements, index + 1, made)
-    // The message that another repair has added here already.
-    const [own, added] = elements.all(index)
-    if (added) elements.set(index, [own ?? '', withBlock(added, made)])
-    else elements.add(index, `{"role":"user","content":[${made}]}`)
-  },
+  mend,
   turn,
   stream: () => new MessagesStream(),
-  write: (json) => `event: ${text(json.type)}\ndata: ${JSON.stringify(json)}\n\n`,
+  write: (json) => eventOf(json.type, JSON.stringify(json)),
   ping: 'event: ping\ndata: {"type":"ping"}\n\n',
   places: {
     stream: placesIn(

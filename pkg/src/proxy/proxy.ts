@@ -10,6 +10,8 @@ import { whenGone } from '../server/stream.js'
 import { decoded } from './body.js'
 import { chat } from './chat.js'
 import { refusalResponse } from './errors.js'
+import { isAsciiLike } from './frames.js'
+import { foreign } from './gate.js'
 import { addressOf, plainPath, REPORT, requestHeaders, responseHeaders } from './headers.js'
 import { mend } from './history.js'
 import { Judge } from './judge.js'
@@ -253,13 +255,12 @@ class Exchange<S extends ProxySession> {
       }
     }
     const holds = mode === 'bound' && read !== undefined
-    let known: Judge | undefined
-    // Not before a call is there: most responses have none.
-    const judge = () =>
-      this.#openly(
-        report,
-        () => (known ??= new Judge(policy, wire.turn(list(sent.members?.[wire.history])))),
-      )
+    let known: { judge: Judge | undefined } | undefined
+    // Not before a call is there: most responses have none. A history that cannot be read is read once.
+    const judge = () => {
+      const made = () => new Judge(policy, wire.turn(list(sent.members?.[wire.history])))
+      return (known ??= { judge: this.#openly(report, made) }).judge
+    }
     const { tools, functions } = sent.members ?? {}
     const hasTools = list(tools).length + list(functions).length > 0
     const isSpent = hasTools && policy.maxTools !== undefined && judge()?.isSpent === true
@@ -280,6 +281,14 @@ class Exchange<S extends ProxySession> {
       end(refusal.status === 499 ? 'cancelled' : 'failed')
       throw refusal
     }
+    if (holds && response.ok && !isAsciiLike(response.headers)) {
+      response.body?.cancel().catch(() => {})
+      const { code, message } = foreign()
+      report.error = code
+      report.status = 502
+      end('failed')
+      throw new Refusal(502, code, message)
+    }
     const { status, body } = response
     report.status = status
     report.firstByteMs = Date.now() - this.#began
@@ -293,11 +302,15 @@ class Exchange<S extends ProxySession> {
     }
     const again = async () => {
       const second = await ask(quiet())
-      if (second.ok) return second.body ? this.#source(second.body) : undefined
+      if (second.ok && isAsciiLike(second.headers)) {
+        return second.body ? this.#source(second.body) : undefined
+      }
       second.body?.cancel().catch(() => {})
       return undefined
     }
+    const isStream = sent.members?.stream === true
     const relay = relayed({
+      isStream,
       ...{ wire, report, judge, forced, again, body: this.#source(body), onEnd: end },
       // Tools may be declared elsewhere: by a stored prompt. What a provider says of a failure passes:
       // clients match its words.

@@ -1,15 +1,19 @@
 /** The body of a response on its way to the client. */
 import { joined } from '../driver/at-hand.js'
-import { TurnlockError } from '../errors.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
 import { Frames, NOTHING } from './frames.js'
-import { Gate, NOTICES, type Gated } from './gate.js'
+import { errorBody } from './errors.js'
+import { foreign, Gate, NOTICES, type Gated } from './gate.js'
 import { judged, misplaced } from './judge.js'
-import { parse, repeatsMembers, type Members } from './json.js'
+import { namesWord, parseResponse, repeatsMembers, type Members } from './json.js'
 import type { Source } from './source.js'
 import { cleaned, mentions } from './stray.js'
+import type { Keyed } from './wire.js'
 
 export interface Relay extends Gated {
   body: Source
+  /** Whether the client reads a stream. */
+  isStream: boolean
   /** Whether the answer may be asked for again, without calls. */
   again(): Promise<Source | undefined>
   /** Ends the provider's response. */
@@ -51,6 +55,13 @@ function kindOf(bytes: Uint8Array, holds: boolean): Kind | undefined {
 /** White space, or a byte of the mark at the beginning of a text. */
 const isBlank = (byte: number): boolean =>
   byte <= 32 || byte === 0xef || byte === 0xbb || byte === 0xbf
+
+/** A whole response that was read. */
+interface Whole {
+  json: Members | undefined
+  calls: Keyed[]
+  isChanged: boolean
+}
 
 /** The client's body. Nothing is read that the client does not take. */
 export function relayed(relay: Relay): ReadableStream<Uint8Array> {
@@ -110,7 +121,8 @@ class Run {
     try {
       while (!(await this.#step(controller)));
     } catch (error) {
-      this.#broke(controller, error)
+      if (isTurnlockError(error) && error.code.startsWith('proxy.')) this.#refuse(controller, error)
+      else this.#broke(controller, error)
     }
   }
 
@@ -130,14 +142,18 @@ class Run {
     const bytes = this.#whatItIs(chunk.value)
     if (this.#kind === 'events') {
       const whole = this.#frames.push(bytes)
-      if (this.#frames.isRaw) this.#send(controller, this.#gate.giveUp())
-      const out = this.#send(controller, this.#gate.push(whole))
+      const isTooLong = this.#relay.holds && this.#frames.isRaw
+      const out = this.#send(controller, isTooLong ? this.#gate.giveUp() : this.#gate.push(whole))
       if (this.#gate.asks) return (await this.#ask(controller)) || out
+      if (this.#gate.isClosed) return this.#close(controller)
       return out
     }
     const isKept = this.#kind === 'json' && this.#keep(bytes)
-    if (isKept && this.#relay.holds) return false
-    return this.#send(controller, this.#given(bytes))
+    if (this.#kind === 'json' && this.#relay.holds) {
+      // Without its end, it cannot be judged: the rest is not waited for.
+      return isKept ? false : this.#endWhole(controller)
+    }
+    return this.#send(controller, [bytes])
   }
 
   /** Finds out what the body is. Bytes that do not tell it yet stand before the next ones. */
@@ -152,20 +168,12 @@ class Run {
     return NOTHING
   }
 
-  /** What was kept and does not stay so, and the bytes. */
-  #given(bytes: Uint8Array): Uint8Array[] {
-    if (!this.#relay.holds) return [bytes]
-    const all = [...this.#whole, bytes]
-    this.#whole = []
-    return all
-  }
-
   /** Keeps a piece of a whole response; false from when it is too long. */
   #keep(bytes: Uint8Array): boolean {
     this.#wholeBytes += bytes.length
     if (this.#wholeBytes > this.#relay.most) {
       this.#relay.report.error ??= 'proxy.held_too_long'
-      if (!this.#relay.holds) this.#whole = []
+      this.#whole = []
       return false
     }
     this.#whole.push(bytes)
@@ -236,7 +244,8 @@ class Run {
   async #judged(controller: Controller): Promise<Uint8Array[]> {
     const { report, holds, forced } = this.#relay
     const before = holds ? this.#whole : []
-    const read = this.#read(this.#whole)
+    const isTooLong = this.#wholeBytes > this.#relay.most
+    const read = isTooLong ? holds && TOO_LONG : this.#read(this.#whole)
     if (!read) return before
     const { json, calls, isChanged } = read
     const refused = new Map<string, keyof typeof NOTICES>()
@@ -245,7 +254,7 @@ class Run {
       if (refusal) refused.set(call.key, refusal.reason)
     }
     if (!holds || (refused.size === 0 && !isChanged)) return before
-    const [reason = isChanged ? 'form' : 'duplicate'] = refused.values()
+    const [reason = isTooLong ? 'unjudged' : 'form'] = refused.values()
     const own = () => this.#without(json, [...refused.keys()], reason)
     const source =
       refused.size === calls.length && !forced ? await this.#second(controller, reason) : undefined
@@ -273,36 +282,60 @@ class Run {
   }
 
   /**
-   * A whole response, with its calls; `json` is missing where it cannot be read and names one.
-   * Nothing is returned for what is passed as it is.
+   * A whole response, with its calls. Nothing is returned for what is passed as it is; `json` is
+   * missing where the second response cannot be read.
+   *
+   * @throws TurnlockError `proxy.response_format`
    */
-  #read(pieces: readonly Uint8Array[], isSecond = false) {
+  #read(pieces: readonly Uint8Array[], isSecond = false): Whole | undefined {
     const { wire, report, holds } = this.#relay
-    const text = textOf(pieces)
-    const whole = parse(text)
-    if (!whole) {
-      // An answer that was asked for is one, or none.
-      if (!holds || (!isSecond && !mentions(text, wire.words))) return undefined
-      if (!isSecond) report.error ??= 'proxy.call_form'
+    const text = textOf(pieces, holds)
+    const whole = text === undefined ? undefined : parseResponse(text)
+    if (text === undefined || !whole) {
+      if (!holds) return undefined
+      if (!isSecond) throw foreign()
       return { json: undefined, calls: [], isChanged: true }
     }
     const { json = {}, strays } = cleaned(whole, wire.places.whole)
-    if (!isSecond) report.blocked.push(...strays.map(misplaced))
-    const isOdd = holds && mentions(text, wire.words) && repeatsMembers(text, whole)
+    for (const call of isSecond ? [] : strays) report.blocked.push(misplaced(call))
+    const isOdd =
+      holds &&
+      mentions(text, wire.words) &&
+      namesWord(text, wire.words) &&
+      repeatsMembers(text, whole)
     const isChanged = strays.length > 0 || isOdd
     if (isChanged && holds) report.error ??= 'proxy.call_form'
     if (json.usage) report.usage.push(json.usage)
     return { json, calls: wire.calls(json), isChanged }
   }
 
-  /** A whole response without its refused calls; an error in its place if it cannot be read. */
+  /** A whole response without its refused calls; an error in its place if it was not read. */
   #without(json: Members | undefined, keys: string[], reason: keyof typeof NOTICES): Uint8Array[] {
-    const { wire } = this.#relay
-    const error = { message: NOTICES.form, type: 'api_error', code: 'proxy.call_form' }
+    const { wire, report } = this.#relay
+    const code = report.error ?? 'proxy.held_too_long'
+    const message =
+      "the provider's response is longer than `heldBytes`, so its calls cannot be judged"
+    const error = { message, type: 'api_error', code }
     const left = json
       ? wire.without(json, new Set(keys), NOTICES[reason])
-      : { type: 'error', error }
+      : errorBody(error, wire.name)
     return [this.#encoder.encode(JSON.stringify(left))]
+  }
+
+  /** Ends a response that `bound` cannot read with an error in the form that the client reads. */
+  #refuse(controller: Controller, error: TurnlockError): void {
+    if (this.#over) return
+    const { wire, report, isStream, abort } = this.#relay
+    const { code, message } = error
+    const isEvents = isStream || (this.#kind === 'events' && report.bytes.response > 0)
+    const text = isEvents
+      ? wire.failure(code, message)
+      : JSON.stringify(errorBody({ type: 'api_error', message, code }, wire.name))
+    this.#send(controller, [this.#encoder.encode(text)])
+    report.error = code
+    this.#end('failed', error)
+    controller.close()
+    abort()
   }
 
   /** The provider's response broke off, or fell silent. */
@@ -357,9 +390,17 @@ class Run {
 /** A client that left before it read. */
 const NOBODY: Controller = { enqueue: () => {}, close: () => {}, error: () => {} }
 
-const textOf = (pieces: readonly Uint8Array[]): string => {
+/** A whole response that is too long to be judged. */
+const TOO_LONG: Whole = { json: undefined, calls: [], isChanged: true }
+
+/** The text of a body; `undefined` for what is not UTF-8, if it has to be. */
+function textOf(pieces: readonly Uint8Array[], isStrict: boolean): string | undefined {
   const size = pieces.reduce((sum, { length }) => sum + length, 0)
-  return new TextDecoder().decode(joined(pieces, size))
+  try {
+    return new TextDecoder('utf-8', { fatal: isStrict }).decode(joined(pieces, size))
+  } catch {
+    return undefined
+  }
 }
 
 function orPing<T>(promise: Promise<T>, ms: number): Promise<T | 'ping'> {

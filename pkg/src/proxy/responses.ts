@@ -1,12 +1,13 @@
 /** OpenAI's Responses. */
 import { saysSomething } from './chat.js'
+import { eventOf } from './frames.js'
 import { resultText, type Call, type PastCall } from './judge.js'
-import { list, object, text, type Members } from './json.js'
+import { list, object, stringify, text, type Members } from './json.js'
 import { hasEscapes, type Places } from './stray.js'
 import {
   INTERRUPTED,
-  lastInRow,
   OpenCalls,
+  rowEnds,
   type Keyed,
   type Step,
   type StreamWire,
@@ -32,9 +33,12 @@ const DOES = ['action', 'actions', 'operation', 'arguments', 'server_label']
 function callOf(item: Members): Call {
   const name = text(item.name)
   if (item.type === 'function_call') return { name, args: text(item.arguments) }
-  if (item.type === 'custom_tool_call') return { name, args: JSON.stringify(item.input ?? '') }
+  if (item.type === 'custom_tool_call') {
+    const { input = '' } = item
+    return { name, args: typeof input === 'string' ? input : stringify(input), isText: true }
+  }
   const does = DOES.flatMap((member) => (item[member] == null ? [] : [[member, item[member]]]))
-  return { name: name || text(item.type), args: JSON.stringify(Object.fromEntries(does)) }
+  return { name: name || text(item.type), args: stringify(Object.fromEntries(does)) }
 }
 
 const idOf = ({ call_id, id }: Members): string => text(call_id) || text(id)
@@ -70,16 +74,28 @@ interface Told {
   isDone: boolean
 }
 
-/** Values in rows, by a name. */
-function rows<T>(values: readonly T[], nameOf: (value: T) => string): Map<string, T[]> {
-  const all = new Map<string, T[]>()
-  for (const value of values) {
-    const name = nameOf(value)
-    const row = all.get(name)
-    if (row) row.push(value)
-    else all.set(name, [value])
+/** Calls by a name, in their order. A response has each of them once. */
+class Rows {
+  readonly #all = new Map<string, Set<Told>>()
+
+  add(name: string, told: Told): void {
+    this.#all.set(name, (this.#all.get(name) ?? new Set()).add(told))
   }
-  return all
+
+  delete(name: string, told: Told): void {
+    this.#all.get(name)?.delete(told)
+  }
+
+  /** The next of a name; `taken` is what a response has had. */
+  next(name: string, taken: Map<string, IterableIterator<Told>>): Told | undefined {
+    const left = taken.get(name) ?? (this.#all.get(name) ?? new Set<Told>()).values()
+    taken.set(name, left)
+    return (left.next() as IteratorResult<Told, undefined>).value
+  }
+
+  clear(): void {
+    this.#all.clear()
+  }
 }
 
 const sameAs = (id: string, { name, args }: Call): string => JSON.stringify([id, name, args])
@@ -90,6 +106,14 @@ class ResponsesStream implements StreamWire {
   readonly #keys = new WeakMap<Members, string>()
   /** Calls of events; the whole response has them again. */
   #told = new Map<Keyed, Told>()
+  /** Those calls by their ids, and those that have ended by what they are. */
+  readonly #begun = new Rows()
+  readonly #done = new Rows()
+  /** Calls by the id of their item. */
+  readonly #items = new Map<string, Keyed>()
+  #drops = false
+  /** The client was shown the whole response. */
+  #isOver = false
   /** Where the other items of the provider stand for the client, and where its calls. */
   #places = new Map<number, number>()
   readonly #called = new Map<string, number>()
@@ -133,15 +157,22 @@ class ResponsesStream implements StreamWire {
         if (!isCall(item)) return { open: !this.#open.isEmpty }
         // Some servers say only this of a call; and another call's end begins one.
         if (!call || this.#told.get(call)?.id !== idOf(item)) this.#begin(json, at, item)
-        return this.#done(at, item)
+        return this.#end(at, item)
       }
       case 'response.function_call_arguments.delta':
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.delta':
-      case 'response.custom_tool_call_input.done':
+      case 'response.custom_tool_call_input.done': {
         // Arguments that follow the end of a call would be others than those that were judged.
         if (!call || (text(json.name) && json.name !== call.name)) return { stray: true }
+        // Some clients look for the item. Ids that are of no item differ in each event of some servers.
+        const named = this.#items.get(text(json.item_id))
+        if (named && named !== call) return { stray: true }
+        this.#open.add(at, text(json.delta))
+        const whole = text(json.arguments ?? json.input)
+        if (whole && !this.#drops) (call.copies ??= []).push(whole)
         return { open: true }
+      }
       default:
         if (!isFinal(json)) return { open: !this.#open.isEmpty }
     }
@@ -154,43 +185,59 @@ class ResponsesStream implements StreamWire {
   }
 
   #begin(json: Members, at: number, item: Members): Step {
-    const call = this.#open.begin(at, callOf(item))
+    const { args, ...head } = callOf(item)
+    const call = this.#open.begin(at, { ...head, args: this.#drops ? '' : args })
     this.#places.delete(at)
-    this.#told.set(call, { id: idOf(item), call, isDone: false })
+    const told = { id: idOf(item), call, isDone: false }
+    this.#told.set(call, told)
+    this.#begun.add(told.id, told)
+    if (text(item.id)) this.#items.set(text(item.id), call)
     this.#keys.set(json, call.key)
     return { open: true }
   }
 
-  #done(at: number, item: Members): Step {
+  #end(at: number, item: Members): Step {
     const call = this.#open.at(at)
     const told = call && this.#told.get(call)
-    if (told) Object.assign(told, { isDone: true }).call = Object.assign(told.call, callOf(item))
+    if (told) {
+      told.isDone = true
+      this.#begun.delete(told.id, told)
+      this.#becomes(call, item)
+      this.#done.add(sameAs(told.id, call), told)
+    }
     return this.#open.end(at)
+  }
+
+  /** What a call is at its end. Clients that read the events before are to have read the same. */
+  #becomes(call: Keyed, item: Members): void {
+    if (this.#drops) return
+    const end = callOf(item)
+    if (call.name && call.name !== end.name) call.isUnclear = true
+    // What the other kinds do is known at their end.
+    const isStreamed = /^(function|custom_tool)_call$/.test(text(item.type))
+    if (isStreamed && call.args && end.args !== call.args) (call.copies ??= []).push(call.args)
+    Object.assign(call, end)
   }
 
   rest(): Keyed[] {
     return this.#open.take()
   }
 
+  drop(drops: boolean): void {
+    this.#drops = drops
+    this.#open.drop(drops)
+  }
+
   /** The calls of a whole response: each that was told once, and those that were not. */
   #outputs(response: Members): { at: number; item: Members; told: boolean; key: string }[] {
-    // The first of those that are alike is the last of its row.
-    const all = [...this.#told.values()].reverse()
-    const open = rows(
-      all.filter(({ isDone }) => !isDone),
-      ({ id }) => id,
-    )
-    const done = rows(
-      all.filter(({ isDone }) => isDone),
-      ({ id, call }) => sameAs(id, call),
-    )
+    const [begun, done] = [new Map(), new Map()]
     return list(response.output).flatMap((value, at) => {
       const item = object(value)
       if (!isCall(item)) return []
-      const { name, args } = callOf(item)
+      const call = callOf(item)
       const id = idOf(item)
-      const told = done.get(sameAs(id, { name, args }))?.pop() ?? open.get(id)?.pop()
-      if (told && !told.isDone) Object.assign(told.call, { name, args })
+      const told = this.#done.next(sameAs(id, call), done) ?? this.#begun.next(id, begun)
+      if (told && !told.isDone) this.#becomes(told.call, item)
       return [{ at, item, told: told !== undefined, key: told?.call.key ?? `output:${at}` }]
     })
   }
@@ -208,6 +255,9 @@ class ResponsesStream implements StreamWire {
       return place === undefined ? [] : [this.#numbered({ ...json, output_index: place })]
     }
     if (json.response === undefined) return [this.#numbered(json)]
+    // Each copy of the whole response would have all that was shown.
+    if (isFinal(json) && this.#isOver) return []
+    this.#isOver ||= isFinal(json)
     return [this.#numbered({ ...json, response: this.#whole(object(json.response), refused) })]
   }
 
@@ -254,8 +304,13 @@ class ResponsesStream implements StreamWire {
 
   again(): void {
     this.#second = true
+    this.#isOver = false
+    this.drop(false)
     this.#open.take()
     this.#told.clear()
+    this.#begun.clear()
+    this.#done.clear()
+    this.#items.clear()
     this.#places.clear()
   }
 
@@ -332,19 +387,21 @@ export const responses: Wire = {
       return [{ code: 'TOOL_RESULT_ORPHAN', action: 'dropped', ...about }]
     })
   },
-  mend(elements, history, { code, index, toolCallId }) {
-    if (code === 'TOOL_RESULT_ORPHAN') return elements.set(index, [])
+  mend(elements, history, repairs) {
     // Behind the calls that were made together.
-    const last = lastInRow(history, index, (item) =>
-      /call(_output)?$/.test(text(object(item).type)),
-    )
-    const own = object(history[index]).type === 'custom_tool_call' ? 'custom_tool' : 'function'
-    const made = { type: `${own}_call_output`, call_id: toolCallId, output: INTERRUPTED }
-    elements.add(last, JSON.stringify(made))
+    const ends = rowEnds(history, (item) => /call(_output)?$/.test(text(object(item).type)))
+    for (const { code, index, toolCallId } of repairs) {
+      if (code === 'TOOL_RESULT_ORPHAN') elements.set(index, [])
+      else {
+        const own = object(history[index]).type === 'custom_tool_call' ? 'custom_tool' : 'function'
+        const made = { type: `${own}_call_output`, call_id: toolCallId, output: INTERRUPTED }
+        elements.add(ends[index] ?? index, JSON.stringify(made))
+      }
+    }
   },
   turn,
   stream: () => new ResponsesStream(),
-  write: (json) => `event: ${text(json.type)}\ndata: ${JSON.stringify(json)}\n\n`,
+  write: (json) => eventOf(json.type, JSON.stringify(json)),
   ping: ': keep-alive\n\n',
   places: {
     stream: placesIn((path, _, root) =>

@@ -26,12 +26,29 @@ export interface Keyed extends Call {
   key: string
 }
 
+/** All calls are refused but those that were passed. */
+export class AllBut extends Set<string> {
+  readonly #passed: ReadonlySet<string>
+
+  constructor(passed: ReadonlySet<string>) {
+    super()
+    this.#passed = passed
+  }
+
+  override has(key: string): boolean {
+    return key !== '*' && !this.#passed.has(key)
+  }
+}
+
 /** Calls that a stream writes at once are judged together, in the order in which they began. */
 export class OpenCalls {
   #calls: Keyed[] = []
   /** Those that are being written, by place; a place that is no number is one place. */
   readonly #open = new Map<number, Keyed>()
+  /** The arguments that came in pieces. */
+  readonly #pieces = new Map<Keyed, string>()
   #count = 0
+  #drops = false
 
   get isEmpty(): boolean {
     return this.#calls.length === 0
@@ -51,6 +68,18 @@ export class OpenCalls {
     return this.#open.get(at)
   }
 
+  /** Adds a piece of arguments to the call at a place. */
+  add(at: number, piece: string): void {
+    const call = this.#open.get(at)
+    if (call && !this.#drops) this.#pieces.set(call, (this.#pieces.get(call) ?? '') + piece)
+  }
+
+  /** Whether arguments are dropped from here on, as every call is refused. */
+  drop(drops: boolean): void {
+    this.#drops = drops
+    if (drops) this.#pieces.clear()
+  }
+
   close(at: number): void {
     this.#open.delete(at)
   }
@@ -63,7 +92,15 @@ export class OpenCalls {
   /** All of them; of one that has not ended, what has come. */
   take(): Keyed[] {
     const all = this.#calls
+    for (const call of all) {
+      // What a call begins with are its arguments, if nothing follows.
+      const [begun, pieces] = [call.args, this.#pieces.get(call)]
+      if (!pieces) continue
+      call.args = pieces
+      if (begun) (call.copies ??= []).push(begun)
+    }
     this.#calls = []
+    this.#pieces.clear()
     this.#open.clear()
     return all
   }
@@ -89,6 +126,8 @@ export interface StreamWire {
   keep(json: Members, refused: ReadonlySet<string>): void
   /** The calls that have not ended, where the stream has. */
   rest(): Keyed[]
+  /** From here on, arguments of calls are not kept: every call is refused. */
+  drop(drops: boolean): void
   /** From here on, frames are those of a second response: its head is left out. */
   again(): void
   /** Frames of a text. */
@@ -115,8 +154,8 @@ export interface Wire {
   isWhole(body: Members): boolean
   /** Results without a call that `diagnose` takes for ones whose call the provider keeps. */
   orphans(history: readonly unknown[]): Repair[]
-  /** Leaves out the result that the repair names, or adds the result of the call that it names. */
-  mend(elements: Elements, history: readonly unknown[], repair: Repair): void
+  /** Leaves out the results that the repairs name, and adds those of the calls that they name. */
+  mend(elements: Elements, history: readonly unknown[], repairs: readonly Repair[]): void
   /** The calls since the user's last message, in their order. */
   turn(history: readonly unknown[]): PastCall[]
   stream(): StreamWire
@@ -138,13 +177,15 @@ export interface Wire {
 /** What a call is answered with that never was. */
 export const INTERRUPTED = 'Tool call was interrupted before it returned a result.'
 
-/** The place of the last element in a row, from behind `index` on. */
-export function lastInRow(
+/** Of each element, the last place of the row of parts behind it. */
+export function rowEnds(
   history: readonly unknown[],
-  index: number,
   isPart: (element: unknown) => boolean,
-): number {
-  let last = index
-  while (last + 1 < history.length && isPart(history[last + 1])) last++
-  return last
+): number[] {
+  const ends: number[] = []
+  for (let at = history.length - 1; at >= 0; at--) {
+    const isLast = at + 1 === history.length || !isPart(history[at + 1])
+    ends[at] = isLast ? at : (ends[at + 1] as number)
+  }
+  return ends
 }
