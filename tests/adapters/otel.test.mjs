@@ -25,6 +25,7 @@ import {
   runWithToolRequests,
 } from 'turnlock'
 import { openTelemetry } from 'turnlock/otel'
+import { createRedactor } from 'turnlock/redact'
 import { createHandler } from 'turnlock/server'
 import { until } from '../patience.mjs'
 import { createProvider } from '../provider/server.mjs'
@@ -120,7 +121,8 @@ test('a turn, its phases, inferences and tools are one trace, without content', 
     'gen_ai.usage.output_tokens': 10,
     'turnlock.status': 'complete',
   })
-  assert.equal(whole.spanContext().traceId, turn.requestId.replaceAll('-', ''))
+  assert.notEqual(whole.spanContext().traceId, turn.requestId.replaceAll('-', ''))
+  assert.equal(whole.parentSpanContext, undefined)
   const chat = spanOf('chat gpt')
   assert.equal(chat.kind, api.SpanKind.CLIENT)
   assert.deepEqual(chat.attributes['gen_ai.response.finish_reasons'], ['tool_calls'])
@@ -157,7 +159,7 @@ test('content is in the spans of tools where the host says so', async () => {
   assert.equal(attributes['gen_ai.tool.call.result'], '["a secret.txt"]')
 })
 
-test('a resume in another process goes on in the trace; what did not run is an event', async () => {
+test('a resume has the request id of its turn; what did not run is an event', async () => {
   const store = memoryStore()
   const common = {
     model: scripted('one-call'),
@@ -175,8 +177,12 @@ test('a resume in another process goes on in the trace; what did not run is an e
   assert.equal((await resumed.result).status, 'complete')
   await until(() => open.size === 0)
   const spans = exporter.getFinishedSpans()
-  assert.deepEqual(new Set(spans.map((span) => span.spanContext().traceId)).size, 1)
   const legs = spans.filter(({ name }) => name === 'invoke_agent files')
+  assert.deepEqual(
+    legs.map(({ attributes }) => attributes['turnlock.request_id']),
+    [requestId, requestId],
+  )
+  assert.equal(new Set(spans.map((span) => span.spanContext().traceId)).size, 2)
   assert.deepEqual(
     legs.map(({ attributes }) => attributes['turnlock.status']),
     ['paused', 'complete'],
@@ -294,7 +300,7 @@ test('passes, bundles and chains have spans too', async () => {
   assert.equal([last].flat()[0], 'invoke_workflow chain')
 })
 
-test('what a tool runs is below its call: one trace of turn, pass, bundle and chain, over a resume', async () => {
+test('what a tool runs is below its call: one trace of turn, pass, bundle and chain', async () => {
   const store = memoryStore()
   const list_files = (telemetry) =>
     tool({
@@ -340,9 +346,10 @@ test('what a tool runs is below its call: one trace of turn, pass, bundle and ch
   assert.equal((await resumed.result).status, 'complete')
   await until(() => open.size === 0)
   const spans = exporter.getFinishedSpans()
+  const legs = spans.filter(({ name }) => name === 'invoke_agent files')
   assert.deepEqual(
     new Set(spans.map((span) => span.spanContext().traceId)),
-    new Set([requestId.replaceAll('-', '')]),
+    new Set(legs.map((span) => span.spanContext().traceId)),
   )
   const named = (nodes, name) =>
     nodes.flatMap((node) =>
@@ -356,7 +363,7 @@ test('what a tool runs is below its call: one trace of turn, pass, bundle and ch
   )
 })
 
-test('a run in a tool whose turn is not followed here is in its trace', async () => {
+test('a run in a tool whose turn is not followed here begins a trace of its own', async () => {
   const telemetry = openTelemetry(own)
   const requestId = crypto.randomUUID()
   const replicate = async () => ({ data: { a: 1 } })
@@ -364,7 +371,182 @@ test('a run in a tool whose turn is not followed here is in its trace', async ()
   await telemetry.bundle(bundle, { requestId, toolCallId: 'c' }).result
   await until(() => open.size === 0)
   const { traceId } = spanOf('invoke_workflow bundle').spanContext()
-  assert.equal(traceId, requestId.replaceAll('-', ''))
+  assert.notEqual(traceId, requestId.replaceAll('-', ''))
+})
+
+/** Answers `POST /api/chat/messages` with this body, and reads the response. */
+async function post(handler, body, headers = {}) {
+  const response = await handler(
+    new Request('http://localhost/api/chat/messages', {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
+      body: JSON.stringify({ messages, ...body }),
+    }),
+  )
+  return response.text()
+}
+
+test('a client that chooses the request id does not choose the trace', async () => {
+  const { onTrace, onEvent } = openTelemetry(own)
+  const handler = createHandler({
+    ...{ model: () => scripted('one-call'), tools: { list_files: tool() } },
+    ...{ store: memoryStore(), onTrace, onEvent },
+    authorize: (request) => ({ tenant: request.headers.get('x-tenant') }),
+  })
+  const victim = '0af7651916cd43dd8448eb211c80319c'
+  const uuid = victim.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  for (const requestId of [victim, uuid, victim.toUpperCase(), '1', 'same']) {
+    exporter.reset()
+    for (const tenant of ['a', 'b']) {
+      assert.match(await post(handler, { requestId }, { 'x-tenant': tenant }), /"complete"/)
+    }
+    await until(() => open.size === 0)
+    const legs = exporter.getFinishedSpans().filter(({ name }) => name === 'invoke_agent files')
+    const traces = legs.map((span) => span.spanContext().traceId)
+    assert.equal(new Set(traces).size, 2, 'two tenants share no trace')
+    assert.ok(!traces.includes(victim), requestId)
+    for (const leg of legs) {
+      assert.equal(leg.parentSpanContext, undefined)
+      assert.equal(leg.attributes['turnlock.request_id'], requestId)
+    }
+  }
+})
+
+test('a turn is below the span that is active when it begins, unless `parent` is `root`', async () => {
+  const outer = api.trace.getTracer('host').startSpan('POST /chat')
+  // As a context manager of the host says.
+  const active = {
+    ...api,
+    trace: Object.create(api.trace, { getActiveSpan: { value: () => outer } }),
+  }
+  for (const parent of [undefined, 'active', 'root']) {
+    exporter.reset()
+    const telemetry = openTelemetry({ ...own, api: active, ...(parent && { parent }) })
+    const options = { model: scripted('one-call'), messages, tools: { list_files: tool() } }
+    await telemetry.turn((onTrace) => runTurn({ ...options, onTrace })).result
+    await until(() => open.size === 1)
+    const whole = spanOf('invoke_agent files')
+    const isBelow = whole.parentSpanContext?.spanId === outer.spanContext().spanId
+    assert.equal(isBelow, parent !== 'root')
+    assert.equal(whole.spanContext().traceId === outer.spanContext().traceId, parent !== 'root')
+  }
+  outer.end()
+})
+
+test('two tenants with the same ids: a run of a tool gets into neither trace by its ids', async () => {
+  const telemetry = openTelemetry(own)
+  const replicate = async () => ({ data: { a: 1 } })
+  let waiting = 0
+  const list_files = tool({
+    async execute(_, context) {
+      waiting += 1
+      await until(() => waiting === 2)
+      await telemetry.bundle(runBundle({ task: 't', replicate, k: 1 }), context).result
+      return 'done'
+    },
+  })
+  const requestId = 'same'
+  const turns = ['a', 'b'].map((tenant) =>
+    telemetry.turn((onTrace) =>
+      runTurn({
+        ...{ model: scripted('one-call'), messages, tools: { list_files }, onTrace },
+        ...{ requestId, tenant, store: memoryStore() },
+      }),
+    ),
+  )
+  await Promise.all(turns.map(({ result }) => result))
+  await until(() => open.size === 0)
+  const spans = exporter.getFinishedSpans()
+  const ofTurns = spans.filter(({ name }) => name.startsWith('invoke_agent'))
+  const bundles = spans.filter(({ name }) => name === 'invoke_workflow bundle')
+  assert.deepEqual([ofTurns.length, bundles.length], [2, 2])
+  const traces = ofTurns.map((span) => span.spanContext().traceId)
+  assert.ok(bundles.some((span) => !traces.includes(span.spanContext().traceId)))
+})
+
+test('content of a handler with `redact` is redacted', async () => {
+  // initializ/forge#130 (2026-06-09): a host captures content, and relies on its redaction there too.
+  const redactor = createRedactor({ values: ['a secret.txt'], fields: ['/path'] })
+  const { onTrace, onEvent } = openTelemetry({ ...own, content: true })
+  const events = []
+  const common = {
+    ...{ model: () => scripted('one-call'), tools: { list_files: tool() } },
+    ...{ store: memoryStore(), onTrace, authorize: () => ({ tenant: 't' }) },
+  }
+  const told = (event, about) => {
+    events.push(event)
+    onEvent(event, about)
+  }
+  for (const redact of [redactor, async () => redactor]) {
+    exporter.reset()
+    await post(createHandler({ ...common, redact, onEvent: told }), {})
+    await until(() => open.size === 0)
+    const { attributes } = spanOf('execute_tool list_files')
+    const [args, result] = ['arguments', 'result'].map((name) =>
+      JSON.parse(attributes[`gen_ai.tool.call.${name}`]),
+    )
+    assert.deepEqual(
+      [args, result],
+      [{ path: '[redacted:field]', recursive: true }, ['[redacted:value]']],
+    )
+  }
+  // A host's own events are as they are.
+  assert.match(JSON.stringify(events), /a secret\.txt/)
+  const broken = { ...redactor, value: undefined }
+  exporter.reset()
+  await post(createHandler({ ...common, redact: broken, onEvent }), {})
+  await until(() => open.size === 0)
+  const { attributes } = spanOf('execute_tool list_files')
+  assert.equal(attributes['gen_ai.tool.call.result'], '[redaction failed]')
+  // A turn of its own is followed by its events, which `redact` has changed.
+  exporter.reset()
+  await openTelemetry({ ...own, content: true }).turn((onTrace) =>
+    runTurn({
+      model: scripted('one-call'),
+      messages,
+      tools: common.tools,
+      redact: redactor,
+      onTrace,
+    }),
+  ).result
+  await until(() => open.size === 0)
+  assert.doesNotMatch(all(), /secret/)
+})
+
+test('names and ids that a model or a client wrote are cut, and have no controls', async () => {
+  const long = `${'x'.repeat(100)}\u202e\u0000\n\u{e0041}${'y'.repeat(1_000_000)}`
+  let step = 0
+  const model = customModel(async function* () {
+    if (step++ > 0) return yield { type: 'text', text: 'done' }
+    for (const [index, name] of [long, `list_files`].entries()) {
+      yield { type: 'tool_call_start', index, id: `${index}${long}`, name }
+      yield { type: 'tool_call_arguments', index, text: '{}' }
+      yield { type: 'tool_call_end', index }
+    }
+  })
+  const telemetry = openTelemetry(own)
+  const options = { model, messages, tools: { list_files: tool() }, policy: { maxTools: 2 } }
+  const ids = { conversationId: long }
+  await telemetry.turn((onTrace) => runTurn({ ...options, ...ids, onTrace })).result
+  const steps = (async function* () {
+    yield { type: 'step_started', id: long, stepType: long }
+    yield { type: 'step_done', id: long, status: long }
+    yield { type: 'error', status: long }
+  })()
+  telemetry.chain(steps)
+  await until(() => open.size === 0)
+  const spans = exporter.getFinishedSpans()
+  assert.ok(spans.length >= 5)
+  const texts = spans.flatMap(({ name, attributes, events, status }) => [
+    ...[name, status.message ?? ''],
+    ...[attributes, ...events.map((event) => event.attributes)].flatMap((own) =>
+      Object.values(own).flat(),
+    ),
+  ])
+  for (const text of texts.filter((text) => typeof text === 'string')) {
+    assert.ok(text.length <= 160, `${text.length} characters`)
+    assert.doesNotMatch(text, /[\p{Cc}\u202e\u{e0041}]/u)
+  }
+  assert.ok(texts.some((text) => typeof text === 'string' && text.endsWith('…')))
 })
 
 test('misuse is named', () => {

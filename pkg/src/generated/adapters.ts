@@ -83,14 +83,15 @@ export interface OtelOptions {
   /** The name of the agent. @defaultValue "turnlock" */
   agent?: string | undefined
   /**
-   * The parent of a turn: `request`, in a trace whose id is made of that of the turn, so that a
-   * resume goes on in it; or `active`, the span that is active where the turn begins.
-   * @defaultValue "request"
+   * The parent of a turn: `active`, the span that is active where the turn begins, or none if there
+   * is no such span; or `root`, never one. A turn without a parent begins a trace with a random id.
+   * The turn's own id is an attribute.
+   * @defaultValue "active"
    */
-  parent?: 'request' | 'active' | undefined
+  parent?: 'active' | 'root' | undefined
   /**
    * Whether spans of tools have the arguments and results of their calls, which may hold what users
-   * said.
+   * said. They are redacted where the turn or the handler has `redact`.
    * @defaultValue false
    */
   content?: boolean | undefined

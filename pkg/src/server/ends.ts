@@ -1,6 +1,7 @@
 /** Tells a host of its turns: `onEvent` and `onEnd`. */
 import { parsed, turnKey } from '../turn/kept.js'
 import { quietly } from '../shared/quietly.js'
+import type { Redactor } from '../redactor/index.js'
 import type { Store } from '../stores/store.js'
 import type { Turn } from '../turn/turn.js'
 import type { TurnResult } from '../types.js'
@@ -14,11 +15,13 @@ export async function tellEvents<S extends Session>(
   hooks: Hooks<S>,
   tenant: string,
   turn: Turn,
+  redactor: Redactor | undefined,
 ): Promise<void> {
   if (!hooks.onEvent) return
   for await (const event of turn) {
     const { requestId, conversationId } = event
-    const about = { tenant, requestId, ...given('conversationId', conversationId) }
+    const conversation = given('conversationId', conversationId)
+    const about = { tenant, requestId, ...conversation, ...given('redactor', redactor) }
     quietly(() => hooks.onEvent?.(event, about))
   }
 }

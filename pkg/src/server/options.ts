@@ -4,6 +4,7 @@ import { wrong } from '../errors.js'
 import { HANDLER_OPTIONS } from '../generated/rows.js'
 import type { HandlerOptions, ServerLimits } from '../generated/server.js'
 import { readOptions, type Filled, type Method } from '../options.js'
+import type { Redactor } from '../redactor/index.js'
 import { answerOf, type Tool } from '../tools/tools.js'
 import { checkStore } from '../stores/store.js'
 import { keepOptions } from '../turn/kept.js'
@@ -27,10 +28,13 @@ export interface About {
 /** The turn of an event. */
 export interface EventOf extends About {
   tenant: string
+  /** The redactor of `redact` for this request. The event itself is not redacted. */
+  redactor?: Redactor
 }
 
 /** The turn that has ended. */
-export interface EndOf extends EventOf {
+export interface EndOf extends About {
+  tenant: string
   /** The history that it began with. */
   messages: unknown[]
 }

@@ -14,12 +14,13 @@ export async function cancel<S extends Session>(at: Exchange<S>, session: S): Pr
   const reason = body.text('reason', 256)
   const store = await at.store(session)
   const { tenant } = session
+  const redactor = await at.redactor(session)
   const { ended, ...status } = await endTurn({
     ...{ requestId, store, tenant },
     ...given('reason', reason),
   })
   if (ended) {
-    void tellEvents(at.settings, tenant, ended)
+    void tellEvents(at.settings, tenant, ended, redactor)
     const over = ended.result.then((result) => end(at, tenant, store, result))
     at.context.waitUntil?.(over)
   }

@@ -167,7 +167,7 @@ async function run<S extends Session>(
   const key = turnKey(session.tenant, turn.requestId)
   // One with the id of a turn that runs here ends with a conflict, and does not replace it.
   if (!turns.has(key)) turns.set(key, turn)
-  void tellEvents(at.settings, session.tenant, turn)
+  void tellEvents(at.settings, session.tenant, turn, redactor)
   const over = turn.result.then(async (result) => {
     const { error } = result
     running.leave(session.tenant)

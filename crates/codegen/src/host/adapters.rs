@@ -70,12 +70,12 @@ pub(super) fn tables() -> Vec<Table> {
                 model: "string";
                 /// The name of the agent.
                 agent: "string" = "\"turnlock\"";
-                /// The parent of a turn: `request`, in a trace whose id is made of that of the turn,
-                /// so that a resume goes on in it; or `active`, the span that is active where the
-                /// turn begins.
-                parent: "'request' | 'active'" = "\"request\"";
+                /// The parent of a turn: `active`, the span that is active where the turn begins, or
+                /// none if there is no such span; or `root`, never one. A turn without a parent
+                /// begins a trace with a random id. The turn's own id is an attribute.
+                parent: "'active' | 'root'" = "\"active\"";
                 /// Whether spans of tools have the arguments and results of their calls, which may
-                /// hold what users said.
+                /// hold what users said. They are redacted where the turn or the handler has `redact`.
                 content: "boolean" = "false";
             }
         },

@@ -49,7 +49,6 @@ export interface OtelApi {
   trace: {
     getTracer(name: string, version?: string): any
     setSpan(context: any, span: any): any
-    setSpanContext(context: any, span: any): any
     getActiveSpan(): any
   }
   metrics: { getMeter(name: string, version?: string): any }

@@ -1,7 +1,7 @@
 /** The spans of passes, bundles and chains. */
 import type { PassTraceEvent } from '../../request/types.js'
 import { CLIENT, FAILED, INTERNAL, type Span } from './api.js'
-import type { Shared, Within } from './shared.js'
+import { shown, shownAttributes, type Shared, type Within } from './shared.js'
 import { usageOf } from './turn.js'
 
 /** An event of a bundle or a chain, as far as it is looked at. */
@@ -45,7 +45,7 @@ export async function watchRun(
 const FINE = ['valid', 'done', 'ok', 'complete', 'skipped']
 
 function settleOnly(span: Span, { status, type }: RunEvent): void {
-  const how = status ?? type
+  const how = shown(status ?? type)
   span.setAttributes({ 'turnlock.status': how })
   if (FINE.includes(how)) return
   span.setAttributes({ 'error.type': how })
@@ -71,7 +71,7 @@ export class PassSpans {
     this.#whole = shared.start(
       'invoke_workflow tool_requests',
       INTERNAL,
-      within ? shared.within(within) : shared.rootOf(requestId),
+      within ? shared.within(within) : shared.root(),
       {
         startTime: this.#from,
         attributes: {
@@ -96,9 +96,11 @@ export class PassSpans {
       const span = this.#shared.start(model ? `chat ${model}` : 'chat', CLIENT, within, {
         ...{ startTime, attributes },
       })
-      if (event.error !== undefined) span.setStatus({ code: FAILED, message: event.error })
+      if (event.error !== undefined) {
+        span.setStatus({ code: FAILED, message: shown(event.error) })
+      }
       span.end(at)
-      metrics.inference(at - startTime, event.usage, failed)
+      metrics.inference(at - startTime, event.usage, shownAttributes(failed))
     } else if (event.type === 'strategist_tool_result') {
       const { tool_name: name, status, duration_ms: ms, signature } = event
       const attributes = {
@@ -112,15 +114,15 @@ export class PassSpans {
       })
       if (status !== 'ok') span.setStatus({ code: FAILED })
       span.end(at)
-      this.#shared.metrics.tool(ms, { 'gen_ai.tool.name': name })
+      this.#shared.metrics.tool(ms, { 'gen_ai.tool.name': shown(name) })
     }
     this.#from = at
   }
 
   end(code?: string): void {
     if (code !== undefined) {
-      this.#whole.setAttributes({ 'error.type': code })
-      this.#whole.setStatus({ code: FAILED, message: code })
+      this.#whole.setAttributes({ 'error.type': shown(code) })
+      this.#whole.setStatus({ code: FAILED, message: shown(code) })
     }
     this.#whole.end()
   }

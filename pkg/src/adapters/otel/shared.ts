@@ -1,6 +1,7 @@
 /** What all spans of a host have in common. */
 import type { OtelOptions } from '../../generated/adapters.js'
 import type { Attributes, OtelApi, Span, SpanOptions, Tracer } from './api.js'
+import { withoutControls } from '../../shared/text.js'
 import { Metrics } from './metrics.js'
 
 /** Where something runs: the context of a tool of a turn, or the id of a turn alone. */
@@ -9,20 +10,40 @@ export interface Within {
   toolCallId?: string
 }
 
+/** Characters of a name or an id in a span. A model or a client may have written it. */
+const MOST_OF_NAME = 128
+
+/** A name or an id as spans show it: without controls, cut. */
+export function shown(name: string): string {
+  const start = withoutControls(name.slice(0, 2 * MOST_OF_NAME)).replace(/\s/g, ' ')
+  const isCut = start.length > MOST_OF_NAME || name.length > 2 * MOST_OF_NAME
+  // Not within a pair of surrogates, which has no UTF-8.
+  return isCut ? `${start.slice(0, MOST_OF_NAME - 1).replace(/[\ud800-\udbff]$/, '')}…` : start
+}
+
+/** Attributes whose texts are all as spans show them. */
+export function shownAttributes(attributes: Attributes): Attributes {
+  const entries = Object.entries(attributes).map(([name, value]) => {
+    if (Array.isArray(value)) return [name, value.map(shown)]
+    return [name, typeof value === 'string' ? shown(value) : value]
+  })
+  return Object.fromEntries(entries) as Attributes
+}
+
 export class Shared {
   readonly agent: string
   readonly model: string | undefined
   readonly content: boolean
   readonly metrics: Metrics
-  /** The tools that run, by turn and call. */
-  readonly #tools = new Map<string, Span>()
+  /** The tools that run, by turn and call. Turns of several tenants may share both. */
+  readonly #tools = new Map<string, Set<Span>>()
   readonly #api: OtelApi
   readonly #tracer: Tracer
   readonly #common: Attributes
-  readonly #parent: 'request' | 'active'
+  readonly #parent: 'active' | 'root'
 
   constructor({ api, agent = 'turnlock', model, ...options }: OtelOptions) {
-    const { provider = 'turnlock', content = false, parent = 'request' } = options
+    const { provider = 'turnlock', content = false, parent = 'active' } = options
     this.#api = api
     this.agent = agent
     this.model = model
@@ -37,8 +58,8 @@ export class Shared {
   }
 
   start(name: string, kind: number, context: unknown, options: Omit<SpanOptions, 'kind'>): Span {
-    const attributes = { ...this.#common, ...options.attributes }
-    return this.#tracer.startSpan(name, { ...options, kind, attributes }, context)
+    const attributes = { ...this.#common, ...shownAttributes(options.attributes) }
+    return this.#tracer.startSpan(shown(name), { ...options, kind, attributes }, context)
   }
 
   /** The context of what happens within a span. */
@@ -46,19 +67,30 @@ export class Shared {
     return this.#api.trace.setSpan(this.#api.ROOT_CONTEXT, span)
   }
 
-  /** Notes that a tool runs, or with no span that it does so no longer. */
-  runs(requestId: string, toolCallId: string, span?: Span): void {
+  /** Notes that a tool runs. */
+  runs(requestId: string, toolCallId: string, span: Span): void {
     const key = JSON.stringify([requestId, toolCallId])
-    if (span) this.#tools.set(key, span)
-    else this.#tools.delete(key)
+    const spans = this.#tools.get(key) ?? new Set()
+    this.#tools.set(key, spans.add(span))
   }
 
-  /** The context of a tool that runs, else of its turn; without either, of the active span. */
+  /** Notes that a tool runs no longer. */
+  stops(requestId: string, toolCallId: string, span: Span): void {
+    const key = JSON.stringify([requestId, toolCallId])
+    const spans = this.#tools.get(key)
+    spans?.delete(span)
+    if (spans?.size === 0) this.#tools.delete(key)
+  }
+
+  /**
+   * The context of a tool that runs; of the active span if there is none, or if tools of several turns
+   * have these ids: one tenant must not get into the trace of another.
+   */
   within(where: Within | undefined): unknown {
     if (!where) return this.active()
     const { requestId, toolCallId } = where
-    const tool = this.#tools.get(JSON.stringify([requestId, toolCallId]))
-    return tool ? this.below(tool) : this.rootOf(requestId)
+    const [span, ...others] = this.#tools.get(JSON.stringify([requestId, toolCallId])) ?? []
+    return span && others.length === 0 ? this.below(span) : this.active()
   }
 
   /** The context of the span that is active, if one is. */
@@ -68,26 +100,10 @@ export class Shared {
   }
 
   /**
-   * The context of a turn. Its trace id is made of the turn's id, so that a resume in another process
-   * goes on in the same trace, and nothing about it has to be stored.
+   * The context of a turn or a pass. Its id takes no part in it: a client may have chosen it, and would
+   * choose the trace.
    */
-  rootOf(requestId: string): unknown {
-    if (this.#parent === 'active') return this.active()
-    const traceId = traceOf(requestId)
-    const span = { traceId, spanId: traceId.slice(16), traceFlags: 1, isRemote: true }
-    return this.#api.trace.setSpanContext(this.#api.ROOT_CONTEXT, span)
+  root(): unknown {
+    return this.#parent === 'active' ? this.active() : this.#api.ROOT_CONTEXT
   }
-}
-
-/** 32 hex digits: those of a UUID, else a hash (FNV-1a, four times with different beginnings). */
-function traceOf(requestId: string): string {
-  const digits = requestId.replaceAll('-', '').toLowerCase()
-  if (/^(?!0{16})[0-9a-f]{16}(?!0{16})[0-9a-f]{16}$/.test(digits)) return digits
-  return [1, 2, 3, 4].map((seed) => fnv(`${seed} ${requestId}`)).join('')
-}
-
-function fnv(text: string): string {
-  let hash = 0x811c9dc5
-  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193)
-  return (hash >>> 0 || 1).toString(16).padStart(8, '0')
 }

@@ -4,6 +4,7 @@ import type { OtelOptions } from '../../generated/adapters.js'
 import { OTEL_OPTIONS } from '../../generated/rows.js'
 import { readOptions } from '../../options.js'
 import { member } from '../../shared/quietly.js'
+import type { Redactor } from '../../redactor/index.js'
 import type { PassTraceEvent } from '../../request/types.js'
 import type { Turn } from '../../turn/turn.js'
 import type { TraceEvent, TurnEvent } from '../../types.js'
@@ -17,8 +18,11 @@ export type { OtelOptions, Within }
 export interface Telemetry {
   /** For `onTrace` of `createHandler`, together with `onEvent`. */
   onTrace(event: TraceEvent, session?: { tenant: string }): void
-  /** For `onEvent` of `createHandler`: ends the spans of a turn. */
-  onEvent(event: TurnEvent, about?: { tenant: string }): void
+  /**
+   * For `onEvent` of `createHandler`: ends the spans of a turn. With `content`, the redactor of `about`,
+   * which a handler with `redact` passes, redacts arguments and results.
+   */
+  onEvent(event: TurnEvent, about?: { tenant: string; redactor?: Redactor | undefined }): void
   /** Follows a turn: `telemetry.turn((onTrace) => runTurn({ …, onTrace }))`, or `resumeTurn`. */
   turn(start: (onTrace: (event: TraceEvent) => void) => Turn): Turn
   /**
@@ -43,9 +47,10 @@ const MOST_TURNS = 10_000
  * Telemetry through the host's `@opentelemetry/api`.
  *
  * A turn is a span `invoke_agent`; below it its phases, their inferences (`chat`) and tools
- * (`execute_tool`). Refusals and replays are events of the phase. The trace id is made of the turn's
- * id, so that a resume goes on in the same trace. Texts, arguments and results are in no span unless
- * `content` is set.
+ * (`execute_tool`). Refusals and replays are events of the phase. A turn is below the span that is
+ * active when it begins; otherwise it begins a trace with a random id. Its own id is the attribute
+ * `turnlock.request_id`, also of a resume. Texts, arguments and results are in no span unless `content`
+ * is set.
  *
  * @throws TurnlockError `options.invalid`
  * @example
@@ -55,12 +60,12 @@ const MOST_TURNS = 10_000
  */
 export function openTelemetry(options: OtelOptions): Telemetry {
   options = readOptions(options, OTEL_OPTIONS)
-  const { api, parent = 'request' } = options
+  const { api, parent = 'active' } = options
   const { trace, metrics } = api ?? {}
   if (typeof trace?.getTracer !== 'function' || typeof metrics?.getMeter !== 'function') {
     throw wrong('api', 'the module @opentelemetry/api')
   }
-  if (parent !== 'request' && parent !== 'active') throw wrong('parent', 'request or active')
+  if (parent !== 'active' && parent !== 'root') throw wrong('parent', 'active or root')
   const shared = new Shared(options)
   const turns = new Map<string, TurnSpans>()
   const keyOf = (requestId: string, tenant = '') => JSON.stringify([tenant, requestId])
@@ -81,7 +86,8 @@ export function openTelemetry(options: OtelOptions): Telemetry {
   const ENDS = ['complete', 'paused', 'cancelled', 'error']
   const onEvent: Telemetry['onEvent'] = (event, about) => {
     const key = keyOf(event.requestId, about?.tenant)
-    turns.get(key)?.event(event)
+    const { redactor } = about ?? {}
+    turns.get(key)?.event(event, redactor && ((value) => redactor.value(value)))
     if (ENDS.includes(event.type)) turns.delete(key)
   }
   const follow = <Run extends AsyncIterable<{ type: string }>>(

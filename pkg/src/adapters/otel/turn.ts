@@ -1,7 +1,7 @@
 /** The spans of one turn, made of its trace events. */
 import type { ToolResult, TraceEvent, TurnEvent, TurnResult, Usage } from '../../types.js'
 import { CLIENT, FAILED, INTERNAL, type Attributes, type Span } from './api.js'
-import type { Shared } from './shared.js'
+import { shown, shownAttributes, type Shared } from './shared.js'
 
 type Of<Type extends TraceEvent['type']> = Extract<TraceEvent, { type: Type }>
 
@@ -16,7 +16,10 @@ interface Running {
 /** How a turn ended. */
 type End = Pick<TurnResult, 'status'> & { code?: string | undefined; usage?: Usage | undefined }
 
-/** The spans of a turn, or of one leg of it: a resume goes on in the same trace. */
+/** What the arguments and results of calls become in spans. */
+export type Redact = (value: unknown) => unknown
+
+/** The spans of a turn, or of one leg of it: a resume has spans of its own, with the same request id. */
 export class TurnSpans {
   readonly #shared: Shared
   readonly #id: string
@@ -39,7 +42,7 @@ export class TurnSpans {
     this.#startedAt = this.#from = this.#at = first.at - first.atMs
     const { requestId, conversationId, projectId } = first
     this.#id = requestId
-    this.#span = shared.start(`invoke_agent ${shared.agent}`, INTERNAL, shared.rootOf(requestId), {
+    this.#span = shared.start(`invoke_agent ${shared.agent}`, INTERNAL, shared.root(), {
       startTime: this.#startedAt,
       attributes: {
         'gen_ai.operation.name': 'invoke_agent',
@@ -77,10 +80,10 @@ export class TurnSpans {
   }
 
   /** The turn's own events have what trace events leave out. */
-  event(event: TurnEvent): void {
+  event(event: TurnEvent, redact: Redact = (value) => value): void {
     if (this.#ended) return
     if (event.type === 'tool_results') {
-      for (const result of event.toolResults) this.#content(result)
+      for (const result of event.toolResults) this.#content(result, redact)
     }
     if (event.type === 'complete') this.end({ status: 'complete', usage: event.usage })
     if (event.type === 'paused') this.end({ status: 'paused' })
@@ -93,12 +96,13 @@ export class TurnSpans {
     this.#ended = true
     for (const [key, { span, endedAt }] of this.#tools) {
       span.end(endedAt ?? this.#at)
-      this.#shared.runs(this.#id, (JSON.parse(key) as [string])[0])
+      this.#shared.stops(this.#id, (JSON.parse(key) as [string])[0], span)
     }
     this.#phase?.end(this.#at)
     const failed = status === 'failed' ? { 'error.type': code ?? 'failed' } : {}
-    this.#span.setAttributes({ ...usageOf(usage), ...failed, 'turnlock.status': status })
-    if (status === 'failed') this.#span.setStatus({ code: FAILED, message: code ?? '' })
+    const ended = { ...usageOf(usage), ...failed, 'turnlock.status': status }
+    this.#span.setAttributes(shownAttributes(ended))
+    if (status === 'failed') this.#span.setStatus({ code: FAILED, message: shown(code ?? '') })
     this.#span.end(this.#at)
     const ms = this.#at - this.#startedAt
     this.#shared.metrics.agent(ms, this.#inferences, this.#calls, failed)
@@ -178,7 +182,7 @@ export class TurnSpans {
     const { at, status, replayed, truncated, duration_ms: ms } = event
     const key = keyOf(event.tool_call_id, event.signature)
     const running = this.#tools.get(key)
-    this.#shared.runs(this.#id, event.tool_call_id)
+    if (running) this.#shared.stops(this.#id, event.tool_call_id, running.span)
     // The next inference reads this result.
     if (!running?.reading) this.#from = at
     if (replayed || !running) {
@@ -194,7 +198,7 @@ export class TurnSpans {
       ...failed,
     })
     if (status !== 'ok') running.span.setStatus({ code: FAILED })
-    this.#shared.metrics.tool(ms, { 'gen_ai.tool.name': event.tool_name, ...failed })
+    this.#shared.metrics.tool(ms, { 'gen_ai.tool.name': shown(event.tool_name), ...failed })
     // With content, the span waits for the result, which is told behind it.
     running.endedAt = at
     if (this.#shared.content) return
@@ -202,13 +206,21 @@ export class TurnSpans {
     this.#tools.delete(key)
   }
 
-  #content({ toolCallId, signature, args, result }: ToolResult): void {
+  #content({ toolCallId, signature, args, result }: ToolResult, redact: Redact): void {
     const key = keyOf(toolCallId, signature)
     const running = this.#tools.get(key)
     if (!running || !this.#shared.content) return
+    const text = (value: unknown) => {
+      try {
+        return JSON.stringify(redact(value))
+      } catch {
+        // A redactor of the host's own.
+        return '[redaction failed]'
+      }
+    }
     running.span.setAttributes({
-      'gen_ai.tool.call.arguments': JSON.stringify(args),
-      'gen_ai.tool.call.result': JSON.stringify(result),
+      'gen_ai.tool.call.arguments': text(args),
+      'gen_ai.tool.call.result': text(result),
     })
     running.span.end(running.endedAt)
     this.#tools.delete(key)
@@ -216,7 +228,7 @@ export class TurnSpans {
 
   #note(name: string, attributes: Attributes, at: number): void {
     const span = this.#phase ?? this.#span
-    span.addEvent(`turnlock.${name}`, attributes, at)
+    span.addEvent(`turnlock.${name}`, shownAttributes(attributes), at)
   }
 }
 
