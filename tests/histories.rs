@@ -11,6 +11,8 @@
 
 #[path = "histories/accepted.rs"]
 mod accepted;
+#[path = "histories/client.rs"]
+mod client;
 #[path = "common/mod.rs"]
 mod common;
 #[path = "histories/fit.rs"]

@@ -38,6 +38,7 @@
 mod any;
 mod args;
 mod arrange;
+mod client;
 mod code;
 mod explain;
 mod fit;
@@ -53,6 +54,7 @@ mod report;
 mod thread;
 
 pub(crate) use any::AnyHistory;
+pub use client::demote_instructions;
 pub use code::Code;
 pub use explain::explain;
 pub use fit::{FitOptions, Fitted, fit};

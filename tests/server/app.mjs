@@ -118,6 +118,10 @@ export function createApp({ env, store }) {
         ...messages.filter((message) => message?.role !== 'system'),
       ],
     },
+    '/trusting': { trustSystem: true },
+    '/own-prompt': {
+      prepare: (messages) => [{ role: 'system', content: 'The host.' }, ...messages],
+    },
     '/answers': {
       system: (_, { tenant }) => `You help ${tenant}.`,
       answerSchema: { type: 'object', required: ['files'] },

@@ -39,6 +39,7 @@ export interface TurnGlue extends DrivenGlue {
 /** Turns that are kept in a store. */
 export interface DurableGlue extends TurnGlue {
   turn_restore(options: Uint8Array): string
+  turn_demote(messages: Uint8Array): string
 }
 
 export interface PlanningGlue extends DrivenGlue {

@@ -410,6 +410,7 @@ export const HANDLER_OPTIONS: Rows = {
   system: 0,
   answerSchema: 0,
   prepare: 0,
+  trustSystem: 0,
   keep: KEEP,
   cors: CORS_OPTIONS,
   hosts: 0,

@@ -43,6 +43,14 @@ export interface HandlerOptions<S extends Session = Session> {
    * `about` names the turn and its conversation.
    */
   prepare?: Prepare<S> | undefined
+  /**
+   * Whether messages of a client may instruct the model. If not, its `system` and `developer`
+   * messages, in any shape that `normalize` reads, become messages of the user before `prepare`
+   * gets them, items that declare tools are left out, and what replaces the history replaces the
+   * client's messages only.
+   * @defaultValue false
+   */
+  trustSystem?: boolean | undefined
   /** How much of a turn is stored, and for how long. */
   keep?: Keep | undefined
   /** The origins that may call. */

@@ -112,6 +112,8 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   checkFunctions({ prepare, onTrace, onEvent, onEnd, onError })
   if (typeof (system ?? '') !== 'string') checkFunctions({ system })
   answerOf(options.answerSchema)
+  if (typeof (options.trustSystem ?? false) !== 'boolean')
+    throw wrong('trustSystem', 'true or false')
   if (typeof twoStage === 'object') checkSwitches(twoStage)
   checkTurns(options, tools)
   for (const kind of RUN_KINDS) checkRuns(kind, options[kind])

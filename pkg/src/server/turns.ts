@@ -2,7 +2,7 @@
 import { storedEvents, turnKey } from '../turn/kept.js'
 import { claimCalls, resumeTurn } from '../turn/resume.js'
 import type { Store } from '../stores/store.js'
-import { runTurn, type Turn } from '../turn/turn.js'
+import { demoteInstructions, runTurn, type Turn } from '../turn/turn.js'
 import type { Policy, TurnEvent, TurnResult } from '../types.js'
 import { approvalsOf, droppedOf, given, invalid, needed, outcomesOf, startOf } from './body.js'
 import type { Fields } from './body.js'
@@ -19,7 +19,7 @@ export async function start<S extends Session>(
   session: S,
   mode: 'unified' | 'two_stage',
 ): Promise<Response> {
-  const { limits, prepare, policy, keep, system } = at.settings
+  const { limits, prepare, policy, keep, system, trustSystem } = at.settings
   const body = await at.body()
   const format = await at.settings.loadFormat?.()
   const asked = format ? format.read(body) : startOf(body)
@@ -43,7 +43,9 @@ export async function start<S extends Session>(
   }
   const { requestId, conversationId } = options
   const about = { requestId, ...given('conversationId', conversationId) }
-  const prepared = prepare ? await prepare(messages, session, at.request, about) : messages
+  const said = trustSystem ? messages : await demoteInstructions(messages)
+  if (said.length === 0) throw invalid('messages', 'a message that is not an instruction')
+  const prepared = prepare ? await prepare(said, session, at.request, about) : said
   const prompt = typeof system === 'function' ? await system(at.request, session) : system
   const common = { ...(await at.common(session)), ...given('system', prompt) }
   await remember(at, format?.chats, session, common.store, about)

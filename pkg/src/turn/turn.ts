@@ -1,6 +1,6 @@
 /** Runs a turn in a page or a worker. */
 import type { DurableGlue, TurnGlue } from '../core/glue.js'
-import { LazyPart } from '../core/instance.js'
+import { answer, encode, LazyPart } from '../core/instance.js'
 import { checkFunctions, checkValues, isObject } from '../checks.js'
 import { Driver, type Kind } from '../driver/driver.js'
 import { TurnlockError, wrong } from '../errors.js'
@@ -16,6 +16,7 @@ import { present, readOptions } from '../options.js'
 import { randomHex, randomId } from '../shared/random.js'
 import type { CallOutcome } from './resume.js'
 import { abortReason } from '../shared/serialize.js'
+import { stringify } from '../shared/text.js'
 import { checkStore, type Store } from '../stores/store.js'
 import { answerOf } from '../tools/tools.js'
 import type { AnswerSchema, Args, JsonSchema, StandardSchema, Tool } from '../tools/tools.js'
@@ -195,6 +196,22 @@ const unkept = new LazyPart<TurnGlue>(async () => (await import('../core/parts/t
 const kept = new LazyPart<DurableGlue>(
   async () => (await import('../core/parts/durable.js')).durable,
 )
+
+/** What only histories have that instruct the model, or that replace themselves. */
+const INSTRUCTS = /system|developer|additional_tools|messages_snapshot|remove/i
+
+/**
+ * Returns messages of a client with every system and developer message as a message of the user, in any
+ * shape that a turn reads, and without items that declare tools.
+ *
+ * @throws TurnlockError `json.*` for messages that no turn would read
+ */
+export async function demoteInstructions(messages: unknown[]): Promise<unknown[]> {
+  const text = stringify(messages)
+  if (!INSTRUCTS.test(text)) return messages
+  const part = await kept.load()
+  return JSON.parse(answer(part.call((glue) => glue.turn_demote(encode(text))))) as unknown[]
+}
 
 /** Any turn. */
 const ANY: Kind<TurnGlue> = { parts: [kept], make: (glue, options) => glue.turn_new(options) }

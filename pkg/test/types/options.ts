@@ -752,6 +752,7 @@ export const HANDLER_OPTIONS: Partial<HandlerOptions> = {
   system: undefined,
   answerSchema: undefined,
   prepare: undefined,
+  trustSystem: undefined,
   keep: undefined,
   cors: undefined,
   hosts: undefined,

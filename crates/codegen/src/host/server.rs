@@ -32,6 +32,11 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Prepares the history of a turn: adds a system prompt, or removes messages of the
                 /// client. `about` names the turn and its conversation.
                 prepare: "Prepare<S>";
+                /// Whether messages of a client may instruct the model. If not, its `system` and
+                /// `developer` messages, in any shape that `normalize` reads, become messages of the
+                /// user before `prepare` gets them, items that declare tools are left out, and what
+                /// replaces the history replaces the client's messages only.
+                trustSystem: "boolean" = "false";
                 /// How much of a turn is stored, and for how long.
                 keep: "Keep" | deep;
                 /// The origins that may call.
