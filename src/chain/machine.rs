@@ -152,7 +152,7 @@ impl Chain {
         self.advance();
     }
 
-    fn take(&mut self, input: Input) {
+    pub(super) fn take(&mut self, input: Input) {
         match input {
             Input::Start => self.start(),
             Input::Chunk { call, text } => self.chunk(call, text),

@@ -6,10 +6,10 @@ use super::event::{ChainEventKind, Classifier};
 use super::machine::{Call, Chain, State};
 use super::outcome::{ChainStatus, Failure};
 use super::plan::{self, Pattern, Planned};
-use super::protocol::AbortReason;
+use super::protocol::{AbortReason, Effect, Input};
 use super::run::{Run, Runs, Status};
 use super::stop::{SLACK, Stop};
-use crate::json::Json;
+use crate::json::{Json, JsonError};
 use crate::limits;
 
 impl Chain {
@@ -208,10 +208,13 @@ impl Chain {
             return;
         }
         if call.step.is_some() {
-            if call.text.len() + text.len() <= limits::STEP_RESULT_BYTES {
-                call.text.push_str(&text);
+            let limit = limits::STEP_RESULT_BYTES;
+            if call.text.len() + text.len() <= limit {
+                return call.text.push_str(&text);
             }
-            return;
+            // A text that is cut would count as the whole result.
+            self.effects.push_back(Effect::Abort { call: id, reason: AbortReason::Stopped });
+            return self.take(Input::unread(id, &JsonError::TooLarge { limit }, None));
         }
         if self.progress.text.len() + text.len() > limits::RESPONSE_BYTES {
             self.abort(AbortReason::Stopped, |_| true);

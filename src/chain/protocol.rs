@@ -114,7 +114,7 @@ names! {
     pub enum AbortReason as "ChainAbortReason", "timeout, stopped or cancelled" {
         /// It took too long.
         Timeout "timeout",
-        /// The chain has stopped.
+        /// The chain has stopped, or the call has returned too much.
         Stopped "stopped",
         /// The host cancelled the chain.
         Cancelled "cancelled",

@@ -6,7 +6,7 @@
  */
 import type { ChainGlue } from '../core/glue.js'
 import { encode, LazyPart } from '../core/instance.js'
-import type { TurnlockError } from '../errors.js'
+import { TurnlockError } from '../errors.js'
 import { Loop } from '../driver/loop.js'
 import { member } from '../shared/quietly.js'
 import { describe, refuseEmptied } from '../shared/serialize.js'
@@ -110,28 +110,37 @@ export class ChainDriver {
         for await (const piece of pieces) {
           if (this.#calls.get(id) !== controller) return
           const text = textOf(piece, kind)
-          if (plan === null) say('chunk', { text })
-          else plan += text
+          if (plan === null) say('chunk', { text: text.slice(0, MOST_OF_PIECE) })
+          else plan += text.slice(0, MOST_OF_PLAN)
+          // Leaving the iteration ends the stream; the core refuses the plan for its length.
+          if (plan !== null && plan.length >= MOST_OF_PLAN) break
           await this.#room(controller.signal)
         }
+        const isWhole = plan === null || plan.length < MOST_OF_PLAN
         const turn = made as Partial<SpokenTurn>
-        if (turn.textStream) textOf(await turn.result, kind)
-        say('returned', { value: JSON.stringify(plan), cost })
+        if (turn.textStream && isWhole) textOf(await turn.result, kind)
+        say('returned', { value: JSON.stringify(plan?.slice(0, MOST_OF_PLAN) ?? null), cost })
       } else {
         // A plan may be an object, or stand in the text of a turn's result; a synthesis within a plan
         // may be any JSON.
         const isSaid = kind === 'plan' && typeof member(made, 'text') === 'string'
         const isText = isSaid || kind === 'answer' || body['final'] === true
         const found = isText ? textOf(made, kind) : await foundBy(made, kind)
-        say('returned', { value: jsonOf(found), cost })
+        const value = jsonOf(found)
+        // The core would refuse it, too, and copies of it would take its size several times.
+        if (value.length > MOST_OF_RESULT) {
+          const message = `longer than ${MOST_OF_RESULT} bytes`
+          throw new TurnlockError('chain.result_too_large', message)
+        }
+        say('returned', { value, cost })
       }
     } catch (error) {
       const code = member(error, 'code')
       say('failed', {
         code: typeof code === 'string' ? code : `${kind}.threw`,
         message: describe(error),
-        // A callback that returns no text does so again.
-        retryable: code !== 'chain.invalid_result' && member(error, 'retryable') !== false,
+        // A callback that returns no text, or too much, does so again.
+        retryable: !FINAL.includes(code) && member(error, 'retryable') !== false,
         cost,
       })
     }
@@ -180,6 +189,18 @@ function jsonOf(made: unknown): string {
     return ''
   }
 }
+
+/** Failures of a callback that the next attempt would have, too. */
+const FINAL: unknown[] = ['chain.invalid_result', 'chain.result_too_large']
+
+/** Characters of a plan from which on it is longer than `limits::PLAN_BYTES`. */
+const MOST_OF_PLAN = 256 * 1024 + 1
+
+/** Characters of a piece from which on it is longer than `limits::RESPONSE_BYTES`. */
+const MOST_OF_PIECE = 4 * 1024 * 1024 + 1
+
+/** Characters of the JSON that a callback returns; `limits::STEP_RESULT_BYTES`. */
+const MOST_OF_RESULT = 1024 * 1024
 
 /** Callbacks that may give a text in pieces; nobody else's are read. */
 const TEXTS = ['answer', 'plan', 'synthesize']

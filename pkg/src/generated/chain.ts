@@ -879,7 +879,7 @@ export interface MissingStep {
  * Why a call is aborted.
  *
  * - `timeout`: It took too long.
- * - `stopped`: The chain has stopped.
+ * - `stopped`: The chain has stopped, or the call has returned too much.
  * - `cancelled`: The host cancelled the chain.
  */
 export type ChainAbortReason = 'timeout' | 'stopped' | 'cancelled'

@@ -433,6 +433,41 @@ async fn text_without_end() {
     );
 }
 
+/// A step that writes more than a result may have is stopped, and its text is no result.
+#[test]
+async fn a_step_that_writes_without_end() {
+    let plan = json!({
+        "pattern": "sequential",
+        "steps": [
+            { "id": 1, "type": "search", "query": "x" },
+            { "id": 2, "type": "synthesize", "query": "w", "depends_on": [1] },
+            { "id": 3, "type": "search", "query": "y" },
+        ],
+    });
+    let pieces = Seen::<usize>::default();
+    let taken = pieces.clone();
+    let callbacks = Callbacks::new(
+        async |_| Ok::<_, StepError>(Text::from("simple")),
+        move |_| ready(Ok::<_, StepError>(plan.clone())),
+        async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
+        move |context: SynthesisContext| {
+            let taken = taken.clone();
+            let endless = stream::repeat("x".repeat(64 * 1024)).map(move |piece| {
+                *taken.lock() += 1;
+                Ok::<_, StepError>(piece)
+            });
+            let text = if context.is_final { "the end".into() } else { Text::stream(endless) };
+            ready(Ok::<_, StepError>(text))
+        },
+    );
+    let options = ChainOptions::new("Compare Ohio and Texas, and tell why.");
+    let result = run((options, callbacks)).await.result;
+    let step = result.steps.iter().find(|step| step.step.query == "w").unwrap();
+    assert_eq!(step.status, StepStatus::Failed);
+    assert_eq!(step.error.as_ref().unwrap().code, "chain.result_too_large");
+    assert!(*pieces.lock() < 64, "{} pieces of 64 KiB", pieces.lock());
+}
+
 #[test]
 async fn keys_are_those_of_the_npm_package() {
     let cache = MemoryCache::new();
