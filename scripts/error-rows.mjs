@@ -194,7 +194,10 @@ export const AREAS = {
         'A field of the body is missing or wrong (400); the message has its path.',
         'Correct the field.',
       ],
-      'request.json': ['The body is not JSON in UTF-8 (400).', 'Send `JSON.stringify(…)`.'],
+      'request.json': [
+        'The body is not JSON in UTF-8, or has too many objects and arrays for its length (400).',
+        'Send `JSON.stringify(…)`; send large data as text.',
+      ],
       'request.content_type': [
         'The handler expects JSON (415).',
         'Send `content-type: application/json`.',

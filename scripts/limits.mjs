@@ -191,6 +191,13 @@ const PACKAGE = {
   'turn/resume.ts MOST_LISTED': ['turns of `listTurns`', 'turns', 'the newest'],
   'turn/kept.ts MOST_GROUPS': ['groups of events read at once', 'groups', 'read on'],
   'remote/wire.ts MOST_CHARACTERS': ['an event of a handler', 'characters', 'the reader fails'],
+  'chain/driver.ts MOST_OF_PLAN': ['the text of a plan', 'characters', 'its stream is left'],
+  'chain/driver.ts MOST_OF_PIECE': ['a piece of an answer', 'characters', '`chain.too_long`'],
+  'chain/driver.ts MOST_OF_RESULT': [
+    'the JSON that a callback of a chain returns',
+    'characters',
+    '`chain.result_too_large`',
+  ],
   'bundle/pure.ts MOST': ['the input of `summarizeReplicates`', 'characters', '`json.too_large`'],
   'bundle/json.ts REPLICATE_CHARS': [
     'the JSON of a replicate',
@@ -201,6 +208,21 @@ const PACKAGE = {
     'approvals or results of a body',
     'entries',
     '400 `request.invalid`',
+  ],
+  'server/json-density.ts FREE_CONTAINERS': [
+    'objects and arrays of any body',
+    'objects',
+    '400 `request.json`',
+  ],
+  'server/json-density.ts CONTAINER_BYTES': [
+    'length of a body for each further object or array',
+    'bytes',
+    '400 `request.json`',
+  ],
+  'server/json-density.ts LEVELS': [
+    'levels of a body with many arrays',
+    'levels',
+    '`json.too_deep`',
   ],
   'server/pass-events.ts MOST': ['events of one answer', 'events', 'the page asks on'],
   'server/limits.ts MOST_TENANTS': ['tenants whose resumes are counted', 'tenants', 'the oldest'],

@@ -5,6 +5,7 @@ import { quietly } from '../shared/quietly.js'
 import type { Handler } from '../server/handler.js'
 import type { RequestContext } from '../server/options.js'
 import { readBody } from '../server/bytes.js'
+import { jsonExcess } from '../server/json-density.js'
 import { clientLeft, Refusal } from '../server/refusal.js'
 import { whenGone } from '../server/stream.js'
 import { decoded } from './body.js'
@@ -337,6 +338,9 @@ class Exchange<S extends ProxySession> {
     const bytes = await decoded(came, encoding, bodyBytes, this.#settings.decode ?? {})
     if (!bytes) {
       return unread(415, 'request.content_encoding', 'this content-encoding cannot be read here')
+    }
+    if (jsonExcess(bytes)) {
+      return unread(400, 'request.json', 'the body has too many objects and arrays for its length')
     }
     try {
       const json = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

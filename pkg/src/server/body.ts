@@ -1,5 +1,6 @@
 /** Reads request bodies: strict JSON of a bounded size, and only the expected members. */
 import { readBody } from './bytes.js'
+import { jsonExcess } from './json-density.js'
 import { Refusal } from './refusal.js'
 
 /** Throws unless the media type is `application/json`, with any parameters. */
@@ -18,6 +19,10 @@ export function checkContentType(request: Request): void {
 export async function readObject(request: Request, most: number): Promise<Fields> {
   checkContentType(request)
   const bytes = await readBody(request, most)
+  const excess = jsonExcess(bytes)
+  if (excess) {
+    throw new Refusal(400, excess, 'the body has too many objects and arrays for its length')
+  }
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

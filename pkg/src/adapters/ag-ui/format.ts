@@ -11,6 +11,7 @@ import {
   type Fields,
 } from '../../server/body.js'
 import type { Asked, Format, Writer, WriterOf } from '../../server/format.js'
+import { jsonExcess } from '../../server/json-density.js'
 import { AgUiStream, formatAgUi, type AgUiEvent } from './stream.js'
 
 /** AG-UI over HTTP, as `HttpAgent` speaks it. */
@@ -58,6 +59,8 @@ function resultsOf(messages: unknown[]) {
 
 /** A result is text in this protocol; that of a tool which returns JSON is JSON. */
 function valueOf(content: unknown): unknown {
+  // A text within the body's JSON, whose length bounds it as little.
+  if (jsonExcess(new TextEncoder().encode(textIn(content)))) return content
   try {
     return JSON.parse(content as string)
   } catch {
