@@ -13,6 +13,7 @@ import {
   within,
   type View,
 } from './view.js'
+import { isVersion } from './versions.js'
 
 const HOST = chars('09azAZ::..')
 
@@ -229,10 +230,10 @@ export function ipEnd(view: View, at: number): number {
   // A group of an address, or a name: `src:2001:db8::1`.
   const within6 = before === 58 && !/[g-z]\w*:$/i.test(back(text, at, 16))
   const shown = whole.replace(/[.]+$/, '')
-  // Versions: `"version": "1.2.3.4"`, but no `conversion`; `Chrome/120.0.0.0`, as browsers end them.
-  const behind = back(text, at, 14)
-  if (/(^|[^n])version[ \t\\"':=]{1,6}$/i.test(behind) && isV4(shown)) return NO
-  if (/\w\/$/.test(behind) && /^\d+(\.0){3}$/.test(shown)) return NO
+  if (isV4(shown)) {
+    const version = isVersion(view, at, at + shown.length)
+    if (version) return version === WAIT ? WAIT : NO
+  }
   for (const one of [shown, shown.replace(/:\d{0,5}$/, '')]) {
     if (isV4(one) || (!within6 && isV6(one))) return restOfIp(view, at + one.length)
   }
