@@ -367,7 +367,7 @@ const OPTIONS = {
     'passes unjudged, or is left out; `proxy.held_too_long` in the report',
   ],
   'ProxyLimits firstByteMs': ['ms', '504 `model.timeout`'],
-  'ProxyLimits idleMs': ['ms', '`model.timeout` in the stream; another response breaks off'],
+  'ProxyLimits idleMs': ['ms', 'the connection breaks; `model.timeout` in the report'],
 }
 
 /** Values of `NAME: type = expression;` or `NAME = expression`, by name. */

@@ -24,7 +24,7 @@ const closed = (server) => {
 
 const RUNTIMES = {
   async node(env) {
-    const server = createServer(toNodeListener(createApp(env)))
+    const server = createServer(toNodeListener(createApp(env), { onError() {} }))
     return { url: await listen(server), close: () => closed(server) }
   },
   async workerd(env) {
@@ -107,13 +107,15 @@ export async function createHost(runtime) {
   return {
     runtime,
     url: proxy.url,
-    /** Scripts an upstream: `{ key(session), requests, closed }`. */
+    /** The address of the upstreams, for clients without a proxy. */
+    upstream: upstream.url,
+    /** Scripts an upstream: `{ name, key(session), requests, closed }`. */
     script(answer) {
       const name = `u${++names}`
       const script = { requests: [], closed: [], answer }
       upstream.scripts.set(name, script)
       return {
-        ...script,
+        ...{ ...script, name },
         key: (session) => keyOf({ tenant: 'me', upstream: `/h/${name}`, ...session }),
       }
     },

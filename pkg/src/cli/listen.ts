@@ -15,9 +15,11 @@ export const portOf = (values: Record<string, unknown>) =>
 export async function listen(
   handle: (request: Request) => Promise<Response>,
   port: number,
+  /** Receives errors of responses; default: they are printed with their stack. */
+  onError?: (error: unknown) => void,
 ): Promise<{ origin: string; ended: Promise<number> }> {
   const { toNodeListener } = await import('turnlock/server')
-  const server = createServer(toNodeListener(handle))
+  const server = createServer(toNodeListener(handle, { ...(onError && { onError }) }))
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ code, message }: NodeJS.ErrnoException) => {
       const why = code === 'EADDRINUSE' ? ' is in use; --port 0 takes a free one' : `: ${message}`

@@ -87,7 +87,8 @@ export const proxy = command({
       }
       return response
     }
-    const { origin, ended } = await listen(handle, portOf(values))
+    // The proxy itself complains of responses that break.
+    const { origin, ended } = await listen(handle, portOf(values), () => {})
     const address = `${origin}/v1`
     console.log(json ? asJson({ address, mode }) : `${mode}: ${address} → ${line(upstream)}`)
     const code = await ended
@@ -133,6 +134,7 @@ const summed = (total: Record<string, number>) =>
 
 function shown(report: ProxyReport): string {
   const { mode, route, repairs, calls, blocked, forced, status, ms, bytes } = report
+  const { outcome, error } = report
   const { repaired, refused } = DOES[mode]
   const parts = [
     ...(calls.length ? [`calls ${calls.map((name) => line(name, 64)).join(', ')}`] : []),
@@ -141,6 +143,7 @@ function shown(report: ProxyReport): string {
       ({ name, repeats }) => `${line(name, 64)} ${spoken(refused)} (${repeats} before)`,
     ),
     ...(forced ? [`answer forced: ${forced}`] : []),
+    ...(outcome === 'failed' && error ? [`failed: ${error}`] : []),
   ]
   const size = dim(`${bytes.request} → ${bytes.response} B, ${Math.round(ms)} ms`)
   return `${statusOf(status)} ${route.padEnd(9)} ${size}${parts.length ? `  ${parts.join('; ')}` : ''}`

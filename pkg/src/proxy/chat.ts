@@ -148,7 +148,8 @@ class ChatStream implements StreamWire {
   }
 
   read(json: Members): Step {
-    this.#head ??= json
+    // Some providers begin with a chunk without an id, about the prompt.
+    if (!text(this.#head?.id)) this.#head = json
     const step: Step = {}
     if (typeof json.usage === 'object' && json.usage !== null) step.usage = json.usage
     for (const choice of list(json.choices).map(object)) {
@@ -343,11 +344,14 @@ class ChatStream implements StreamWire {
   }
 
   #chunk(choice: Members): Members {
-    const { id, created, model, object: kind } = this.#head ?? {}
-    return {
-      ...{ id: id ?? 'chatcmpl-turnlock', object: kind ?? 'chat.completion.chunk' },
-      ...{ created: created ?? 0, model: model ?? '', choices: [{ index: 0, ...choice }] },
+    const { usage: _, ...members } = this.#head ?? {}
+    const defaults = {
+      id: 'chatcmpl-turnlock',
+      object: 'chat.completion.chunk',
+      created: 0,
+      model: '',
     }
+    return { ...defaults, ...members, choices: [{ index: 0, ...choice }] }
   }
 
   finish(json: Members): Members[] {

@@ -387,7 +387,7 @@ export class Gate {
   }
 
   /** What is held when the provider's stream is over. Calls that have not ended are judged then. */
-  end({ isBroken = false } = {}): Uint8Array[] {
+  end(): Uint8Array[] {
     const { holds, forced } = this.#given
     const calls = this.#stream.rest()
     if (!holds) {
@@ -398,7 +398,7 @@ export class Gate {
     // A response whose end is held and that ended without its last frame.
     if (this.#ending !== undefined) this.#asks = true
     else this.#settle(calls)
-    if (isBroken || this.#ending !== undefined || !this.#changed) return this.#flush()
+    if (this.#ending !== undefined || !this.#changed) return this.#flush()
     if (this.#passed.size > 0 || this.#isOver) return this.#flush()
     if (forced || this.#second) {
       if (!this.#said) this.#close([])

@@ -317,6 +317,7 @@ class Exchange<S extends ProxySession> {
       // clients match its words.
       holds: holds && response.ok,
       ...{ most: this.#limits.heldBytes, keepAliveMs: this.#limits.keepAliveMs },
+      choices: Number(sent.members?.n ?? 1),
       abort: () => this.#abort.abort(),
       hasLeft: () => this.#request.signal.aborted,
       onLeave: (left) => (this.#left = left),

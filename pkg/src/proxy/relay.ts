@@ -8,6 +8,7 @@ import { judged, misplaced } from './judge.js'
 import { namesWord, parseResponse, repeatsMembers, type Members } from './json.js'
 import type { Source } from './source.js'
 import { cleaned, mentions } from './stray.js'
+import { TerminalEvent } from './terminal.js'
 import type { Keyed } from './wire.js'
 
 export interface Relay extends Gated {
@@ -27,6 +28,8 @@ export interface Relay extends Gated {
   onLeave(left: () => void): void
   clientGone: 'stop' | 'continue'
   keepAliveMs: number
+  /** Choices that the request asks for. */
+  choices: number
   /** Called once, when the response has ended or its client has left. */
   onEnd(outcome: 'complete' | 'cancelled' | 'failed', error?: unknown): void
   /** Keeps the runtime going for what continues without a client. */
@@ -91,6 +94,9 @@ class Run {
   #whole: Uint8Array[] = []
   #wholeBytes = 0
   #over = false
+  readonly #terminal: TerminalEvent
+  /** The provider's connection broke; the client receives this error at its next read. */
+  #failure: { error: unknown } | undefined
   /** The client has left, so it gets nothing. */
   #left = false
   #client: Controller | undefined
@@ -99,6 +105,7 @@ class Run {
   constructor(relay: Relay) {
     this.#relay = relay
     this.#gate = new Gate(relay)
+    this.#terminal = new TerminalEvent(relay.wire.name, relay.choices)
     this.#frames = this.#newFrames()
     this.#source = relay.body
     relay.onLeave(() => this.cancel())
@@ -118,9 +125,15 @@ class Run {
   }
 
   async #pull(controller: Controller): Promise<void> {
+    if (this.#failure) {
+      // Servers write bytes later than they read them, and discard what is unwritten at an error.
+      await new Promise((resolve) => setTimeout(resolve))
+      return void controller.error(this.#failure.error)
+    }
     try {
       while (!(await this.#step(controller)));
     } catch (error) {
+      if (this.#over) return
       if (isTurnlockError(error) && error.code.startsWith('proxy.')) this.#refuse(controller, error)
       else this.#broke(controller, error)
     }
@@ -186,6 +199,7 @@ class Run {
       if (bytes.length === 0) continue
       this.#relay.report.bytes.response += bytes.length
       controller.enqueue(bytes)
+      if (this.#kind === 'events') this.#terminal.read(bytes)
       sent = true
     }
     return sent
@@ -338,10 +352,12 @@ class Run {
     abort()
   }
 
-  /** The provider's response broke off, or fell silent. */
+  /**
+   * The provider's connection broke, or sent nothing for too long: the client's connection breaks too,
+   * so that the client raises its own connection error. A frame in place of the break would be taken
+   * for an answer of the provider.
+   */
   #broke(controller: Controller, error: unknown): void {
-    if (this.#over) return
-    const { wire } = this.#relay
     const code = error instanceof TurnlockError ? error.code : 'model.stream'
     if (code === 'model.stream' && this.#relay.hasLeft()) {
       // The signal of the request was faster than the cancelled body.
@@ -349,17 +365,17 @@ class Run {
       controller.error(error)
       return
     }
-    if (this.#kind === 'events') {
-      // What was held is what the client would have had; a frame that is not whole is none.
-      this.#send(controller, this.#gate.end({ isBroken: true }))
-      const message =
-        error instanceof TurnlockError ? error.message : "the provider's response broke off"
-      this.#send(controller, [this.#encoder.encode(wire.failure(code, message))])
-    }
     this.#relay.report.error ??= code
+    const sent = this.#send(controller, this.#unsent())
     this.#end('failed', error)
-    if (this.#kind === 'events') controller.close()
+    // An error discards bytes that the client has not read yet.
+    if (sent) this.#failure = { error }
     else controller.error(error)
+  }
+
+  /** Bytes of the provider that wait for more. Unjudged bytes are withheld. */
+  #unsent(): Uint8Array[] {
+    return this.#relay.holds ? [] : [this.#start, this.#frames.end()]
   }
 
   cancel(): void {
@@ -380,10 +396,11 @@ class Run {
     while (!this.#over) await this.#pull(this.#client ?? NOBODY)
   }
 
+  /** A response whose terminal event has passed is complete, whatever happens to its connection. */
   #end(outcome: 'complete' | 'cancelled' | 'failed', error?: unknown): void {
     this.#over = true
     this.#source.cancel()
-    this.#relay.onEnd(outcome, error)
+    this.#relay.onEnd(this.#terminal.hasPassed ? 'complete' : outcome, error)
   }
 }
 

@@ -21,6 +21,10 @@ export interface ProxyReport {
   usage: unknown[]
   /** The status that the client got. */
   status: number
+  /**
+   * `complete` from the terminal event on, also if the client closes the connection there;
+   * `cancelled` if it closes the connection earlier; `failed` if the provider's connection breaks.
+   */
   outcome: 'complete' | 'cancelled' | 'failed'
   /** Milliseconds until the provider's response began, and until it ended. */
   firstByteMs: number

@@ -145,9 +145,11 @@ class ResponsesStream implements StreamWire {
     if (call && json.response === undefined) this.#keys.set(json, call.key)
     switch (json.type) {
       case 'response.created':
+      case 'response.queued':
+      case 'response.in_progress':
         // The client knows the first response, whose text another one may continue.
         if (!this.#second) this.#head = object(json.response)
-        return {}
+        return { open: !this.#open.isEmpty }
       case 'response.output_item.added':
         if (isCall(item)) return this.#begin(json, at, item)
         this.#open.close(at)
@@ -346,7 +348,7 @@ class ResponsesStream implements StreamWire {
   }
 
   ended(): Members[] {
-    const response = { ...this.#head, status: 'completed', output: [] }
+    const response = { object: 'response', ...this.#head, status: 'completed', output: [] }
     return [{ type: 'response.completed', response }]
   }
 

@@ -170,7 +170,7 @@ export interface Wire {
   calls(json: Members): Keyed[]
   /** A whole response without the refused calls; `notice` if it has neither text nor calls then. */
   without(json: Members, refused: ReadonlySet<string>, notice: string): Members
-  /** The error in a stream. */
+  /** The error in the stream of a response that `bound` refuses. */
   failure(code: string, message: string): string
 }
 
