@@ -1,6 +1,7 @@
 /** OpenAI's Chat Completions. */
 import { isSaid, resultText, type Call, type PastCall } from './judge.js'
 import { list, object, stringify, text, type Members } from './json.js'
+import { Pieces } from './pieces.js'
 import { hasEscapes, type Places } from './stray.js'
 import { INTERRUPTED, rowEnds, type Keyed, type Step, type StreamWire, type Wire } from './wire.js'
 
@@ -40,91 +41,65 @@ export const saysSomething = (content: unknown): boolean =>
         return /text$/.test(text(type)) ? isSaid(said) : true
       })
 
-/** What begins a call. `hasIndex`: it says its index. */
-interface Head extends Call {
+interface Open extends Keyed {
   id: string
-  hasIndex: boolean
+  /** All names that came: some clients put them together. */
+  names: string
+  choice: string
+  pieces: Pieces
+  /** Whether a call with whole arguments had its place, and is over. */
+  isAgain: boolean
 }
 
-interface Open extends Keyed, Head {
-  /** Whether a call with whole arguments had its place. */
-  isAgain?: boolean
-  pieces: Pieces
-  brackets: Brackets
+/** What is known of the calls of a choice that have not ended. */
+interface Calls {
+  /** The call that began last. */
+  last: Open | undefined
+  /** By their indexes: the call that began first, and the one that began last. */
+  places: Map<string, { first: Open; last: Open }>
+  count: number
+  hasIndex: boolean
+  /** Indexes of pieces that are of no call. */
+  drifted: Set<string>
+  /** In which ways pieces are odd: clients differ in them, and in two of them in too many ways. */
+  oddities: Set<'drift' | 'reuse' | 'repeat'>
+  /** Whether no call can be judged. */
+  isUnclear: boolean
 }
 
 /** Whether a piece with an id or a name goes on with the call of its place. */
 const continues = (open: Open, { id, name, args, hasIndex }: Head): boolean => {
   if (id && open.id && id !== open.id) return false
   if (!name || !open.name) return true
-  return args ? !open.brackets.isJson(open.pieces.of(BY_INDEX)) : hasIndex || id !== ''
+  if (name !== open.name) return false
+  return args ? !open.pieces.isWhole : hasIndex || id !== ''
 }
 
-/**
- * How clients attribute a piece without an id and a name. By its index; an index that is of no call,
- * or is missing, means the last call that began. Or such a piece is of no call.
- */
-const [BY_INDEX, KNOWN_INDEX] = [0, 1]
-/** Or a missing index is 0. Or what comes with an id or a name replaces what came before. */
-const [ZERO, REPLACED] = [2, 3]
-/** Or an index has one call, whose name is the first one, or the last. */
-const MERGED = 4
-const READERS = 5
+/** Whether a piece is the whole of a call again. */
+const isRepeat = (open: Open, { id, name, args }: Omit<Head, 'hasIndex'>): boolean =>
+  id !== '' &&
+  id === open.id &&
+  name === open.name &&
+  args === open.pieces.args &&
+  open.pieces.isWhole
 
-/** The arguments of a call as they come, as each kind of client reads them: most read the same. */
-class Pieces {
-  #texts = ['']
-
-  /** `readers`: those that take the piece for one of this call, by number; all without it. */
-  add(piece: string, readers?: readonly number[]): void {
-    if (readers && piece !== '') {
-      this.#part()
-      for (const reader of readers) this.#texts[reader] += piece
-    } else this.#texts = this.#texts.map((text) => text + piece)
-  }
-
-  /** Replaces what a reader has. */
-  set(reader: number, text: string): void {
-    this.#part()
-    this.#texts[reader] = text
-  }
-
-  /** From here on, readers may differ. */
-  #part(): void {
-    const [first = ''] = this.#texts
-    if (this.#texts.length === 1) this.#texts = Array<string>(READERS).fill(first)
-  }
-
-  /** What a reader has. */
-  of(reader: number): string {
-    return this.#texts[reader] ?? this.#texts[0] ?? ''
-  }
-
-  get isEmpty(): boolean {
-    return this.#texts.every((text) => text === '')
-  }
-
-  /** What the first reader has, and what the others have. */
-  get texts(): string[] {
-    return [...new Set(this.#texts)]
-  }
+/** What may begin a call. */
+interface Head extends Call {
+  id: string
+  hasIndex: boolean
 }
 
 /** A choice, by its index. */
 const choiceOf = (choice: Members): string => String(choice.index ?? 0)
 
 class ChatStream implements StreamWire {
-  /** Calls that no end was seen of, in their order; and by their places. */
+  /** Calls that no end was seen of, in their order; and by their choices. */
   #calls: Open[] = []
-  #places = new Map<string, Open>()
-  /** The call of each choice that began last. */
-  #last = new Map<string, Open>()
-  /** The call of each place that began first. */
-  #first = new Map<string, Open>()
+  #choices = new Map<string, Calls>()
   /** Places of calls that are over, and whether their arguments were whole. */
   readonly #used = new Map<string, boolean>()
-  /** Pieces that came before the call of their place, and may be of another one. */
-  #early = new Map<string, string>()
+  /** Ids of calls, by their choices: some clients find the call of a piece by its id. */
+  readonly #ids = new Set<string>()
   #drops = false
   /** The call of a piece, once it was read. */
   readonly #keys = new WeakMap<Members, string>()
@@ -180,92 +155,119 @@ class ChatStream implements StreamWire {
     const id = text(piece.id)
     const isHead = id !== '' || name !== ''
     const hasIndex = piece.index != null
-    const place = `${choice}:${String(piece.index ?? (id || name))}`
-    const placed = isHead || hasIndex ? this.#places.get(place) : undefined
-    const last = this.#last.get(choice)
+    const calls = this.#callsOf(choice)
+    // Without an index, calls are told apart by their ids; a client that takes it for 0 merges them.
+    const index = hasIndex ? String(piece.index) : isHead ? `#${id || name}` : ''
+    const placed = calls.places.get(index)
+    const { last } = calls
     if (!name && !placed && this.#over.has(choice)) return args === ''
-    let call = placed ?? last
-    if (!call || (isHead && !(placed && continues(placed, { id, name, args, hasIndex })))) {
-      call = this.#begin(choice, place, { id, name, hasIndex, ...(isText && { isText }) })
+    let call = placed?.last ?? last
+    // The whole call again adds nothing.
+    if (call && isHead && isRepeat(call, { id, name, args })) {
+      this.#keys.set(own, call.key)
+      return true
+    }
+    if (!call || (isHead && !(placed && continues(placed.last, { id, name, args, hasIndex })))) {
+      // Pieces before their call, and calls with an index beside others: each client has its own rule.
+      const isOdd = calls.count > 0 && hasIndex !== calls.hasIndex
+      const isNameless = id === '' && calls.places.has(hasIndex ? index : '0')
+      const isKnown = id !== '' && this.#ids.has(`${choice}:${id}`)
+      calls.isUnclear ||= isOdd || isNameless || isKnown || calls.drifted.has(index)
+      this.#ids.add(`${choice}:${id}`)
+      calls.hasIndex = hasIndex
+      call = this.#begin(choice, calls, index, { id, name, ...(isText && { isText }) })
       this.#add(call, args)
     } else if (isHead) {
-      const isFirst = call.pieces.isEmpty
+      if (args !== '' && call.pieces.args !== '') calls.oddities.add('repeat')
       this.#add(call, args)
-      if (args && !isFirst && !this.#drops) call.pieces.set(REPLACED, args)
+      if (!this.#drops) call.pieces.repeat(args)
     } else if (placed) {
       this.#add(call, args)
-    } else if (hasIndex) {
-      this.#add(call, args, [BY_INDEX, REPLACED])
-      if (!this.#drops) this.#early.set(place, (this.#early.get(place) ?? '') + args)
     } else {
-      const first = this.#places.get(`${choice}:0`)
-      const known = call.hasIndex ? [] : [KNOWN_INDEX]
-      const zero = first === call ? [ZERO] : []
-      this.#add(call, args, [BY_INDEX, REPLACED, ...known, ...zero])
-      if (first && first !== call) this.#add(first, args, [ZERO])
+      // It is of the last call, or of none; with several calls and no index, perhaps of the first.
+      calls.isUnclear ||= !hasIndex && calls.count > 1
+      if (hasIndex || calls.hasIndex) calls.drifted.add(hasIndex ? index : '0')
+      if (args !== '' && (hasIndex || calls.hasIndex)) calls.oddities.add('drift')
+      this.#add(call, args, hasIndex || calls.hasIndex)
     }
-    const first = this.#first.get(place)
-    if (first && first !== call) this.#add(first, args, [MERGED])
+    const first = calls.places.get(hasIndex ? index : '0')?.first
+    if (first && first !== call) calls.oddities.add('reuse')
+    if (first && first !== call && !this.#drops) {
+      first.pieces.merge(args)
+      first.names += name
+    }
+    // Of no call that is known, or with an index that its call does not have.
+    const isOwn = (call.id !== '' || call.name !== '') && (calls.hasIndex || !hasIndex)
+    if (!isHead && !isOwn && args !== '') calls.isUnclear = true
+    if (!this.#drops) call.names += name
     call.name ||= name
     call.id ||= id
-    if (!this.#drops) call.brackets.feed(args)
     this.#keys.set(own, call.key)
     return true
   }
 
-  #begin(choice: string, place: string, head: Omit<Head, 'args'>): Open {
-    const pieces = new Pieces()
-    const call: Open = {
-      ...head,
-      key: `${this.#count++}`,
-      args: '',
-      pieces,
-      brackets: new Brackets(),
+  #callsOf(choice: string): Calls {
+    const none = { last: undefined, count: 0, hasIndex: false, isUnclear: false }
+    const calls = this.#choices.get(choice) ?? {
+      ...none,
+      places: new Map(),
+      drifted: new Set(),
+      oddities: new Set(),
     }
+    this.#choices.set(choice, calls)
+    return calls
+  }
+
+  #begin(choice: string, calls: Calls, index: string, head: Omit<Call, 'args'> & { id: string }) {
+    const key = `${this.#count++}`
     // Some clients add its pieces to the call that was there, which may be over.
-    const isWhole = this.#used.get(place)
-    if (isWhole === false) call.isUnclear = true
-    call.isAgain = isWhole === true
-    const early = this.#early.get(place)
-    this.#early.delete(place)
-    for (const reader of early ? [KNOWN_INDEX, ZERO] : []) pieces.set(reader, early ?? '')
-    if (!this.#first.has(place)) this.#first.set(place, call)
+    const merged = index.startsWith('#') ? '0' : index
+    const places = [...new Set([index, merged])]
+    const used = places.map((place) => this.#used.get(`${choice}:${place}`))
+    const isAgain = used.includes(true)
+    const call: Open = { ...head, choice, key, args: '', names: '', pieces: new Pieces(), isAgain }
+    if (used.includes(false)) call.isUnclear = true
     this.#calls.push(call)
-    this.#places.set(place, call)
-    this.#last.set(choice, call)
+    calls.count++
+    calls.last = call
+    for (const place of places) {
+      calls.places.set(place, { first: calls.places.get(place)?.first ?? call, last: call })
+    }
     if (!this.#over.has(choice)) this.#under.add(choice)
     return call
   }
 
-  #add(call: Open, args: string, readers?: readonly number[]): void {
-    if (!this.#drops) call.pieces.add(args, readers)
+  #add(call: Open, args: string, isDrifting = false): void {
+    if (!this.#drops) call.pieces.add(args, isDrifting)
   }
 
   drop(drops: boolean): void {
     this.#drops = drops
-    this.#early.clear()
     if (drops) for (const call of this.#calls) call.pieces = new Pieces()
   }
 
   rest(): Keyed[] {
     const all = this.#calls
     for (const call of all) {
-      const [first = '', ...others] = call.pieces.texts
-      call.args = first
-      if (others.length) call.readings = others
-      // Or the call has the arguments that were there.
-      if (call.isAgain && call.args.trim() === '') call.isUnclear = true
+      const { args, others } = call.pieces
+      const readings = others.map((text) => ({ name: call.name, args: text }))
+      if (call.names !== call.name) readings.push({ name: call.names, args: call.pieces.merged })
+      Object.assign(call, { args, readings })
+      // Or the call has the arguments of the one that is over.
+      if (call.isAgain && args.trim() === '') call.isUnclear = true
+      const { isUnclear = false, oddities } = this.#choices.get(call.choice) ?? {}
+      if (isUnclear || (oddities && oddities.size > 1)) call.isUnclear = true
     }
-    for (const [place, last] of this.#places) {
-      const first = this.#first.get(place) ?? last
-      if (first !== last) last.readings = [...(last.readings ?? []), first.pieces.of(MERGED)]
-      this.#used.set(place, last.brackets.isJson(last.args))
+    for (const [choice, { places, drifted }] of this.#choices) {
+      for (const index of drifted) this.#used.set(`${choice}:${index}`, false)
+      for (const [index, { first, last }] of places) {
+        const merged = { name: last.name, args: first.pieces.merged }
+        if (first !== last) last.readings = [...(last.readings ?? []), merged]
+        this.#used.set(`${choice}:${index}`, last.pieces.isWhole)
+      }
     }
-    this.#first.clear()
     this.#calls = []
-    this.#places.clear()
-    this.#last.clear()
-    this.#early.clear()
+    this.#choices.clear()
     this.#under.clear()
     return all
   }
@@ -295,13 +297,13 @@ class ChatStream implements StreamWire {
     return kept.length ? [this.#named({ ...json, choices: kept })] : []
   }
 
-  #place(choice: Members, piece: Members): number {
-    const [which, key] = [choiceOf(choice), this.#keys.get(piece)]
-    const place = this.#kept.get(`${which}:${key}`) ?? this.#kept.get(which) ?? 0
-    if (!this.#kept.has(`${which}:${key}`)) {
-      this.#kept.set(`${which}:${key}`, place)
-      this.#kept.set(which, place + 1)
-    }
+  /** Where the call of a piece stands for the client; `index` is that of a piece that passed as it was. */
+  #place(choice: Members, piece: Members, index?: unknown): number {
+    const which = choiceOf(choice)
+    const call = `${which}:${this.#keys.get(piece)}`
+    const next = this.#kept.get(which) ?? 0
+    const place = this.#kept.get(call) ?? (Number.isSafeInteger(index) ? Number(index) : next)
+    this.#kept.set(call, place).set(which, Math.max(next, place + 1))
     return place
   }
 
@@ -315,7 +317,7 @@ class ChatStream implements StreamWire {
   passed(json: Members): void {
     for (const choice of list(json.choices).map(object)) {
       for (const piece of list(object(choice.delta).tool_calls).map(object)) {
-        this.#place(choice, piece)
+        this.#place(choice, piece, piece.index)
       }
     }
   }
@@ -337,6 +339,7 @@ class ChatStream implements StreamWire {
     this.drop(false)
     this.rest()
     this.#used.clear()
+    this.#ids.clear()
   }
 
   say(said: string): Members[] {
@@ -381,45 +384,6 @@ const NAMES_CALL =
   /(?:tool_calls|function_call)(?!["']?[ \t]*:[ \t]*(?:null|\[[ \t]*\]|\{[ \t]*\})[ \t]*[,}])/iu
 
 const isFull = (value: unknown): value is Members => Object.keys(object(value)).length > 0
-
-/** Tells when arguments are whole, and parses them once: they arrive in many pieces. */
-class Brackets {
-  #depth = 0
-  #inString = false
-  #escapes = false
-  #state: 'open' | 'closed' | 'spoiled' = 'open'
-  #isJson: boolean | undefined
-
-  feed(piece: string): void {
-    for (let at = 0; at < piece.length; at++) {
-      const code = piece.charCodeAt(at)
-      if (code <= 32 && !this.#inString) continue
-      if (this.#state === 'closed') this.#state = 'spoiled'
-      if (this.#escapes) this.#escapes = false
-      else if (this.#inString) {
-        if (code === BACKSLASH) this.#escapes = true
-        else if (code === QUOTE) this.#inString = false
-      } else if (code === QUOTE) this.#inString = true
-      else if (code === 91 || code === 123) this.#depth++
-      else if ((code === 93 || code === 125) && --this.#depth === 0) this.#state = 'closed'
-    }
-  }
-
-  isJson(args: string): boolean {
-    if (this.#state !== 'closed') return false
-    return (this.#isJson ??= parses(args))
-  }
-}
-
-const [QUOTE, BACKSLASH] = [34, 92]
-
-function parses(args: string): boolean {
-  try {
-    return typeof JSON.parse(args) === 'object'
-  } catch {
-    return false
-  }
-}
 
 /** A response without calls has not ended with calls. */
 const endOf = (reason: unknown) =>

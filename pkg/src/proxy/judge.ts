@@ -11,8 +11,8 @@ export interface Call {
   args: string
   /** Whether `args` is free text, of a custom tool. */
   isText?: boolean
-  /** The arguments that other clients read, of pieces that they attribute to other calls. */
-  readings?: readonly string[]
+  /** What other clients read, who put the pieces of calls together in another way. */
+  readings?: readonly Pick<Call, 'name' | 'args'>[]
   /** Other texts of the same arguments. A call is refused if they differ in meaning. */
   copies?: string[]
   /** Whether clients read different calls. */
@@ -131,11 +131,17 @@ export class Judge {
     const { name, args, isText, readings = [], copies = [] } = call
     const { key } = identityOf(call)
     // Some clients take the first object of arguments that go on behind it, or the last.
-    const objects = isText ? [] : leadingObjects(args)
+    const objects = [{ name, args }, ...readings].flatMap((reading) => {
+      const [first, ...others] = isText ? [] : leadingObjects(reading.args)
+      return [first, ...(reading.args === args ? others : [])].map((object) => ({
+        name: reading.name,
+        args: object ?? reading.args,
+      }))
+    })
     let isClear = call.isUnclear !== true
     let repeats = 0
-    for (const text of new Set([args, ...readings, ...objects])) {
-      const read = identityOf({ ...call, args: text })
+    for (const reading of [call, ...readings, ...objects]) {
+      const read = identityOf({ ...call, ...reading })
       isClear &&= read.isClear
       repeats = Math.max(repeats, this.#streaks.get(read.key)?.times ?? 0)
     }
