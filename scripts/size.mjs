@@ -20,12 +20,12 @@ const KB = 1000
 
 /** `parts`: those of the core, and other modules, that the page's run loads. Limits in KB. */
 const PAGES = {
-  'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 20, run: 120 },
+  'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 20.6, run: 120 },
   // Whose histories are not plain: another provider, events, what must be repaired.
-  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20, run: 234.5 },
+  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20.7, run: 234.5 },
   'resumeTurn, openaiChat, defineTool, memoryStore': { parts: ['durable', 'turn/beside'] },
   'normalize, diagnose': { run: 109 },
-  runBundle: { parts: ['evidence'], first: 15, run: 108 },
+  runBundle: { parts: ['evidence'], first: 15.6, run: 108 },
   runWithToolRequests: { parts: ['planning'] },
   runChain: { parts: ['chain'] },
   'signature, canonicalize': { run: 25 },
@@ -36,7 +36,7 @@ const PAGES = {
   useTurn: { from: 'turnlock/react', run: 3 },
   createChat: { from: 'turnlock/chat', run: 3 },
   createRedactor: { from: 'turnlock/redact', run: 19.6 },
-  createHandler: { from: 'turnlock/server', first: 35.1 },
+  createHandler: { from: 'turnlock/server', first: 35.8 },
   createProxy: { from: 'turnlock/proxy', run: 148.5 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4 },
   durableObjectStore: { from: 'turnlock/stores/durable-object', run: 3.5 },
@@ -57,10 +57,10 @@ const PAGES = {
       ...['runWithToolRequests', 'openaiChat', 'anthropic', 'customModel', 'defineTool'],
       ...['memoryStore', 'bundleTool', 'replicateByModel', 'replicateByTurn'],
     ],
-    first: 34.2,
+    first: 34.9,
   },
   // 430 before `createRedactor`, which is 19.5 KB.
-  everything: { all: true, parts: ['turn'], run: 458 },
+  everything: { all: true, parts: ['turn'], run: 458.5 },
 }
 
 const PEERS = {
