@@ -226,7 +226,7 @@ export function valueAt(view: View, context: Context): number {
     const value = text[to] === quote ? read : read.replace(/…$/, '')
     const isElement = quote === '<'
     // What a form says, such as «Enter your password», and code.
-    const prose = /^[A-Z]\D*\s\D*$/.test(value)
+    const prose = PROSE.test(value)
     const isCode = quote === '`' && /\$\{[\w.]+[()}]/.test(value)
     const plain = loose || header || context.list || /[(,] ?.$/.test(text.slice(from - 3, from))
     const odd = !plain || (isOdd(value) && !/\s/.test(value))
@@ -261,6 +261,10 @@ export function valueAt(view: View, context: Context): number {
   context.from = begin
   return begin + value.length
 }
+
+/** A sentence: with a capital letter and spaces, or of a script without them. */
+const PROSE =
+  /^\p{Lu}\D*\s\D*$|^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}\p{sc=Arab}\p{sc=Hebr}\p{sc=Deva}\p{M}\s、。，！？・ー]+$/u
 
 const isOdd = (value: string) => /[\d!#-%*@^~?]/.test(value)
 

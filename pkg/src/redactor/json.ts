@@ -1,6 +1,7 @@
 /** Redaction of JSON values: fields by their path, texts by what is in them. */
 import { TurnlockError } from '../errors.js'
 import { mapMembers } from '../shared/redact.js'
+import { isForeignName } from './names.js'
 import { behindName, stepsOf, type Path } from './paths.js'
 import type { RedactKind } from './scanner.js'
 
@@ -22,7 +23,8 @@ export interface Hide {
   names: boolean
 }
 
-const isSecret = (name: string) => SECRET.test(name.toLowerCase().replace(/[^a-z]/g, ''))
+const isSecret = (name: string) =>
+  SECRET.test(name.toLowerCase().replace(/[^a-z]/g, '')) || isForeignName(name)
 
 /** A copy of a value with all that may be shown; numbers stay numbers where they are shown. */
 export const hidden = (value: unknown, hide: Hide): unknown => walk(value, hide.paths, [], hide)

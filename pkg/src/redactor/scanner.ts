@@ -19,6 +19,7 @@ import { cardEnd, emailEnd, ibanEnd, ipEnd, local, localStart, LONGEST_LOCAL } f
 import { phoneEnd } from './phones.js'
 import { Escaped } from './escapes.js'
 import { JsonText } from './json-text.js'
+import { foreignAt, Names } from './names.js'
 import { tables, type Found } from './tables.js'
 import type { Values } from './values.js'
 import {
@@ -131,6 +132,7 @@ export class Scanner implements View {
   readonly #names: boolean
   readonly #looks: readonly Look[]
   readonly #escaped: Escaped | undefined
+  readonly #foreign = new Names()
   readonly #writer: JsonText
 
   constructor(plan: Plan) {
@@ -179,6 +181,7 @@ export class Scanner implements View {
     const [name, last] = [this.#name, this.#last]
     const key = this.#key && { ...this.#key }
     const place = this.#escaped && { ...this.#escaped.place }
+    const foreign = this.#foreign.place
     this.text += String.fromCharCode(CUT)
     this.final = true
     this.#scan()
@@ -191,6 +194,7 @@ export class Scanner implements View {
     ;[this.#name, this.#last] = [name, last]
     this.#key = key
     if (this.#escaped && place) this.#escaped.place = place
+    this.#foreign.place = foreign
     return shown
   }
 
@@ -211,6 +215,8 @@ export class Scanner implements View {
         state = next[this.#state * columns + (code < 128 ? (column[code] as number) : 0)] as number
         const ended = found[state]
         if (ended && !this.#anchored(ended, at + 1, here)) return
+        if (this.#foreign.step(text, at, code, this.#base) && !this.#foreignName(at + 1, here))
+          return
       }
       if (this.#last.end.to === this.#base + at && !this.#listed(at, here)) return
       const isWithin =
@@ -278,6 +284,13 @@ export class Scanner implements View {
       found.name ? valueAt(this, context) : NO,
     ]
     return this.#named(context, ends, false, here)
+  }
+
+  /** Reads on from the end of a word for "password". Returns whether all is known. */
+  #foreignName(at: number, here: Match[]): boolean {
+    const context = foreignAt(this, at)
+    if (context === WAIT) return false
+    return context === NO || this.#named(context, [NO, valueAt(this, context)], false, here)
   }
 
   /**
