@@ -17,6 +17,9 @@ pub(super) struct Requests {
     /// Writes the members of the body that the core decides.
     pub(super) members: for<'a> fn(Prompt<'_, 'a>) -> Members<'a>,
     pub(super) structured: Structured,
+    /// Whether the provider takes only schemas of answers whose root is an object. Any other schema
+    /// is described in the instruction alone.
+    pub(super) object_root: bool,
     /// How whole requests are sent; `None` for a history shape without an API of its own.
     pub(super) post: Option<Post>,
 }
@@ -169,7 +172,7 @@ pub(crate) fn answer(
     extra: &Json<'static>,
 ) -> Option<Member> {
     // Some providers refuse structured output beside tools, also where the model may not call them.
-    if !prompt.tools.is_empty() {
+    if !prompt.tools.is_empty() || wire.requests.object_root && !is_object_schema(schema) {
         return None;
     }
     match wire.requests.structured {
@@ -182,6 +185,12 @@ pub(crate) fn answer(
         }
         Structured::Tool(_) | Structured::Unsupported => None,
     }
+}
+
+/// Whether the root of a schema is an object, and no union.
+fn is_object_schema(schema: &Json<'_>) -> bool {
+    let is_union = ["anyOf", "oneOf"].iter().any(|keyword| schema.get(keyword).is_some());
+    schema.get("type").and_then(Json::as_str) == Some("object") && !is_union
 }
 
 /// The name of the schema of an answer.

@@ -14,6 +14,7 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Tool(forced),
+    object_root: false,
     post: Some(Post {
         path: |_, _| Cow::Borrowed("/messages"),
         headers: &[("anthropic-version", "2023-06-01")],

@@ -18,6 +18,7 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Tool(forced),
+    object_root: false,
     post: Some(Post {
         path,
         headers: &[],

@@ -13,6 +13,9 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Member(json_schema),
+    // "Root objects must not be anyOf and must be an object":
+    // <https://platform.openai.com/docs/guides/structured-outputs> (2026-11-29).
+    object_root: true,
     post: Some(post(started_with_usage)),
 };
 

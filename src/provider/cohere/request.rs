@@ -13,6 +13,8 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Member(json_object),
+    // The mode is `json_object`.
+    object_root: true,
     post: Some(Post {
         path: |_, _| Cow::Borrowed("/chat"),
         headers: &[],

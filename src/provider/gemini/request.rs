@@ -14,6 +14,7 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Within(json_schema),
+    object_root: false,
     post: Some(Post {
         path,
         headers: &[],

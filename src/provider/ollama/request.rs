@@ -13,6 +13,7 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Member(|_, schema| ("format", schema)),
+    object_root: false,
     post: Some(Post {
         path: |_, _| Cow::Borrowed("/api/chat"),
         headers: &[],

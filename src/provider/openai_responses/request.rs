@@ -13,6 +13,8 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Within(json_schema),
+    // As Chat Completions.
+    object_root: true,
     post: Some(Post {
         path: |_, _| Cow::Borrowed("/responses"),
         headers: &[],
