@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createProxy } from 'turnlock/proxy'
+import { CLIENTS, piecesOf } from '../proxy/readers.mjs'
 import { WIRES } from '../proxy/wires.mjs'
 import { cutAt, cuts, holds } from './hold.mjs'
 
@@ -66,4 +67,48 @@ test('however a stream is spoiled, no more calls pass than may run', async () =>
     },
   )
   await holds('spoiled streams', property, 300)
+})
+
+/** A piece of a call, as servers write them and as none does. */
+const piece = fc.record({
+  index: fc.constantFrom(0, 0, 1, 1, 2, undefined),
+  id: fc.constantFrom(undefined, undefined, undefined, 'a', 'b'),
+  name: fc.constantFrom(undefined, undefined, undefined, 'ls', 'pay'),
+  args: fc.constantFrom('', '{}', '{"n":1}', '{"n":', '1}', '{"n":2}'),
+})
+const pieces = fc.oneof(
+  { weight: 6, arbitrary: fc.array(piece, { minLength: 1, maxLength: 2 }) },
+  { weight: 1, arbitrary: fc.constant('end') },
+)
+
+test('however clients put the pieces of calls together, none reads a call that may not run', async () => {
+  const chunk = (delta, finish_reason = null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+  const written = ({ name, args, ...more }) => ({ ...more, function: { name, arguments: args } })
+  const property = fc.asyncProperty(
+    fc.array(pieces, { minLength: 1, maxLength: 6 }),
+    async (all) => {
+      const frames = all.map((own) =>
+        own === 'end' ? chunk({}, 'tool_calls') : chunk({ tool_calls: own.map(written) }),
+      )
+      const sent = [...frames, chunk({}, 'tool_calls'), 'data: [DONE]\n\n'].join('')
+      let requests = 0
+      const proxy = createProxy({
+        ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
+        ...{ mode: 'bound', onError: (error) => assert.fail(error) },
+        fetch: async () => new Response(requests++ ? '' : sent),
+      })
+      const history = [1, 2].map(() => ['ls', { n: 1 }, 'same'])
+      const body = JSON.stringify(WIRES.chat.body(history))
+      const url = `https://edge.example${WIRES.chat.path}`
+      const text = await (await proxy(new Request(url, { method: 'POST', body }))).text()
+      for (const [client, read] of Object.entries(CLIENTS)) {
+        for (const { name, args } of read(piecesOf(text))) {
+          const isRepeat = name === 'ls' && args.replace(/\s/g, '') === '{"n":1}'
+          assert.ok(!isRepeat, `${client}\n${text}`)
+        }
+      }
+    },
+  )
+  await holds('pieces of calls', property, 3000)
 })

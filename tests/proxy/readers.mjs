@@ -6,7 +6,10 @@ export function piecesOf(text) {
     .split('\n\n')
     .flatMap((frame) => /^data: (\{.*\})$/m.exec(frame)?.[1] ?? [])
     .flatMap((json) => JSON.parse(json).choices ?? [])
-    .flatMap(({ delta, finish_reason: end }) => [...(delta?.tool_calls ?? []), ...(end ? [null] : [])])
+    .flatMap(({ delta, finish_reason: end }) => [
+      ...(delta?.tool_calls ?? []),
+      ...(end ? [null] : []),
+    ])
     .map((piece) => piece && { ...piece, ...piece.function, function: undefined })
 }
 

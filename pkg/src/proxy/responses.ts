@@ -217,7 +217,7 @@ class ResponsesStream implements StreamWire {
     if (call.name && call.name !== end.name) call.isUnclear = true
     // What the other kinds do is known at their end.
     const isStreamed = /^(function|custom_tool)_call$/.test(text(item.type))
-    if (isStreamed && call.args && end.args !== call.args) (call.copies ??= []).push(call.args)
+    if (isStreamed) (call.copies ??= []).push(end.args, ...(call.args ? [call.args] : []))
     Object.assign(call, end)
   }
 
