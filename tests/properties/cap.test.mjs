@@ -110,5 +110,5 @@ test('however clients put the pieces of calls together, none reads a call that m
       }
     },
   )
-  await holds('pieces of calls', property, 3000)
+  await holds('pieces of calls', property, 1000)
 })
