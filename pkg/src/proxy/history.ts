@@ -27,6 +27,20 @@ export interface Mended {
 /** What a repair of a repair brings about is mended in one or two rounds. */
 const ROUNDS = 8
 
+/**
+ * Whether a request continues state at the provider, so that its history is partial: it may answer
+ * calls that only the provider has. Anthropic's `thread`, OpenAI's `previous_response_id` and
+ * `conversation`.
+ */
+export function isPartial(body: Members): boolean {
+  const { thread, previous_response_id: response, conversation } = body
+  const { type, previous_message_id: message } = object(thread)
+  return type === 'continue' || [message, response, conversation].some(isReference)
+}
+
+const isReference = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== ''
+
 /** The request with a history that the provider accepts; `undefined` if nothing is to be mended. */
 export function mend(json: string, body: Members, wire: Wire): Mended | undefined {
   const first = mendOnce(json, body, wire)
@@ -49,12 +63,14 @@ function mendOnce(
 ): (Mended & { left: number }) | undefined {
   const before = body[wire.history]
   if (!Array.isArray(before) || !wire.isWhole(body)) return undefined
-  const faults = faultsOf(before, wire)
-  const orphans = wire.orphans(before)
+  const partial = isPartial(body)
+  const orphansOf = (history: readonly unknown[]) => (partial ? [] : wire.orphans(history))
+  const faults = faultsOf(before, wire, partial)
+  const orphans = orphansOf(before)
   if (faults.length + orphans.length === 0) return undefined
   const at = membersOf(json).get(wire.history)
   if (!at) return undefined
-  const { messages, repairs } = normalize(before, { dialect: wire.dialect })
+  const { messages, repairs } = normalize(before, { dialect: wire.dialect, partial })
   const mended = repairs.filter(({ code }) => MENDED.has(code))
   const places = new Set(mended.map(({ index }) => index))
   mended.push(...orphans.filter(({ index }) => !places.has(index)))
@@ -68,7 +84,7 @@ function mendOnce(
   const now = object(JSON.parse(made))
   // Whatever was not understood is left to the provider.
   const left = list(now[wire.history])
-  const count = faultsOf(left, wire).length + wire.orphans(left).length
+  const count = faultsOf(left, wire, partial).length + orphansOf(left).length
   if (count >= faults.length + orphans.length) return undefined
   return { json: made, body: now, repairs: mended, left: count }
 }
@@ -84,8 +100,8 @@ const isSimple = ({ code, action, toolCallId }: Repair): boolean =>
     : code === 'TOOL_CALL_UNANSWERED' || code === 'TOOL_CALL_PENDING') &&
   action !== 'moved'
 
-const faultsOf = (history: readonly unknown[], { dialect }: Wire) =>
-  diagnose(history, { dialect }).filter(({ code }) => MENDED.has(code as HistoryCode))
+const faultsOf = (history: readonly unknown[], { dialect }: Wire, partial: boolean) =>
+  diagnose(history, { dialect, partial }).filter(({ code }) => MENDED.has(code as HistoryCode))
 
 /** The elements of a list in a text: those that do not change keep their bytes, and what is between. */
 export class Elements {

@@ -18,4 +18,5 @@ export type {
   UpstreamFor,
 } from './options.js'
 export { createProxy } from './proxy.js'
+export type { Repeat } from './repeats.js'
 export type { ProxyReport } from './report.js'

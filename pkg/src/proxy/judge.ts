@@ -51,7 +51,7 @@ const UNCLEAR = new Set([
 ])
 
 /** The identity of a call; what is not JSON counts as a string. */
-const identityOf = ({ name, args, isText = false }: Call): Identity =>
+export const identityOf = ({ name, args, isText = false }: Call): Identity =>
   identify(name, isText ? JSON.stringify(args) : args)
 
 function identify(name: string, args: string): Identity {

@@ -14,13 +14,14 @@ import { refusalResponse } from './errors.js'
 import { isAsciiLike } from './frames.js'
 import { foreign } from './gate.js'
 import { addressOf, plainPath, REPORT, requestHeaders, responseHeaders } from './headers.js'
-import { mend } from './history.js'
-import { Judge } from './judge.js'
+import { isPartial, mend } from './history.js'
+import type { Judge } from './judge.js'
 import { list, parse, withMember, type Members } from './json.js'
 import { messages } from './messages.js'
 import { checkMode, limitsOf, policyOf, settingsOf, upstreamOf } from './options.js'
 import type { ProxySession, Settings } from './options.js'
 import { relayed } from './relay.js'
+import { CountingJudge } from './repeats.js'
 import { headerOf, sessionOf, type ProxyReport } from './report.js'
 import { responses } from './responses.js'
 import { sourceOf, streamOf } from './source.js'
@@ -238,9 +239,11 @@ class Exchange<S extends ProxySession> {
       ...{ mode, route: wire.name, tenant: session.tenant },
       ...{
         session: sessionOf(this.#request.headers),
+        history: 'whole',
         repairs: [],
         calls: [],
         blocked: [],
+        repeats: [],
         forced: null,
       },
       ...{ usage: [], status: 0, outcome: 'complete', firstByteMs: 0, ms: 0 },
@@ -248,6 +251,8 @@ class Exchange<S extends ProxySession> {
     }
     const read = await this.#read(came, report)
     let sent = { bytes: read?.bytes ?? came, json: read?.json ?? '', members: read?.members }
+    const partial = read !== undefined && (isPartial(read.members) || !wire.isWhole(read.members))
+    if (partial) report.history = 'partial'
     const mended = read && this.#openly(report, () => mend(read.json, read.members, wire))
     if (mended) {
       report.repairs = mended.repairs
@@ -256,10 +261,12 @@ class Exchange<S extends ProxySession> {
       }
     }
     const holds = mode === 'bound' && read !== undefined
+    // The calls of a partial history are a part of those of the turn, so only its response is judged.
+    const past = () => (partial ? [] : wire.turn(list(sent.members?.[wire.history])))
     let known: { judge: Judge | undefined } | undefined
     // Not before a call is there: most responses have none. A history that cannot be read is read once.
     const judge = () => {
-      const made = () => new Judge(policy, wire.turn(list(sent.members?.[wire.history])))
+      const made = () => new CountingJudge(policy, past(), report.repeats)
       return (known ??= { judge: this.#openly(report, made) }).judge
     }
     const { tools, functions } = sent.members ?? {}

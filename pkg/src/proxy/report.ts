@@ -1,6 +1,7 @@
 /** What the proxy did with a request. */
 import type { Repair } from '../generated/common.js'
 import type { Refused } from './judge.js'
+import type { Repeat } from './repeats.js'
 
 /** A report of one request; for `observe`, of what the other modes would have done. */
 export interface ProxyReport {
@@ -9,12 +10,23 @@ export interface ProxyReport {
   tenant: string
   /** What the client's own headers say of its session, such as `x-claude-code-session-id`. */
   session: Record<string, string>
+  /**
+   * `partial`: the request continues state at the provider (`thread`, `previous_response_id`,
+   * `conversation`, references to items). Its earlier calls are not known here, so `bound` judges
+   * the calls of its response alone.
+   */
+  history: 'whole' | 'partial'
   /** Changes of the history; `index` is the place in the request. Not applied in `observe`. */
   repairs: Repair[]
   /** The names of calls that may run; of a response that is too long to be judged, none. */
   calls: string[]
   /** Calls that may not run. They are refused in `bound` only. */
   blocked: Refused[]
+  /**
+   * Calls of the response that were made three times or more in the user turn, whatever their
+   * results. They are not refused for it: a poll repeats too.
+   */
+  repeats: Repeat[]
   /** Why the answer was forced; only `bound` forces it. */
   forced: null | Refused['reason']
   /** The usage of each response of the provider, as it said it. */
@@ -39,12 +51,13 @@ export interface ProxyReport {
 const MOST = 20
 
 /** The header `x-turnlock-report`: JSON in ASCII, of what is known before the response. */
-export function headerOf({ mode, repairs, forced, error }: ProxyReport): string {
+export function headerOf({ mode, history, repairs, forced, error }: ProxyReport): string {
   const listed = repairs.slice(0, MOST).map(({ code, action, index }) => ({ code, action, index }))
   const more = repairs.length - MOST
   return JSON.stringify({
     mode,
     applied: mode !== 'observe',
+    history,
     repairs: listed,
     more: more > 0 ? more : undefined,
     forced,

@@ -371,10 +371,7 @@ export const responses: Wire = {
   dialect: 'openai-responses',
   history: 'input',
   noTools: () => ['tool_choice', '"none"'],
-  isWhole: (body) =>
-    body.previous_response_id == null &&
-    body.conversation == null &&
-    !list(body.input).some((item) => object(item).type === 'item_reference'),
+  isWhole: (body) => !list(body.input).some((item) => object(item).type === 'item_reference'),
   orphans(history) {
     const calls = new Set(
       history.flatMap((value) => {

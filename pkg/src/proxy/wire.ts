@@ -150,7 +150,7 @@ export interface Wire {
   history: 'messages' | 'input'
   /** The member, and its value, of a request whose answer is to have no call. */
   noTools(body: Members): [string, string]
-  /** Whether the history stands for itself: nothing of it is kept by the provider. */
+  /** Whether the history has no references to elements that only the provider has. */
   isWhole(body: Members): boolean
   /** Results without a call that `diagnose` takes for ones whose call the provider keeps. */
   orphans(history: readonly unknown[]): Repair[]
