@@ -211,8 +211,8 @@ export const AREAS = {
         'Send less, or raise the limit.',
       ],
       'request.path': [
-        'The path would leave the upstream’s (400).',
-        'Send a path below the proxy’s.',
+        'The path would leave the upstream’s, or its percent-encoding is not valid UTF-8 (400).',
+        'Send a path below the proxy’s, encoded in UTF-8.',
       ],
       'request.upgrade': [
         'A WebSocket was asked for (426).',

@@ -773,6 +773,27 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
         }
       })
 
+      test('addresses of the client and credentials of gateways stay here', async () => {
+        const upstream = host.script(json({}))
+        const dropped = [
+          'via',
+          'x-client-ip',
+          'true-client-ip',
+          'helicone-auth',
+          'x-portkey-api-key',
+        ]
+        const headers = Object.fromEntries([...dropped, 'x-own'].map((name) => [name, 'client']))
+        for (const path of ['/v1/models', WIRES.chat.path]) {
+          await (await post(host, path, upstream.key(BOUND), '{"messages":[]}', headers)).text()
+          const { headers: had } = upstream.requests.at(-1)
+          assert.deepEqual(
+            [had['x-own'], ...dropped.map((name) => had[name])],
+            ['client', ...dropped.map(() => undefined)],
+          )
+        }
+        await host.reports()
+      })
+
       test('a path cannot leave the upstream', async () => {
         const upstream = host.script(json({}))
         const headers = { authorization: `Bearer ${upstream.key()}` }
@@ -783,11 +804,13 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
           '/a/..;/b',
           '/v1/..%5cx',
           '/%2e%2e/%2e%2e/h',
+          '/v1/%c0%ae%c0%ae/admin',
+          '/v1/caf%e9',
           '//evil.example/v1',
         ]) {
           const { status, body } = await send(host.url + path, { headers, method: 'GET', path })
           const seen = upstream.requests.splice(0)
-          if (path.includes('%2f')) assert.equal(status, 400, path)
+          if (/%2f|%c0|%e9/.test(path)) assert.equal(status, 400, path)
           if (status === 400) {
             assert.equal(seen.length, 0)
             assert.equal(JSON.parse(body).error.code, 'request.path')

@@ -1,6 +1,7 @@
 // A route that is watched is watched however its path is spelled; headers that pass, and those that do not.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { createProxy } from 'turnlock/proxy'
 import { LOOP, looped, WIRES } from './wires.mjs'
 
@@ -115,6 +116,240 @@ test("what is the client's account stays at the edge, unless its key is passed o
       if (upstream.apiKey) assert.equal(sent.get('authorization'), 'Bearer edge')
     }
   }
+})
+
+/** Headers of the network before the proxy: the client's address, place, certificate and identity. */
+const CLIENT_HEADERS = [
+  ...['via', 'forwarded', 'from', 'x-forwarded', 'x-forwarded-for', 'x-forwarded-client-cert'],
+  ...['x-real-ip', 'x-client-ip', 'client-ip', 'true-client-ip', 'x-cluster-client-ip', 'x-ip'],
+  ...['fastly-client-ip', 'fly-client-ip', 'do-connecting-ip', 'cf-connecting-ip', 'cf-ipcountry'],
+  ...['x-originating-ip', 'x-remote-ip', 'x-remote-addr', 'remote-addr', 'x-proxyuser-ip'],
+  ...['wl-proxy-client-ip', 'proxy-client-ip', 'x-azure-clientip', 'x-azure-socketip', 'x-user-ip'],
+  ...['x-original-forwarded-for', 'x-envoy-external-address', 'x-appengine-user-ip', 'x-clientip'],
+  ...[
+    'x-appengine-city',
+    'x-vercel-ip-city',
+    'x-vercel-forwarded-for',
+    'x-nf-client-connection-ip',
+  ],
+  ...[
+    'cloudfront-viewer-address',
+    'x-akamai-edgescape',
+    'x-client-geo-location',
+    'x-geoip-country',
+  ],
+  ...['client-cert', 'client-cert-chain', 'x-ssl-client-cert', 'x-arr-clientcert', 'x-real-port'],
+  ...['remote-user', 'x-remote-user', 'remote-email', 'x-webauth-user', 'x-auth-request-email'],
+  ...['tailscale-user-login', 'x-goog-authenticated-user-email', 'x-goog-iap-jwt-assertion'],
+  ...['x-amzn-oidc-data', 'x-ms-client-principal', 'x-ms-token-aad-id-token', 'x-authentik-email'],
+]
+/** Headers of other gateways: credentials, and the choice of a provider. */
+const GATEWAY_HEADERS = [
+  ...['helicone-auth', 'helicone-target-url', 'helicone-user-id', 'cf-aig-authorization'],
+  ...['x-portkey-api-key', 'x-portkey-virtual-key', 'x-portkey-custom-host', 'x-portkey-config'],
+  ...['x-bt-parent', 'x-langfuse-public-key', 'x-langsmith-trace', 'x-kong-request-id'],
+]
+/** Credentials that are the client's. */
+const CREDENTIALS = [
+  ...['x-access-token', 'x-gateway-token', 'x-litellm-api-key', 'x-secret', 'x-session-token'],
+  ...[
+    'x-csrf-token',
+    'x-api-secret',
+    'x-password',
+    'x-jwt',
+    'x-apikey',
+    'authentication',
+    'x-auth',
+  ],
+  ...['x-subscription-key', 'x-account-key', 'x-credential', 'x-auth-key', 'proxy-auth-token'],
+]
+/** Headers of real clients that a provider may need, or logs. */
+const PASSED = [
+  ...['anthropic-version', 'anthropic-beta', 'anthropic-dangerous-direct-browser-access'],
+  ...['openai-beta', 'x-stainless-lang', 'x-stainless-os', 'x-stainless-helper-method'],
+  ...['x-stainless-retry-count', 'x-stainless-timeout', 'idempotency-key', 'x-client-request-id'],
+  ...['user-agent', 'accept', 'content-type', 'x-app', 'x-claude-code-session-id', 'session_id'],
+  ...[
+    'conversation_id',
+    'originator',
+    'version',
+    'x-codex-turn-metadata',
+    'http-referer',
+    'x-title',
+  ],
+  ...[
+    'x-litellm-trace-id',
+    'traceparent',
+    'x-request-id',
+    'x-ms-client-request-id',
+    'prompt-cache-key',
+  ],
+  ...['x-amzn-bedrock-trace', 'x-amz-date', 'x-initiator', 'copilot-integration-id', 'priority'],
+]
+
+/** The names, of those listed, that the provider received from each kind of path. */
+async function received(options, names, keys = {}) {
+  const { proxy, asked } = proxied(options, () => new Response('{}'))
+  const headers = { ...keys, ...Object.fromEntries(names.map((name) => [name, 'client'])) }
+  const all = []
+  for (const path of ['/v1/embeddings', '/v1/chat/completions', '/v1/messages']) {
+    const init = { method: 'POST', body: '{"messages":[]}', headers }
+    await (await proxy(new Request(`https://edge.example${path}`, init))).text()
+    all.push(names.filter((name) => asked.at(-1).headers.get(name) === 'client'))
+  }
+  for (const list of all) assert.deepEqual(list, all[0])
+  return all[0]
+}
+
+test('headers of the network, of gateways and credentials are dropped; those of clients pass', async () => {
+  const url = 'https://provider.example'
+  const dropped = [...CLIENT_HEADERS, ...GATEWAY_HEADERS]
+  for (const upstream of [
+    url,
+    { url, apiKey: 'edge' },
+    { url, apiKey: 'edge', passAuthorization: true },
+  ]) {
+    assert.deepEqual(await received({ upstream }, [...dropped, ...CREDENTIALS, ...PASSED]), PASSED)
+  }
+  // The client's own credentials pass with its key; those of a gateway before the proxy do not.
+  const upstream = { url, passAuthorization: true }
+  const names = [...dropped, ...CREDENTIALS, ...PASSED]
+  assert.deepEqual(await received({ upstream }, names), [...CREDENTIALS, ...PASSED])
+})
+
+test('forwardHeaders: the host keeps listed headers, in any case, and no other', async () => {
+  const upstream = { url: 'https://provider.example', apiKey: 'edge' }
+  const names = [...CLIENT_HEADERS, ...GATEWAY_HEADERS, ...CREDENTIALS, 'cookie', 'origin']
+  for (const name of names.filter((name) => name !== 'origin')) {
+    const options = { upstream, forwardHeaders: [name.toUpperCase()] }
+    assert.deepEqual(
+      await received(
+        options,
+        names.filter((other) => other !== 'origin'),
+      ),
+      [name],
+    )
+  }
+  const forwardHeaders = ['openai-organization', 'x-client-ip']
+  assert.deepEqual(
+    await received({ upstream, forwardHeaders }, [...forwardHeaders, 'via']),
+    forwardHeaders,
+  )
+})
+
+test('forwardHeaders: what cannot be forwarded is refused, with the place of the option', () => {
+  const good = { upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) }
+  for (const [forwardHeaders, words] of [
+    ['via', /^`forwardHeaders`: expected a list/],
+    [[7], /^`forwardHeaders\[0\]`: expected a header name/],
+    [['via', 'x ip'], /^`forwardHeaders\[1\]`: expected a header name/],
+    [[''], /^`forwardHeaders\[0\]`/],
+    [['Connection'], /not about one connection, unlike connection/],
+    [['host'], /unlike host/],
+    [['content-length'], /content-length/],
+    [['Authorization'], /passAuthorization/],
+    [['x-api-key'], /passAuthorization/],
+  ]) {
+    assert.throws(
+      () => createProxy({ ...good, forwardHeaders }),
+      (error) => error.code === 'options.invalid' && words.test(error.message),
+      JSON.stringify(forwardHeaders),
+    )
+  }
+})
+
+test('a path with invalid UTF-8 in its percent-encoding is refused, however often it is encoded', async () => {
+  const { proxy, asked } = proxied(
+    { upstream: 'https://provider.example/base' },
+    () => new Response('{}'),
+  )
+  const status = async (path) =>
+    (await proxy(new Request(`https://edge.example${path}`, { method: 'POST', body: '{}' }))).status
+  for (const bytes of [
+    ...[
+      '%c0%ae%c0%ae',
+      '%c0%af',
+      '%c1%9c',
+      '%e0%80%ae',
+      '%e0%80%af',
+      '%f0%80%80%ae',
+      '%f8%80%80%80%ae',
+    ],
+    ...[
+      '%fc%80%80%80%80%ae',
+      '%80',
+      '%bf',
+      '%ff',
+      '%fe',
+      '%c3',
+      '%e2%82',
+      '%ed%a0%80',
+      '%f4%90%80%80',
+    ],
+    ...['%u002e%u002e', '%U002F', '%C0%2E', 'caf%e9'],
+  ]) {
+    const twice = bytes.replaceAll('%', '%25')
+    for (const path of [
+      bytes,
+      `${bytes}/admin`,
+      `v1/${bytes}/x`,
+      `v1/x${bytes}`,
+      twice,
+      `%zz/${bytes}`,
+    ]) {
+      const before = asked.length
+      assert.equal(await status(`/${path}`), 400, path)
+      assert.equal(asked.length, before, path)
+    }
+  }
+  for (const path of [
+    '/v1/files/%C3%A4',
+    '/v1/files/%F0%9F%98%80',
+    '/v1/files/100%',
+    '/v1/files/%zz',
+  ]) {
+    assert.equal(await status(path), 200, path)
+    assert.equal(asked.at(-1).url, `https://provider.example/base${path}`)
+  }
+})
+
+test('a path is passed on only if every decoding of it is UTF-8 and stays below the provider', async () => {
+  const { proxy, asked } = proxied(
+    { upstream: 'https://provider.example/base' },
+    () => new Response('{}'),
+  )
+  const byte = fc.oneof(
+    fc.constantFrom(0x2e, 0x2f, 0x5c, 0xc0, 0xae, 0xaf, 0x80, 0xe0, 0xc3, 0xa4, 0x41),
+    fc.integer({ min: 1, max: 255 }),
+  )
+  const encode = (bytes, times) => {
+    let text = bytes.map((value) => `%${value.toString(16).padStart(2, '0')}`).join('')
+    for (let n = 1; n < times; n++) text = text.replaceAll('%', '%25')
+    return text
+  }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(byte, { minLength: 1, maxLength: 6 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (bytes, times) => {
+        const before = asked.length
+        const path = `/v1/files/${encode(bytes, times)}/x`
+        const { status } = await proxy(new Request(`https://edge.example${path}`))
+        const isSent = asked.length > before
+        assert.equal(status, isSent ? 200 : 400)
+        let isText = true
+        try {
+          new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(bytes))
+        } catch {
+          isText = false
+        }
+        if (!isText) assert.ok(!isSent, path)
+        if (isSent)
+          assert.ok(asked.at(-1).url.startsWith('https://provider.example/base/v1/files/'), path)
+      },
+    ),
+    { numRuns: 500 },
+  )
 })
 
 test("what is about the client's connection stays on it", async () => {

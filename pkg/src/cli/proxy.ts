@@ -26,6 +26,10 @@ export const proxy = command({
       about:
         'more names under which it may be called, with commas: host.docker.internal; else it is localhost, 127.0.0.1 and [::1] alone',
     },
+    'forward-headers': {
+      ...{ type: 'string', value: 'NAMES' },
+      about: 'headers that are sent on although they are dropped by default, with commas',
+    },
     'key-env': { type: 'string', value: 'NAME', about: 'a variable with the key of the provider' },
   },
   ends: '0',
@@ -41,6 +45,7 @@ export const proxy = command({
     if (variable !== undefined && !apiKey) throw new Usage(`--key-env: ${variable} is not set`)
     const maxRepeats = whole(values, 'max-repeats', { least: 1 })
     const maxTools = whole(values, 'max-tools')
+    const forwardHeaders = (values['forward-headers'] ?? '').split(',').filter(Boolean)
     const hosts = [...LOCAL, ...namesOf(values['allow-host'])]
     const { createProxy } = await import('turnlock/proxy')
     const { repaired, refused } = DOES[mode]
@@ -57,7 +62,7 @@ export const proxy = command({
     }
     const proxied = createProxy({
       upstream: { url: upstream, ...(apiKey ? { apiKey } : { passAuthorization: true }) },
-      ...{ mode, hosts },
+      ...{ mode, hosts, forwardHeaders },
       policy: {
         ...(maxRepeats !== undefined && { maxRepeats }),
         ...(maxTools !== undefined && { maxTools }),

@@ -50,6 +50,13 @@ export interface ProxyOptions<S extends ProxySession = ProxySession> {
    * @defaultValue all
    */
   hosts?: string[] | undefined
+  /**
+   * Names of headers that are sent to the provider although the proxy drops them by default, such
+   * as `x-client-ip` or `helicone-user-id`. Not the client's keys, and not what is about one
+   * connection.
+   * @defaultValue none
+   */
+  forwardHeaders?: string[] | undefined
   /** Limits of requests. */
   limits?: ProxyLimits | undefined
   /**

@@ -453,6 +453,7 @@ export const PROXY_OPTIONS: Rows = {
   basePath: 0,
   cors: CORS_OPTIONS,
   hosts: 0,
+  forwardHeaders: 0,
   limits: PROXY_LIMITS,
   clientGone: 0,
   decode: 0,

@@ -7,14 +7,44 @@ const HOP = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
 ])
-/** What the client's browser says, and whom it called. */
-const OWN = new Set(['cookie', 'origin', 'referer', 'host'])
-/** The client's keys, and whose account they bill: they belong to no other key. */
+/** Sent by the client's browser, or about the name that the client called. */
+const BROWSER = new Set(['cookie', 'cookie2', 'origin', 'referer', 'host', 'from'])
+/** The client's keys for the provider. */
 const KEYS = new Set([
   ...['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-auth-token'],
-  ...['ocp-apim-subscription-key', 'x-amz-security-token', 'x-goog-user-project'],
-  ...['openai-organization', 'openai-project', 'anthropic-workspace-id'],
+  ...['ocp-apim-subscription-key', 'x-amz-security-token'],
 ])
+/** Whose account the client's key bills: it belongs to no other key. */
+const ACCOUNTS = new Set([
+  ...['openai-organization', 'openai-project', 'anthropic-workspace-id', 'chatgpt-account-id'],
+  'x-goog-user-project',
+])
+/** Credentials under any other name. */
+const CREDENTIAL = new RegExp(
+  [
+    '(^|[-_])(auth|authorization|authentication|token|jwt|secret|password|credentials?|apikey)([-_]|$)',
+    '(^|[-_])(api|access|secret|subscription|virtual|auth|private|master|account)[-_]?key([-_]|$)',
+  ].join('|'),
+)
+/**
+ * Added by browsers, networks and servers before this proxy: the client's address, place, certificate
+ * and identity.
+ */
+const CLIENT = new RegExp(
+  [
+    '^(via$|sec-|cf-|cdn-|forwarded|x-forwarded|x-original-|cloudfront-|fastly-|fly-|do-connecting-)',
+    '^(akamai-|x-akamai-|x-appengine-|x-azure-|x-envoy-|x-vercel-|x-nf-|x-arr-|tailscale-)',
+    '(^|[-_])ip([-_]|$)|(client|remote|socket|user|real)[-_]?ip$',
+    '(^|[-_])(client|remote|peer|external|source|real)[-_](addr|address|host|port)$',
+    '(^|[-_])geo(ip)?([-_]|$)',
+    '(^|[-_])client[-_]?cert|(^|[-_])ssl[-_]client',
+    '(^|[-_])remote[-_](user|groups?|email|name)$|^x-webauth-|^x-auth-request-|^x-pomerium-',
+    '^x-authentik-|^x-goog-(authenticated-user|iap)-|^x-amzn-oidc-|^x-ms-(client-principal|token)',
+  ].join('|'),
+)
+/** Of other gateways: their credentials, and headers with which a client chooses the provider. */
+const GATEWAY =
+  /^(helicone-|x-portkey-|portkey-|x-bt-|braintrust-|x-langfuse-|x-langsmith-|x-kong-)/
 /** `accept-encoding` makes providers buffer; what `fetch` decodes is its own business. */
 const REMADE = new Set(['accept-encoding', 'content-length'])
 /** `fetch` has decoded the body, and it may get longer. Cookies of a provider are for the proxy. */
@@ -28,17 +58,34 @@ const connectionNames = (headers: Headers): string[] =>
     .split(',')
     .map((name) => name.trim())
 
-/** The headers for the provider. `isDecoded`: the body is no longer compressed. */
-export function requestHeaders(request: Request, upstream: Upstream, isDecoded: boolean): Headers {
+/** Whether a header can never be forwarded: it is about one connection, or made anew. */
+export const isConnectionHeader = (name: string): boolean =>
+  HOP.has(name) || REMADE.has(name) || name === 'host' || name === 'content-encoding'
+
+/** Whether a header is the client's key for the provider, which `passAuthorization` forwards. */
+export const isKeyHeader = (name: string): boolean => KEYS.has(name)
+
+/**
+ * The headers for the provider.
+ *
+ * @param isDecoded the body is no longer compressed
+ * @param forwarded names of headers that are sent although they are dropped by default
+ */
+export function requestHeaders(
+  request: Request,
+  upstream: Upstream,
+  isDecoded: boolean,
+  forwarded: ReadonlySet<string>,
+): Headers {
   const listed = connectionNames(request.headers)
   const headers = new Headers()
   const { apiKey, passAuthorization = false } = upstream
   for (const [name, value] of request.headers) {
     if (HOP.has(name) || REMADE.has(name) || listed.includes(name)) continue
     if (isDecoded && name === 'content-encoding') continue
-    if (/^(sec-|cf-|x-forwarded-|x-real-ip|forwarded$)/.test(name)) continue
-    if (OWN.has(name) || (KEYS.has(name) && !(passAuthorization && apiKey === undefined))) continue
-    headers.append(name, value)
+    if (forwarded.has(name) || isForwarded(name, passAuthorization && apiKey === undefined)) {
+      headers.append(name, value)
+    }
   }
   if (apiKey !== undefined) {
     const isAnthropic = request.headers.has('anthropic-version')
@@ -47,6 +94,13 @@ export function requestHeaders(request: Request, upstream: Upstream, isDecoded: 
   }
   for (const [name, value] of Object.entries(upstream.headers ?? {})) headers.set(name, value)
   return headers
+}
+
+function isForwarded(name: string, passesKeys: boolean): boolean {
+  if (BROWSER.has(name)) return false
+  if (KEYS.has(name) || ACCOUNTS.has(name)) return passesKeys
+  if (CLIENT.test(name) || GATEWAY.test(name)) return false
+  return passesKeys || !CREDENTIAL.test(name)
 }
 
 /** The headers for the client. */
@@ -102,16 +156,20 @@ export function plainPath(path: string): string {
   return `/${named.join('/')}`.toLowerCase()
 }
 
-/** Whether a path names a folder above, in any encoding that a server may undo. */
+/**
+ * Whether a path names a folder above, in any encoding that a server may undo, or in one that servers
+ * read differently: overlong and other invalid UTF-8, `%u002e`.
+ */
 function leaves(path: string): boolean {
   let decoded = path
   for (let round = 0; round < ROUNDS; round++) {
-    if (/(^|[/\\])\.\.?([/\\;]|$)|[\0\r\n]/.test(decoded)) return true
+    if (/(^|[/\\])\.\.?([/\\;]|$)|[\0\r\n]|%u[\da-f]{4}/i.test(decoded)) return true
     let next: string
     try {
-      next = decodeURIComponent(decoded)
+      // A percent sign that begins no encoding is one.
+      next = decodeURIComponent(decoded.replace(/%(?![\da-f]{2})/gi, '%25'))
     } catch {
-      return decoded !== path
+      return true
     }
     if (next === decoded) return false
     decoded = next

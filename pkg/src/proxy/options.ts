@@ -6,6 +6,7 @@ import { PROXY_OPTIONS } from '../generated/rows.js'
 import { readOptions, type Filled } from '../options.js'
 import { Cors } from '../server/cors.js'
 import type { Environment } from '../server/two-stage.js'
+import { isConnectionHeader, isKeyHeader } from './headers.js'
 
 export type { DecodeBody } from './body.js'
 export type { ProxyLimits, ProxyOptions, ProxyPolicy, Upstream }
@@ -33,6 +34,7 @@ export type Settings<S extends ProxySession> = ProxyOptions<S> & {
   limits: Filled<ProxyLimits>
   basePath: string
   origins: Cors
+  forwarded: ReadonlySet<string>
 }
 
 const DEFAULTS: Filled<ProxyLimits> = {
@@ -65,8 +67,35 @@ export function settingsOf<S extends ProxySession>(options: ProxyOptions<S>): Se
     ...{ mode, limits: limitsOf(options.limits, DEFAULTS), policy: policyOf(options.policy) },
     basePath: basePath.replace(/\/$/, ''),
     origins: new Cors(options.cors, options.hosts),
+    forwarded: forwardedOf(options.forwardHeaders),
   }
 }
+
+/** The names in lower case. @throws TurnlockError `options.invalid` */
+function forwardedOf(given: string[] | undefined): ReadonlySet<string> {
+  const names: unknown = given ?? []
+  if (!Array.isArray(names)) throw wrong('forwardHeaders', 'a list of header names')
+  return new Set(
+    names.map((name: unknown, at) => {
+      const path = `forwardHeaders[${at}]`
+      if (typeof name !== 'string' || !HEADER_NAME.test(name)) throw wrong(path, 'a header name')
+      const lower = name.toLowerCase()
+      if (isConnectionHeader(lower)) {
+        throw wrong(path, `a header that is not about one connection, unlike ${lower}`)
+      }
+      if (isKeyHeader(lower)) {
+        throw wrong(
+          path,
+          `a header other than the client's keys; \`upstream.passAuthorization\` forwards ${lower}`,
+        )
+      }
+      return lower
+    }),
+  )
+}
+
+/** A token (RFC 9110, 5.6.2). */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
 
 /** What is given, and `others` where it is not. @throws TurnlockError `options.invalid` */
 export function limitsOf(

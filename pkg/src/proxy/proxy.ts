@@ -179,7 +179,10 @@ class Exchange<S extends ProxySession> {
     const isShort = Number(headers.get('content-length') ?? NaN) <= most
     const sent = body && isShort ? await readBody(this.#request, most) : body
     const response = await this.#send(address, {
-      ...{ method, headers: requestHeaders(this.#request, upstream, false) },
+      ...{
+        method,
+        headers: requestHeaders(this.#request, upstream, false, this.#settings.forwarded),
+      },
       ...(sent && { body: sent as BodyInit, duplex: 'half' }),
     })
     const { status, body: got } = response
@@ -275,7 +278,8 @@ class Exchange<S extends ProxySession> {
     if (isSpent) report.forced = 'budget'
     const forced = holds && isSpent
     const quiet = () => encode(withMember(sent.json, ...wire.noTools(sent.members ?? {})))
-    const headers = requestHeaders(this.#request, upstream, read !== undefined)
+    const { forwarded } = this.#settings
+    const headers = requestHeaders(this.#request, upstream, read !== undefined, forwarded)
     const ask = (bytes: Uint8Array) =>
       this.#send(address, { method: 'POST', headers, body: bytes as Uint8Array<ArrayBuffer> })
     const end = this.#ender(report)

@@ -825,6 +825,7 @@ export const PROXY_OPTIONS: Partial<ProxyOptions> = {
   basePath: undefined,
   cors: undefined,
   hosts: undefined,
+  forwardHeaders: undefined,
   limits: undefined,
   clientGone: undefined,
   decode: undefined,

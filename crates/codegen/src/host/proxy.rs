@@ -35,6 +35,10 @@ pub(super) fn tables() -> Vec<Table> {
                 cors: "CorsOptions" | deep;
                 /// The names under which the proxy is called; other names get 403 `host.denied`.
                 hosts: "string[]" = "all";
+                /// Names of headers that are sent to the provider although the proxy drops them by
+                /// default, such as `x-client-ip` or `helicone-user-id`. Not the client's keys, and
+                /// not what is about one connection.
+                forwardHeaders: "string[]" = "none";
                 /// Limits of requests.
                 limits: "ProxyLimits" | deep;
                 /// What happens to a response whose client disconnects: it is cancelled, or read to
