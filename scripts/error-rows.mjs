@@ -70,8 +70,12 @@ export const AREAS = {
         'The provider answered with an error; `details.status` is the HTTP status. From a proxy (502): its status is one that no response can have.',
         '401 and 403: the key. 429: wait `details.retryAfterMs`, or add `fallbacks`. 400: the message has the provider’s words and, where one applies, the rule of the history.',
       ],
+      'model.empty': [
+        'The first response of a turn has no text and no call, after `maxRetries` and `fallbacks`. Reasoning alone, and blanks, are no answer. A response that the provider withheld is not meant: `finishReason` is `content_filter`.',
+        'Resume the turn, or run it again. If the message names the output limit, raise it: reasoning counts against it.',
+      ],
       'model.stream': [
-        'The provider reported an error within its stream, or the response is not in its wire format, or is beyond a [limit](limits.md).',
+        'The provider reported an error within its stream, or ended the response with one (such as `error`, `MALFORMED_FUNCTION_CALL`), or the response is not in its wire format, or is beyond a [limit](limits.md).',
         'Check `baseURL` and the client (`openaiChat`, `anthropic`, …); try again.',
       ],
       'model.truncated': [

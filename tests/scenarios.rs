@@ -306,13 +306,29 @@ fn tools_share_their_time() {
 
 /// The tables do not have it, because a history without an answer needs a repair.
 #[test]
-fn a_first_inference_that_says_nothing_is_the_answer() {
-    let scenario = json!({ "tools": { "list": { "returns": [] } }, "model": [{ "text": [] }] });
-    let mut sim = Sim::new(&scenario, "openai-chat", None);
+fn a_first_response_that_the_provider_withheld_is_the_answer() {
+    let withheld = json!([{ "text": [], "finish": "content_filter" }]);
+    for dialect in ["openai-chat", "anthropic"] {
+        let tools = json!({ "list": { "returns": [] } });
+        let scenario = json!({ "maxRetries": 2, "tools": tools, "model": withheld });
+        let mut sim = Sim::new(&scenario, dialect, None);
+        sim.play();
+        let result = sim.result.as_ref().unwrap();
+        assert_eq!((&result["status"], &result["text"]), (&json!("complete"), &json!("")));
+        assert_eq!(result["finishReason"], "content_filter");
+        assert_eq!((sim.requests.len(), &result["composed"]), (1, &Value::Null));
+    }
+}
+
+/// What the provider ran itself is a response, with or without text.
+#[test]
+fn a_first_response_of_the_provider_s_own_tools_is_not_empty() {
+    let block = json!({ "type": "server_tool_use", "id": "s1", "name": "web_search", "input": {} });
+    let model = json!([{ "blocks": [block], "finish": "pause_turn" }]);
+    let scenario = json!({ "model": model, "maxRetries": 2 });
+    let mut sim = Sim::new(&scenario, "anthropic", None);
     sim.play();
-    let result = sim.result.as_ref().unwrap();
-    assert_eq!((&result["status"], &result["text"]), (&json!("complete"), &json!("")));
-    assert_eq!((sim.requests.len(), &result["composed"]), (1, &Value::Null));
+    assert_eq!(sim.result.as_ref().unwrap()["status"], "complete");
 }
 
 /// The lines of the tables leave out this limit, which ends most tool phases.

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'dialect.unknown'
   | 'dialect.no_stream'
   | 'model.status'
+  | 'model.empty'
   | 'model.stream'
   | 'model.truncated'
   | 'model.timeout'

@@ -11,7 +11,7 @@ use crate::error::Failure;
 use crate::limits;
 use crate::provider::Wire;
 use crate::secret::Secret;
-use crate::stream::{Call, Decoder, Delta, Response, StreamError};
+use crate::stream::{Call, Decoder, Delta, FinishReason, Response, StreamError, finish_error};
 
 /// A request to the model, in flight or waiting for its next attempt.
 #[derive(Debug, Clone)]
@@ -31,8 +31,12 @@ pub(crate) struct Inference {
     response: Response,
     /// Bytes of the response's body; of deltas, those of their texts.
     read: usize,
-    /// Text, reasoning or a call was received.
+    /// Text, reasoning or a tool of the provider was received.
     seen: bool,
+    /// The provider ran a tool itself.
+    hosted: bool,
+    /// The request failed, and may be sent again, to this model or to another one.
+    repeatable: bool,
     /// The host sent deltas instead of bytes.
     from_host: bool,
     /// What the host says of the response.
@@ -67,10 +71,18 @@ pub(crate) struct Rules {
     /// Whether a request is retried although output was received. Only for output that nobody saw,
     /// so that no text is shown twice and no call is judged twice.
     pub(crate) discards_output: bool,
-    /// Whether the response is not read beyond its first complete call. The names are those of the
-    /// tools whose calls may start before their end is received.
-    pub(crate) stops_at_call: Option<Vec<String>>,
+    /// Whether the response is not read beyond its first complete call.
+    pub(crate) stops_at_call: bool,
+    /// Whether a call starts as soon as it is complete, while the rest of its response is read.
+    pub(crate) starts_calls: bool,
+    /// The names of the tools whose calls may start before their end is received.
+    pub(crate) early: Vec<String>,
+    /// Whether a response without text and calls is a failure.
+    pub(crate) needs_output: bool,
 }
+
+/// Bytes of arguments from one event that shows their progress to the next.
+pub(crate) const ARGUMENTS_STEP: usize = 256;
 
 /// A part of a response, as the host reports it.
 #[derive(Debug)]
@@ -131,6 +143,8 @@ impl Inference {
             response: Response::default(),
             read: 0,
             seen: false,
+            hosted: false,
+            repeatable: false,
             from_host: false,
             hint: None,
             secrets: Vec::new(),
@@ -144,9 +158,10 @@ impl Inference {
         Self { attempt: failed.attempt + 1, earlier: failed.attempt, ..self }
     }
 
-    /// Whether text, reasoning or a call was received.
-    pub(crate) fn is_seen(&self) -> bool {
-        self.seen
+    /// Whether the request failed, and may be sent to another model: nothing of its response was
+    /// shown, and none of its calls may have started.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        self.repeatable
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -262,13 +277,13 @@ impl Inference {
         // browser hides the status of a redirect, so that it is 0.
         if matches!(status, 0 | 300..=399) {
             let message = "the model's address redirects, which is not followed".to_owned();
-            return self.fail(now, Failure::new("model.redirected", message), None);
+            return self.fail(now, Failure::new("model.redirected", message), None, true);
         }
         let message = retry::status_message(status, body);
         let failure = Failure::new("model.status", message).with_status(status);
         let failure = failure.with_retry_after(retry_after_ms);
         let wait = retry_after_ms.unwrap_or_else(|| self.backoff_ms());
-        self.fail(now, failure, retry::is_retryable(status).then_some(wait))
+        self.fail(now, failure, retry::is_retryable(status).then_some(wait), true)
     }
 
     fn ended(&mut self, now: u64) -> Heard {
@@ -287,7 +302,7 @@ impl Inference {
         if self.from_host && self.response.finish.is_none() {
             // A host's generator need not send a finish reason: its end completes the response.
             self.response.end_calls();
-            heard.end = Some(self.done());
+            heard.end = Some(self.done(now));
         } else {
             let message = "the response ended without a finish reason".to_owned();
             heard.end = self.broken(now, Failure::new("model.truncated", message)).end;
@@ -300,10 +315,11 @@ impl Inference {
         let is_finished = self.response.finish.is_some()
             || self.decoder.as_ref().is_some_and(Decoder::is_finished);
         if is_finished {
-            return Heard { end: Some(self.done()), ..Heard::default() };
+            return Heard { end: Some(self.done(now)), ..Heard::default() };
         }
         let wait = self.backoff_ms();
-        self.fail(now, failure, Some(wait))
+        let repeatable = !self.seen && self.response.calls.is_empty();
+        self.fail(now, failure, Some(wait), repeatable)
     }
 
     /// Adds deltas to the response, up to the one that ends it.
@@ -315,12 +331,15 @@ impl Inference {
                 Taken::Open => taken += 1,
                 Taken::Last => {
                     taken += 1;
-                    end = Some(self.done());
+                    end = Some(self.done(now));
                 }
-                Taken::Excess => end = Some(self.done()),
+                Taken::Excess => end = Some(self.done(now)),
                 Taken::Broken(error) => {
                     let wait = error.class.retryable().then(|| self.backoff_ms());
-                    end = self.fail(now, Failure::new("model.stream", error.message), wait).end;
+                    let failure = Failure::new("model.stream", error.message);
+                    self.take_usage(deltas.get(taken..).unwrap_or_default());
+                    let repeatable = !self.seen && !self.shows_calls();
+                    end = self.fail(now, failure, wait, repeatable).end;
                 }
             }
             if end.is_some() {
@@ -336,17 +355,21 @@ impl Inference {
         if one_more && self.response.calls.len() >= limits::CALLS_PER_RESPONSE {
             return Taken::Excess;
         }
+        if let Delta::Finish { reason: FinishReason::Error, raw } = delta {
+            return Taken::Broken(finish_error(raw));
+        }
         if let Err(error) = self.response.take(delta) {
             return Taken::Broken(error);
         }
         match delta {
             Delta::Text(text) | Delta::Reasoning { text, .. } => self.seen |= !text.is_empty(),
-            Delta::ToolCallStart { .. } | Delta::ProviderTool(_) => self.seen = true,
+            Delta::ProviderTool(_) => (self.seen, self.hosted) = (true, true),
             Delta::ToolCallReady { .. } | Delta::ToolCallEnd { .. } if self.has_first_call() => {
                 return Taken::Last;
             }
             Delta::Error(error) => return Taken::Broken(error.clone()),
-            Delta::ToolCallReady { .. }
+            Delta::ToolCallStart { .. }
+            | Delta::ToolCallReady { .. }
             | Delta::ToolCallEnd { .. }
             | Delta::ToolCallArguments { .. }
             | Delta::Usage(_)
@@ -358,32 +381,91 @@ impl Inference {
 
     /// Whether the call has come beyond which the response is not read.
     fn has_first_call(&self) -> bool {
-        self.response.calls.iter().any(|call| self.is_first_call(call))
+        self.rules.stops_at_call && self.response.calls.iter().any(|call| self.can_start(call))
     }
 
-    fn is_first_call(&self, call: &Call) -> bool {
-        let Some(early) = &self.rules.stops_at_call else { return false };
-        call.ended || call.ready && early.contains(&call.name)
+    fn can_start(&self, call: &Call) -> bool {
+        call.ended || call.ready && self.rules.early.contains(&call.name)
     }
 
-    fn done(&mut self) -> End {
+    /// Takes what a response that failed has cost.
+    fn take_usage(&mut self, deltas: &[Delta]) {
+        let last = deltas.iter().rfind(|delta| matches!(delta, Delta::Usage(_)));
+        if let Some(Delta::Usage(usage)) = last {
+            self.response.usage.get_or_insert_default().update(*usage);
+        }
+    }
+
+    /// Whether a call of the response was shown, or may have started.
+    fn shows_calls(&self) -> bool {
+        self.response.calls.iter().any(|call| {
+            self.rules.starts_calls && self.can_start(call)
+                || call.arguments.len() >= ARGUMENTS_STEP
+        })
+    }
+
+    /// Whether the response has nothing of what a response must have. What the provider withheld, or
+    /// ran itself, is not missing.
+    fn is_empty(&self) -> bool {
+        let Response { text, calls, finish, .. } = &self.response;
+        let withheld = matches!(finish, Some((FinishReason::ContentFilter, _)));
+        self.rules.needs_output
+            && text.trim().is_empty()
+            && calls.is_empty()
+            && !withheld
+            && !self.hosted
+    }
+
+    /// Ends an attempt whose response is complete, or is not read further.
+    fn done(&mut self, now: u64) -> End {
+        if self.is_empty() {
+            return self.empty(now);
+        }
         self.connection = Connection::Closed;
         let mut response = std::mem::take(&mut self.response);
-        response.truncate_calls(|call| self.is_first_call(call));
+        if self.rules.stops_at_call {
+            response.truncate_calls(|call| self.can_start(call));
+        }
         response.id = self.decoder.as_ref().and_then(Decoder::response).map(str::to_owned);
         End::Done(response)
     }
 
+    /// Ends an attempt whose response is empty.
+    fn empty(&mut self, now: u64) -> End {
+        let mut message = "the response of the model has no text and no call".to_owned();
+        if self.response.reasoning.iter().any(|block| !block.text.is_empty()) {
+            message.push_str(", only reasoning");
+        }
+        if let Some((FinishReason::Length, _)) = self.response.finish {
+            message.push_str("; it reached its output limit");
+        }
+        let wait = self.backoff_ms();
+        // Reasoning is no answer, and may be shown twice.
+        let repeatable = self.response.text.is_empty();
+        let failure = Failure::new("model.empty", message);
+        self.fail(now, failure, Some(wait), repeatable).end.unwrap_or(End::Retried)
+    }
+
     /// Ends an attempt that failed. `wait`: milliseconds until the request may be sent again.
-    fn fail(&mut self, now: u64, mut failure: Failure, wait: Option<u64>) -> Heard {
+    /// `repeatable`: nothing was shown, and no call may have started.
+    fn fail(
+        &mut self,
+        now: u64,
+        mut failure: Failure,
+        wait: Option<u64>,
+        repeatable: bool,
+    ) -> Heard {
+        self.repeatable = repeatable;
         secrets::mask(&mut failure.message, &self.secrets);
-        if let Some(hint) = self.hint.take().filter(|_| !self.seen) {
+        if let Some(hint) =
+            self.hint.take().filter(|_| !self.seen && self.response.calls.is_empty())
+        {
             failure.message.push_str(" (");
             failure.message.push_str(&hint);
             failure.message.push(')');
         }
         let again = wait.filter(|wait| {
-            (!self.seen || self.rules.discards_output)
+            (repeatable || self.rules.discards_output)
                 && self.attempt - self.earlier <= self.rules.max_retries
                 && *wait <= retry::LONGEST_WAIT_MS
         });

@@ -28,6 +28,15 @@ pub(crate) fn failure(error: &Json<'_>, raw: &str) -> StreamError {
     }
 }
 
+/// The failure of a response that its provider ends with an error. `raw`: the provider's reason.
+pub(crate) fn finish_error(raw: &str) -> StreamError {
+    let mut json = String::new();
+    write_string(raw, &mut json);
+    let name = raw.get(..raw.floor_char_boundary(1000)).unwrap_or_default();
+    let message = format!("the provider ended the response with an error: {name}");
+    StreamError { class: ErrorClass::Server, message, raw: json }
+}
+
 /// A failure for text that is not in the provider's wire format.
 pub(crate) fn malformed(message: &str, text: &str) -> StreamError {
     let mut raw = String::new();

@@ -45,7 +45,7 @@ mod tree;
 mod values;
 
 pub(crate) use calls::{Calls, NO_INDEX, Sum};
-pub(crate) use classify::{failure, malformed};
+pub(crate) use classify::{failure, finish_error, malformed};
 pub(crate) use events::{AnyEvents, Events};
 pub(crate) use frames::{FRAMES, Framer};
 pub(crate) use hosted::Hosted;

@@ -377,7 +377,11 @@ impl Machine {
         }
         match heard.end {
             None => self.take_calls(),
-            Some(inference::End::Retried) => {}
+            Some(inference::End::Retried) => {
+                if let State::Asking(inference) = &self.state {
+                    self.record.attempt_failed(inference);
+                }
+            }
             Some(inference::End::Failed(failure)) => {
                 self.take_calls();
                 self.broke(failure);

@@ -4,6 +4,7 @@ use super::action_tools::ActionTools;
 use super::event::{EventKind, PhaseName};
 use super::policy::{Freeze, Policy, ResultsAs, ToolLimit};
 use super::progress::Point;
+use crate::inference::ARGUMENTS_STEP;
 use crate::stream::Delta;
 use crate::tool::Rules;
 
@@ -32,9 +33,6 @@ pub(super) struct Phase {
     /// The calls of the current inference whose arguments arrive: their places, tools and bytes.
     writing: Vec<(u32, String, u64)>,
 }
-
-/// Bytes of arguments from one `tool_arguments` event to the next.
-const ARGUMENTS_STEP: u64 = 256;
 
 /// What a turn does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,6 +227,12 @@ impl Phase {
         self.writing.clear();
     }
 
+    /// The current inference is made again, of which nothing was shown.
+    pub(super) fn restart(&mut self) {
+        self.frozen = self.name == PhaseName::Tool && self.inferences > 1;
+        self.writing.clear();
+    }
+
     pub(super) fn execute(&mut self, calls: u32) {
         self.executed += calls;
     }
@@ -272,7 +276,8 @@ impl Phase {
         let before = call.2;
         call.2 = before.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
         let name = call.1.clone();
-        (before / ARGUMENTS_STEP < call.2 / ARGUMENTS_STEP).then_some(EventKind::ToolArguments {
+        let step = u64::try_from(ARGUMENTS_STEP).unwrap_or(u64::MAX);
+        (before / step < call.2 / step).then_some(EventKind::ToolArguments {
             index,
             name,
             bytes: call.2,

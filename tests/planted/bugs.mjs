@@ -223,6 +223,16 @@ export const others = [
     (name) => `calls.is_spent || (${unless(name, 'calls.is_refused_again')})`,
   ),
   bug(
+    'an empty first response is an answer',
+    ...['turn/record/mod.rs', 'needs_output: self.progress.inferences == 1,'],
+    (name) => `needs_output: ${unless(name, 'self.progress.inferences == 1')},`,
+  ),
+  bug(
+    'an error ends the calls before it',
+    ...['provider/chat/stream/mod.rs', 'if said == FinishReason::Error {'],
+    (name) => `if ${unless(name, 'said == FinishReason::Error')} {`,
+  ),
+  bug(
     'the last step offers tools',
     ...['turn/phase.rs', 'is_only_step || self.budget(policy) > 0'],
     (name) => or(name, 'is_only_step || self.budget(policy) > 0'),

@@ -7,6 +7,7 @@ const FAILED: Record<string, string> = {
   'model.failed': 'the model failed',
   'model.redirected': 'the model could not be reached',
   'model.status': 'the model refused the request',
+  'model.empty': 'the response of the model was empty',
   'model.stream': 'the response of the model broke',
   'model.timeout': 'the model took too long',
   'model.truncated': 'the response of the model was cut off',

@@ -239,6 +239,7 @@ impl Items {
             "completed" => FinishReason::Stop,
             "max_output_tokens" | "max_tokens" => FinishReason::Length,
             "content_filter" => FinishReason::ContentFilter,
+            "cancelled" => FinishReason::Error,
             _ => FinishReason::Other,
         };
         if reason == FinishReason::Stop {

@@ -255,7 +255,10 @@ impl Pass {
             end: self.end_of_time(),
             // Nothing of a response is shown before it is complete.
             discards_output: true,
-            stops_at_call: None,
+            stops_at_call: false,
+            starts_calls: false,
+            early: Vec::new(),
+            needs_output: false,
         };
         let number = self.record.inferences;
         let inference = Inference::new(number, Wire::of(self.options.dialect), rules, self.now);

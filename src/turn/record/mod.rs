@@ -202,10 +202,11 @@ impl Record {
             secret: self.secret.clone(),
             end: self.end_of_time(),
             discards_output: false,
-            stops_at_call: self.progress.phase.stops_at_call(policy).then(|| {
-                let tools = self.options.tools.all().iter();
-                tools.filter(|tool| tool.may_run_again()).map(|tool| tool.name.clone()).collect()
-            }),
+            stops_at_call: self.progress.phase.stops_at_call(policy),
+            starts_calls: self.reads_on(),
+            early: self.early_tools(),
+            // Later, an answer can be composed of the results.
+            needs_output: self.progress.inferences == 1,
         };
         let wire = self.conversation.wire();
         Inference::new(self.progress.inferences, wire, rules, self.now)
@@ -220,19 +221,32 @@ impl Record {
         self.push(Effect::Fetch { inference, attempt, model, request });
     }
 
+    /// The tools whose calls may start before their end is received, because they may run again.
+    fn early_tools(&self) -> Vec<String> {
+        let tools = self.options.tools.all().iter();
+        tools.filter(|tool| tool.may_run_again()).map(|tool| tool.name.clone()).collect()
+    }
+
+    /// Counts the tokens of an attempt that failed, of which nothing was shown.
+    pub(super) fn attempt_failed(&mut self, failed: &Inference) {
+        self.count_usage(failed.response(), false);
+        self.progress.phase.restart();
+    }
+
     /// The inference of the next model, in the place of one that failed before anything of its
     /// response arrived; `None` if there is no other model.
     pub(super) fn fall_back(&mut self, failed: &Inference, failure: &Failure) -> Option<Inference> {
         let status = failure.details.as_ref().and_then(|details| details.status);
         // What the provider says of a response that it no longer has differs from gateway to gateway.
         let lost = matches!(status, Some(400 | 404)) && self.conversation.forget();
-        if failed.is_seen() || !lost && self.options.fallbacks.is_empty() {
+        if !failed.is_repeatable() || !lost && self.options.fallbacks.is_empty() {
             return None;
         }
         if failed.is_heard() {
             self.count_usage(failed.response(), true);
         }
         self.trace_llm_call(failed.response(), TurnStatus::Failed);
+        self.progress.phase.restart();
         (lost || self.next_model()).then(|| self.inference().after(failed))
     }
 

@@ -98,12 +98,20 @@ impl<'a> Chunk<'a> {
             "delta" | "message" => {
                 if key == "delta" && reader.peek()? == Kind::Object {
                     streamed = true;
-                    one = Chunk { finish: one.finish.take(), ..Chunk::default() };
+                    let (finish, error) = (one.finish.take(), one.error.take());
+                    one = Chunk { finish, error, ..Chunk::default() };
                 }
                 object(reader, &mut |key, reader| one.delta(key, reader))
             }
             "finish_reason" => {
                 one.finish = text(reader)?;
+                Ok(())
+            }
+            // OpenRouter: <https://openrouter.ai/docs/api/reference/overview>
+            "error" => {
+                let error = reader.value()?;
+                let raw = error.to_text();
+                one.error = Some(error).filter(|error| !error.is_null()).map(|e| failure(&e, &raw));
                 Ok(())
             }
             _ => reader.skip(),
@@ -124,6 +132,7 @@ impl<'a> Chunk<'a> {
             self.tools.append(&mut one.tools);
             self.calls.append(&mut one.calls);
             self.finish = one.finish.or_else(|| self.finish.take());
+            self.error = self.error.take().or(one.error);
         }
         Ok(())
     }

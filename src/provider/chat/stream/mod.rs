@@ -46,6 +46,28 @@ impl Events for Chunks {
     }
 }
 
+/// The reason to finish. `error` is Mistral's and OpenRouter's, `insufficient_system_resource`
+/// DeepSeek's, `network_error` and `sensitive` GLM's, `abort` vLLM's; Gemini writes its own reason
+/// behind that of a filter.
+fn reason_of(raw: &str) -> FinishReason {
+    match raw.split_once(':').map_or(raw, |(kind, _)| kind) {
+        "stop" | "eos" | "end_turn" | "stop_sequence" => FinishReason::Stop,
+        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => {
+            FinishReason::Length
+        }
+        "tool_calls" | "function_call" => FinishReason::ToolCalls,
+        "content_filter" | "sensitive" => FinishReason::ContentFilter,
+        "error"
+        | "abort"
+        | "insufficient_system_resource"
+        | "network_error"
+        | "network-error"
+        | "function_call_filter"
+        | "malformed_function_call" => FinishReason::Error,
+        _ => FinishReason::Other,
+    }
+}
+
 /// A tool that the provider ran itself. It takes none of it back.
 fn executed(tool: &Json<'_>, out: &mut Vec<Delta>) {
     let name =
@@ -74,30 +96,28 @@ impl Chunks {
                 return;
             }
         }
+        let finish = chunk.finish.filter(|raw| !raw.is_empty());
         if chunk.error.is_some() {
             self.calls.cut(out);
         }
-        if let Some(raw) = chunk.finish.filter(|raw| !raw.is_empty()) {
+        let (before, after) = match finish.as_deref().map(reason_of) {
+            // What the provider says of the error that it ends with.
+            Some(FinishReason::Error) => (chunk.error, None),
+            _ => (None, chunk.error),
+        };
+        out.extend(before.map(Delta::Error));
+        if let Some(raw) = finish {
             out.extend(chunk.sources.into_iter().map(|raw| Delta::Other { raw }));
             self.finish(&raw, out);
         }
         if let Some(usage) = chunk.usage {
             out.push(Delta::Usage(usage));
         }
-        if let Some(error) = chunk.error {
-            out.push(Delta::Error(error));
-        }
+        out.extend(after.map(Delta::Error));
     }
 
     fn finish(&mut self, raw: &str, out: &mut Vec<Delta>) {
-        let said = match raw {
-            "stop" | "eos" | "end_turn" | "stop_sequence" => FinishReason::Stop,
-            "length" | "max_tokens" | "model_length" => FinishReason::Length,
-            "tool_calls" | "function_call" => FinishReason::ToolCalls,
-            "content_filter" => FinishReason::ContentFilter,
-            "error" | "insufficient_system_resource" => FinishReason::Error,
-            _ => FinishReason::Other,
-        };
+        let said = reason_of(raw);
         match said {
             FinishReason::Stop | FinishReason::ToolCalls => self.calls.end(out),
             // The end mark of the stream may still follow.
@@ -120,6 +140,7 @@ impl Chunks {
 mod tests {
     use super::*;
     use crate::limits;
+    use crate::stream::ErrorClass;
 
     fn read(events: &[&str]) -> Vec<Delta> {
         let mut wire = Chunks::default();
@@ -163,6 +184,36 @@ mod tests {
         let said = |reason| vec![(reason, "stop".to_owned())];
         assert_eq!(finish(&[&one, STOP, STOP]), said(FinishReason::ToolCalls), "and once");
         assert_eq!(finish(&[STOP]), said(FinishReason::Stop));
+    }
+
+    /// OpenRouter: <https://openrouter.ai/docs/api/reference/overview>, and
+    /// OpenRouterTeam/openrouter-examples#67.
+    #[test]
+    fn a_finish_reason_that_is_an_error_ends_no_call_and_has_its_message() {
+        let one = call(r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}"#);
+        let end = r#"{"choices":[{"index":0,"error":{"code":502,"message":"upstream went away"},"delta":{"content":""},"finish_reason":"error"}],"usage":{"prompt_tokens":3}}"#;
+        let deltas = read(&[&one, end, "[DONE]"]);
+        assert!(
+            !deltas.iter().any(|delta| matches!(delta, Delta::ToolCallEnd { .. })),
+            "{deltas:?}"
+        );
+        let [.., Delta::Error(error), Delta::Finish { reason, raw }, Delta::Usage(_)] = &deltas[..]
+        else {
+            panic!("{deltas:?}");
+        };
+        assert_eq!((&*error.message, error.class), ("upstream went away", ErrorClass::Server));
+        assert_eq!((*reason, &**raw), (FinishReason::Error, "error"));
+        for (raw, reason) in [
+            ("network_error", FinishReason::Error),
+            ("abort", FinishReason::Error),
+            ("function_call_filter: MALFORMED_FUNCTION_CALL", FinishReason::Error),
+            ("content_filter: RECITATION", FinishReason::ContentFilter),
+            ("model_context_window_exceeded", FinishReason::Length),
+            ("tool_calls", FinishReason::ToolCalls),
+            ("later", FinishReason::Other),
+        ] {
+            assert_eq!(reason_of(raw), reason, "{raw}");
+        }
     }
 
     /// Quirks of the providers that use this wire format.
