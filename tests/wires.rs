@@ -6,6 +6,8 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
+#[path = "wires/attribution.rs"]
+mod attribution;
 #[path = "wires/back.rs"]
 mod back;
 #[path = "wires/bad.rs"]

@@ -25,8 +25,8 @@ pub(super) struct Calls {
 enum Certainty {
     #[default]
     Certain,
-    /// A call got more than a whole object. It may be the arguments of a call that has none.
-    Surplus,
+    /// A call without arguments may lack them: another call has its id.
+    Incomplete,
     /// A fragment may belong to a call that it was not added to. If it does, the arguments of one of
     /// the calls are no whole object.
     Doubtful,
@@ -90,11 +90,22 @@ impl Calls {
             }
         };
         let Some(call) = self.calls.get_mut(at).filter(|call| !call.ended) else { return };
-        if call.arguments == Shape::Whole && !fragment.is_blank() {
-            self.certainty = self.certainty.max(Certainty::Surplus);
+        // What does not go on with this call may belong to one that is not whole yet.
+        let begins = call.arguments == Shape::Blank && fragment.begins();
+        let continues = begins || call_is_open(Some(call)) && !call.contradictory;
+        if !fragment.is_blank() && !continues {
             call.contradictory = true;
+            let open = self.calls.iter_mut().filter(|call| !call.is_whole());
+            open.for_each(|call| call.contradictory = true);
+        } else if !fragment.text().is_empty() && !continues {
+            let open = self.calls.iter_mut().filter(|call| call.arguments.is_in_string());
+            open.for_each(|call| call.contradictory = true);
         }
+        let Some(call) = self.calls.get_mut(at) else { return };
         call.add(fragment);
+        if call.repeats && call.arguments != Shape::Blank {
+            self.certainty = self.certainty.max(Certainty::Incomplete);
+        }
         if !call.name.is_empty() && !(call.repeats && call.arguments == Shape::Blank) {
             self.start(at, out);
         }
@@ -107,13 +118,17 @@ impl Calls {
             return;
         }
         let all_whole = self.calls.iter().all(|call| call.is_whole() || call.started.is_none());
+        // Where the heads of the calls differ in form, some of them lost a part on the way.
+        let form = |call: &Call| (call.id.is_some(), call.index.is_some());
+        let first = self.calls.first().map(form);
+        let same_form = self.calls.iter().all(|call| Some(form(call)) == first);
         let certainty = self.certainty;
         for call in self.calls.iter_mut().filter(|call| !call.ended) {
             let Some(index) = call.started else { continue };
             call.ended = true;
             let is_certain = match certainty {
-                Certainty::Certain => true,
-                Certainty::Surplus => call.arguments != Shape::Blank,
+                Certainty::Certain => same_form || call.arguments != Shape::Blank,
+                Certainty::Incomplete => call.arguments != Shape::Blank,
                 Certainty::Doubtful => all_whole,
                 Certainty::Lost => false,
             };
@@ -135,12 +150,13 @@ impl Calls {
             let Some(call) = self.calls.get(at).filter(|call| call.started.is_none()) else {
                 continue;
             };
-            if call.name.is_empty() && call.arguments != Shape::Blank {
+            if call.arguments == Shape::Blank && (call.repeats || call.name.is_empty()) {
+                continue;
+            }
+            if call.name.is_empty() {
                 self.certainty = Certainty::Lost;
             }
-            if !call.repeats {
-                self.start(at, out);
-            }
+            self.start(at, out);
         }
     }
 
@@ -165,7 +181,7 @@ impl Calls {
 
     /// Marks the calls whose arguments are a whole object, because another call starts.
     fn ready(&mut self, out: &mut Vec<Delta>) {
-        if self.certainty > Certainty::Surplus {
+        if self.certainty > Certainty::Incomplete {
             return;
         }
         for call in self.calls.iter_mut().filter(|call| !call.ready && !call.ended) {
@@ -181,6 +197,24 @@ impl Calls {
 /// Attribution.
 impl Calls {
     fn part(&mut self, fragment: &Fragment<'_>) -> Part {
+        let part = self.part_by_head(fragment);
+        let Part::Of(at) = part else { return part };
+        // An id alone may have begun no call, but stand in each fragment.
+        let nameless = |call: &&Call| call.name.is_empty() && fragment.name.is_none();
+        let Some(call) = self.calls.get(at).filter(nameless) else { return part };
+        let same_index = |before: &Call| !before.name.is_empty() && before.index == call.index;
+        let before = self.calls.iter().take(at).rposition(same_index);
+        let is_whole = |at: usize| self.calls.get(at).is_none_or(Call::is_whole);
+        match before.filter(|before| !fragment.is_blank() && !is_whole(*before)) {
+            Some(before) => {
+                self.doubt(Certainty::Doubtful);
+                Part::Of(before)
+            }
+            None => part,
+        }
+    }
+
+    fn part_by_head(&mut self, fragment: &Fragment<'_>) -> Part {
         let last = |test: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(test);
         let at_index = match fragment.index {
             Some(index) => last(&|call| call.index == Some(index)),
@@ -261,7 +295,7 @@ impl Calls {
             }
             false if call.name.is_empty() => Part::Of(at),
             // Its name follows.
-            false if fragment.is_blank() || !fragment.continues(call) => Part::New,
+            false if fragment.is_blank() && !is_open || !fragment.continues(call) => Part::New,
             false => {
                 self.doubt(Certainty::Doubtful);
                 Part::Of(at)
@@ -271,29 +305,30 @@ impl Calls {
 
     /// `at`: the call with the index of the fragment; without an index, the last one.
     fn name_only(&mut self, at: Option<usize>, fragment: &Fragment<'_>) -> Part {
-        let Some((at, call)) = at.and_then(|at| Some((at, self.calls.get(at)?))) else {
+        if let Some((at, call)) = at.and_then(|at| Some((at, self.calls.get(at)?))) {
+            if fragment.renames(call) {
+                if call_is_open(Some(call)) {
+                    self.doubt(Certainty::Doubtful);
+                }
+            } else if call.id.is_some() && fragment.index.is_some() {
+                // The name is repeated in every fragment.
+                return if fragment.repeats(call) { Part::Nothing } else { Part::Of(at) };
+            } else if fragment.continues(call) {
+                return Part::Of(at);
+            } else if !fragment.repeats(call) {
+                self.contradict(at);
+            }
+        } else {
             // Or the index is another one for each fragment.
             let before = self.calls.last().filter(|call| !fragment.renames(call));
             if before.is_some_and(|call| !call.is_whole()) {
                 self.doubt(Certainty::Doubtful);
             }
-            return Part::New;
-        };
-        if fragment.renames(call) {
-            if call_is_open(Some(call)) || call.id.is_some() && !call.is_whole() {
-                self.doubt(Certainty::Doubtful);
-            }
-            return Part::New;
         }
-        // The name is repeated in every fragment.
-        if call.id.is_some() && fragment.index.is_some() {
-            return if fragment.repeats(call) { Part::Nothing } else { Part::Of(at) };
-        }
-        if fragment.continues(call) {
-            return Part::Of(at);
-        }
-        if !fragment.repeats(call) {
-            self.contradict(at);
+        // The other calls have ids: it may be a piece of one that is open.
+        if self.calls.iter().any(|call| call.id.is_some()) {
+            let is_open = self.calls.iter().any(|call| call_is_open(Some(call)));
+            self.doubt(if is_open { Certainty::Lost } else { Certainty::Doubtful });
         }
         Part::New
     }
@@ -381,6 +416,11 @@ pub(super) enum Shape {
 }
 
 impl Shape {
+    /// Whether white space that follows is a part of a text.
+    fn is_in_string(self) -> bool {
+        matches!(self, Self::Open { in_string: true, .. })
+    }
+
     pub(super) fn take(&mut self, text: &str) {
         for byte in text.bytes() {
             *self = match (*self, byte) {
