@@ -11,6 +11,8 @@
 
 #[path = "histories/accepted.rs"]
 mod accepted;
+#[path = "histories/arguments.rs"]
+mod arguments;
 #[path = "histories/client.rs"]
 mod client;
 #[path = "common/mod.rs"]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::code::Code;
 use super::model::Args;
-use crate::json::{Host, Json, JsonError, Kind, Reader, object};
+use crate::json::{Host, Json, JsonError, Kind, Reader, is_space, object};
 use crate::limits;
 use crate::provider::Arguments;
 
@@ -29,6 +29,49 @@ pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<
         Arguments::Text { .. } => object.into_text(),
     };
     (wanted, code)
+}
+
+/// Whether these say nothing: null, blank, or an object without members.
+pub(super) fn is_empty(args: &Args<'_>) -> bool {
+    match args {
+        Args::Value(Json::Object(members)) => members.is_empty(),
+        Args::Value(value) => value.is_null(),
+        Args::Text(Json::String(text)) => {
+            let mut rest = text.chars().filter(|c| !is_space(*c));
+            let first: String = rest.by_ref().take(5).collect();
+            ["", "{}", "null"].contains(&first.as_str())
+        }
+        Args::Text(_) => false,
+    }
+}
+
+/// The object that they are; `None` if they are none, or no JSON.
+pub(super) fn as_object<'a>(args: &Args<'a>) -> Option<Json<'a>> {
+    let value = match args {
+        Args::Value(value) => value.clone(),
+        Args::Text(Json::String(text)) => read(text)?.0.into_owned(),
+        Args::Text(_) => return None,
+    };
+    matches!(value, Json::Object(_) | Json::Host(Host::Object(_))).then_some(value)
+}
+
+/// Whether both are the same JSON, or the same text.
+pub(super) fn same(one: &Args<'_>, other: &Args<'_>) -> bool {
+    match (one, other) {
+        (Args::Text(one), Args::Text(other)) if one == other => true,
+        _ => match (as_object(one), as_object(other)) {
+            (Some(one), Some(other)) => one.to_canonical() == other.to_canonical(),
+            (None, None) => plain(one) == plain(other),
+            _ => false,
+        },
+    }
+}
+
+fn plain(args: &Args<'_>) -> String {
+    match args {
+        Args::Value(value) => value.to_canonical(),
+        Args::Text(text) => text.as_str().unwrap_or_default().to_owned(),
+    }
 }
 
 fn object(value: Json<'_>) -> (Json<'_>, Option<Code>) {

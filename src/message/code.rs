@@ -51,6 +51,7 @@ codes! {
     ThoughtSignatureMissing "THOUGHT_SIGNATURE_MISSING" "the first call of a step must carry a thought signature",
     ToolsRequiredByHistory "TOOLS_REQUIRED_BY_HISTORY" "a history with tool calls needs tools to be declared",
     ToolsTooMany "TOOLS_TOO_MANY" "too many tools are declared",
+    ToolArgsConflict "TOOL_ARGS_CONFLICT" "the call is described with other arguments too",
     ToolArgsEmpty "TOOL_ARGS_EMPTY" "the arguments are empty",
     ToolArgsInvalidJson "TOOL_ARGS_INVALID_JSON" "the arguments are not JSON",
     ToolArgsNotObject "TOOL_ARGS_NOT_OBJECT" "the arguments are not an object",

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::args;
 use super::code::Code;
 use super::prepare::{is_input, words};
 use crate::json::Json;
@@ -165,6 +166,10 @@ pub(super) struct Call<'a> {
     /// The name that is sent, if it differs.
     pub(super) wire_name: Option<Cow<'a, str>>,
     pub(super) args: Args<'a>,
+    /// Arguments that it began with before those in pieces came.
+    pub(super) begun: Option<Box<Args<'a>>>,
+    /// Whether its arguments came in pieces.
+    pub(super) streamed: bool,
     pub(super) index: usize,
     pub(super) extra: Members<'a>,
     /// Whether it is in the core's own shape, of which no provider's form of ids is expected: a
@@ -174,9 +179,31 @@ pub(super) struct Call<'a> {
     pub(super) untyped: bool,
     /// Whether only the provider has the call: its result is sent, and it is not.
     pub(super) stored: bool,
+    /// Whether its message describes it with other arguments too.
+    pub(super) conflict: bool,
     /// Gemini's thought signature for the call.
     pub(super) thought_signature: Option<Json<'a>>,
     pub(super) result: Option<ToolResult<'a>>,
+}
+
+impl Call<'_> {
+    /// Adds a piece of its arguments. Whole ones that it began with are kept beside them.
+    pub(super) fn stream(&mut self, piece: &str) {
+        if !self.streamed {
+            let whole = args::as_object(&self.args).is_some();
+            if whole && !args::is_empty(&self.args) {
+                let empty = Args::Text(Json::string(""));
+                self.begun = Some(Box::new(std::mem::replace(&mut self.args, empty)));
+            } else if args::is_empty(&self.args) {
+                self.args = Args::Text(Json::string(""));
+            }
+            self.streamed = true;
+        }
+        match &mut self.args {
+            Args::Text(Json::String(text)) => text.to_mut().push_str(piece),
+            args => *args = Args::Text(Json::string(piece.to_owned())),
+        }
+    }
 }
 
 /// The arguments of a call.

@@ -20,6 +20,16 @@ const SHORT = 64
 const SHOWN = new Set(['text', 'content', 'output', 'result', 'value', 'thinking', 'signature'])
 /** Objects under these keys are arguments or results, which are passed as a whole. */
 const WHOLE = new Set(['args', 'arguments', 'input', 'output', 'parameters', 'result'])
+/** Members that may have the arguments of one call, or hold them. */
+const ARGUMENTS = new Set([
+  ...['args', 'arguments', 'input', 'parameters'],
+  ...['function', 'argsText', 'rawInput', 'partial_json'],
+])
+/** Members of a message that may list the same calls. */
+const CALLS = new Set([
+  ...['content', 'parts', 'tool_calls', 'toolCalls', 'toolInvocations'],
+  ...['invalid_tool_calls', 'tool_call_chunks', 'additional_kwargs', 'function_call'],
+])
 
 /** The values that stay on this side, by number. */
 export type Kept = unknown[]
@@ -64,6 +74,8 @@ class Writer {
   #kept: Kept
   #crosses: RegExp
   #careful: boolean
+  /** Whether the arguments of a call may be here more than once. */
+  #compares = false
 
   constructor(kept: Kept, crosses: RegExp, careful: boolean) {
     this.#kept = kept
@@ -135,18 +147,26 @@ class Writer {
       for (let at = 0; at < value.length; at++) {
         this.#value(resolve(value[at], at), '', under, depth + 1)
       }
-    } else if (WHOLE.has(key) && isPlain(value, depth) && !('type' in value)) {
+    } else if (this.#stays(value, key) && isPlain(value, depth) && !('type' in value)) {
       this.#push(this.#keep(value) * TAG + 6)
     } else {
       this.#members(value as Record<string, unknown>, depth)
     }
   }
 
+  /** Whether an object may stay on this side. One that the core compares with others may not. */
+  #stays(value: object, key: string): boolean {
+    return WHOLE.has(key) && !(this.#compares && ARGUMENTS.has(key)) && !isEmpty(value)
+  }
+
   #members(value: Record<string, unknown>, depth: number): void {
     const at = this.#at
     this.#push(0)
     let count = 0
-    for (const key of Object.keys(value)) {
+    const keys = Object.keys(value)
+    const before = this.#compares
+    this.#compares ||= isDescribedTwice(value, keys)
+    for (const key of keys) {
       const member = resolve(value[key], key)
       if (member === undefined || typeof member === 'function' || typeof member === 'symbol') {
         continue
@@ -155,6 +175,7 @@ class Writer {
       this.#push(this.#key(key))
       this.#value(member, key, key, depth + 1)
     }
+    this.#compares = before
     this.#tape[at] = count * TAG + 8
   }
 
@@ -189,6 +210,22 @@ class Writer {
   }
 }
 
+/** Whether an object may have the arguments of one call in two of its members. */
+function isDescribedTwice(value: Readonly<Record<string, unknown>>, keys: readonly string[]) {
+  let [args, lists] = [0, 0]
+  for (const key of keys) {
+    if (ARGUMENTS.has(key) && value[key] != null) args++
+    else if (CALLS.has(key) && !isEmpty(value[key])) lists++
+  }
+  return args > 1 || lists > 1
+}
+
+/** Whether a value is no object or list, or one without members. */
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return (Array.isArray(value) ? value : Object.keys(value)).length === 0
+}
+
 /** Prepares a value like `JSON.stringify`: calls `toJSON` once and unwraps boxed primitives. */
 function resolve(given: unknown, key: string | number): unknown {
   if (typeof given !== 'object' && typeof given !== 'bigint') return given
@@ -208,9 +245,10 @@ function resolve(given: unknown, key: string | number): unknown {
 
 const PLAIN = Object.prototype
 const LIST = Array.prototype
-const BLANK = /^\s*$/
-/** Also matches a blank text. */
-const ENDS_IN_SPACE = /\s$/
+/** Texts that the core looks at: blank ones, and the results that say that they are failures. */
+const BLANK = /^(?:\s*$|Error: )/
+/** Those, and texts that it may trim. */
+const ENDS_IN_SPACE = /^Error: |\s$/
 
 /** Whether `JSON.stringify` would write the value unchanged and all texts are well-formed. */
 function isPlain(value: unknown, depth: number): boolean {

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::ids::Reasons;
-use super::super::model::{Args, Call, Entry, Part, Speaker, ToolResult};
+use super::super::model::{Call, Entry, Part, Speaker, ToolResult};
 use super::super::pair::{Place, by_name};
 use super::super::report::{Action, Finding};
-use super::History;
 use super::ingest::by_batch;
+use super::{CONFLICT, History};
 use crate::provider::{Elements, Ids, Marks, SentIds};
 
 impl<'a> History<'a> {
@@ -149,7 +149,7 @@ impl<'a> History<'a> {
     fn take_early_args(&mut self, call: &mut Call<'a>) {
         let early = self.index.find(&call.id).and_then(|id| self.early_args.get_mut(id));
         if let Some((_, text)) = early.and_then(Option::take) {
-            call.args = Args::Text(text.into());
+            call.stream(&text);
         }
     }
 
@@ -161,6 +161,10 @@ impl<'a> History<'a> {
     /// Assigns the id and the name that are sent; returns the number of the call's lookup key.
     pub(super) fn name_call(&mut self, call: &mut Call<'a>) -> usize {
         self.take_early_args(call);
+        if call.conflict {
+            let finding = Finding::new(Code::ToolArgsConflict, Action::Dropped, call.index);
+            self.read.push(finding.call(&call.id).done(CONFLICT).risk_if(true));
+        }
         let number = self.index.number(&key(call));
         let unsent = call.id.is_empty() && self.rules.sent_ids != SentIds::Always;
         let rule = if unsent { Ids::None } else { self.rules.ids };

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::super::args;
 use super::super::code::Code;
 use super::super::import::element;
-use super::super::model::{Args, Call, Content, Entry, Part, Piece, Speaker, Text, ToolResult};
+use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text, ToolResult};
 use super::super::options::UnknownElements;
 use super::super::pair::Place;
 use super::super::report::{Action, Finding};
@@ -213,9 +214,15 @@ impl<'a> History<'a> {
             && let Some(begun) = self.call_at(place)
             && begun.result.is_none()
         {
-            begun.args = call.args;
+            if !args::is_empty(&call.args) {
+                (begun.args, begun.streamed) = (call.args, false);
+            }
             self.link(place.0, call.index);
             return self.arranger.rewind(place.0);
+        }
+        if !args::is_empty(&call.args) {
+            let early = self.index.find(&call.id).and_then(|id| self.early_args.get_mut(id));
+            early.and_then(Option::take);
         }
         self.call(call, Marks::EVENT);
     }
@@ -241,10 +248,7 @@ impl<'a> History<'a> {
         };
         self.link(place.0, index);
         if let Some(call) = self.call_at(place) {
-            match &mut call.args {
-                Args::Text(Json::String(text)) => text.to_mut().push_str(delta),
-                args => *args = Args::Text(Json::string(delta.to_owned())),
-            }
+            call.stream(delta);
             self.arranger.rewind(place.0);
         }
     }

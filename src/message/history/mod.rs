@@ -27,6 +27,9 @@ use ingest::Size;
 pub(in crate::message) const INTERRUPTED: &str =
     "Tool call was interrupted before it returned a result.";
 
+/// What becomes of the other arguments of a call.
+pub(in crate::message) const CONFLICT: &str = "the others are left out";
+
 /// The code for calls that a strategy omits.
 pub(in crate::message) const OMITTED: Code = Code::ToolCallOmitted;
 

@@ -1,6 +1,6 @@
 //! The blocks of a content list, by their type.
 
-use super::super::model::{Part, Piece, Text};
+use super::super::model::{Call, Part, Piece, Text};
 use super::event::ANOTHER;
 use super::media::media;
 use super::{Fields, call};
@@ -47,7 +47,8 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             Block::Part(Part::Text(text(fields)))
         }
         "tool_use" => {
-            marks.add(Marks::ANTHROPIC);
+            let own = call::are_in(&fields, "input");
+            marks.add(if own { Marks::ANTHROPIC } else { Marks::ANTHROPIC.and(Marks::LANGCHAIN) });
             Block::Part(tool_use(fields, index))
         }
         "tool_result" => {
@@ -81,6 +82,19 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
                     call::result(content, failed, index)
                 });
                 Block::Part(Part::call(one))
+            })
+        }
+        // LangChain: pieces of a stream, a call that cannot be read, an item of Responses.
+        "tool_call_chunk" | "invalid_tool_call" | "function_call" => {
+            marks.add(Marks::LANGCHAIN);
+            let mut fields = fields;
+            if kind == "function_call" {
+                fields.forget(&["id", "status"]);
+            }
+            let call = call::call(fields.into_json(), index, &mut Marks::default());
+            call.map_or(Block::Nothing, |mut call| {
+                call.extra.clear();
+                Block::Part(Part::call(call))
             })
         }
         "tool-result" => {
@@ -251,9 +265,10 @@ fn tool_use<'a>(mut fields: Fields<'a>, index: usize) -> Part<'a> {
     fields.forget(&["type"]);
     let id = fields.take_text("id").unwrap_or_default();
     let name = fields.take_text("name").unwrap_or_default();
-    // LangChain streams put the text of the arguments here.
-    let args = call::args_of(fields.take("input"));
-    Part::call(call::made(id, name, args, fields.rest(), index))
+    // LangChain streams put the text of the arguments here, or beside it.
+    let args = call::arguments(&mut fields);
+    let call = call::made(id, name, call::args_of(args.value), fields.rest(), index);
+    Part::call(Call { conflict: args.conflict, ..call })
 }
 
 fn tool_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
@@ -337,49 +352,4 @@ pub(super) fn provider_reasoning<'a>(fields: &mut Fields<'a>) -> Reasoning<'a> {
         return signed(Some(text), anthropic.take("signature"), Vec::new());
     }
     anthropic.take("redactedData").map_or(Reasoning::Plain, redacted)
-}
-
-/// The parts and results of a content, in order, and whether the content is a list.
-pub(super) fn content<'a>(
-    value: Option<Json<'a>>,
-    index: usize,
-    marks: &mut Marks,
-) -> Option<(Vec<Part<'a>>, Vec<Piece<'a>>, bool)> {
-    match value {
-        None => Some((Vec::new(), Vec::new(), false)),
-        Some(text) if text.is_text() => {
-            Some((vec![Part::Text(Text::new(text))], Vec::new(), false))
-        }
-        Some(Json::Array(items)) => {
-            let mut parts = Vec::with_capacity(items.len());
-            let mut results = Vec::new();
-            // Of a list of theirs, a sound or a refusal is theirs too, wherever it stands.
-            let theirs = |item: &Json<'_>| {
-                let kind = item.kind();
-                matches!(kind, Some("input_text" | "output_text" | "input_file"))
-            };
-            if items.iter().any(theirs) {
-                marks.add(Marks::RESPONSES);
-            }
-            for item in items {
-                match block(item, index, marks)? {
-                    Block::Part(part) => parts.push(part),
-                    Block::Result(mut piece) => {
-                        if let Piece::Result { result, .. } = piece.as_mut() {
-                            result.behind = !parts.is_empty();
-                        }
-                        results.push(*piece);
-                    }
-                    Block::Nothing => {}
-                }
-            }
-            Some((parts, results, true))
-        }
-        // MCP: one block in place of a list.
-        Some(one) if one.get("type").is_some() => {
-            marks.add(Marks::EVENT);
-            content(Some(Json::Array(vec![one])), index, marks)
-        }
-        Some(_) => None,
-    }
 }

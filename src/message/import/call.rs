@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::super::args;
 use super::super::model::{Args, Call, Content, Piece, ToolResult};
 use super::{Fields, block};
 use crate::json::{Joined, Json, object};
@@ -37,9 +38,19 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
     let mut inner = function.unwrap_or_else(|| fields.clone());
     // Ollama's own responses have it.
     inner.forget(&["index"]);
-    let (own_name, own_args) = (inner.has_text("name"), inner.has("arguments"));
+    let (own_name, own_args) = (inner.has_text("name"), are_in(&inner, "arguments"));
     let name = inner.take_any_text(&["toolName", "toolCallName", "name", "tool"]);
-    let args = inner.take_any(&["arguments", "args", "input", "parameters"]);
+    let mut args = arguments(&mut inner);
+    if nested && ARGUMENTS.iter().any(|key| fields.has(key)) {
+        // Beside the function in place of in it, or as well.
+        let beside = arguments(&mut fields.clone());
+        if args.is_empty() && !beside.is_empty() {
+            args = arguments(&mut fields);
+        } else {
+            args.conflict |= args.differs(&beside);
+        }
+    }
+    let Arguments { value: args, conflict } = args;
     marks.add(match (nested, camel) {
         (true, _) => Marks::CHAT,
         (_, true) => Marks::CAMEL,
@@ -47,7 +58,7 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
     });
     if nested {
         // Names of members, or a type, of another shape.
-        let own_members = (id.is_none() || own_id) && own_name && (args.is_none() || own_args);
+        let own_members = (id.is_none() || own_id) && own_name && own_args;
         if !own_members || (typed && !own_type) {
             marks.add(Marks::EVENT);
         }
@@ -59,7 +70,51 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
         fields.take_any(&["thoughtSignature", "thought_signature"]).or_else(|| google(&fields));
     let extra = if camel { Vec::new() } else { fields.rest() };
     let call = made(id.unwrap_or_default(), name?, args_of(args), extra, index);
-    Some(Call { thought_signature, untyped: !typed && nested, ..call })
+    Some(Call { thought_signature, conflict, untyped: !typed && nested, ..call })
+}
+
+/// The members that arguments may have, the most usual first. The last three are beside
+/// them: the text of LangChain and of assistant-ui, and what the AI SDK could not read.
+const ARGUMENTS: [&str; 7] =
+    ["arguments", "args", "input", "parameters", "partial_json", "argsText", "rawInput"];
+
+/// The arguments of a call.
+#[derive(Default)]
+pub(super) struct Arguments<'a> {
+    pub(super) value: Option<Json<'a>>,
+    /// Whether another member has others.
+    pub(super) conflict: bool,
+}
+
+impl Arguments<'_> {
+    fn is_empty(&self) -> bool {
+        self.value.as_ref().is_none_or(|value| args::is_empty(&args_of(Some(value.clone()))))
+    }
+
+    fn differs(&self, other: &Self) -> bool {
+        let (one, two) = (args_of(self.value.clone()), args_of(other.value.clone()));
+        !self.is_empty() && !other.is_empty() && !args::same(&one, &two)
+    }
+}
+
+/// Whether arguments are nowhere but in this member.
+pub(super) fn are_in(fields: &Fields<'_>, key: &str) -> bool {
+    ARGUMENTS.iter().all(|other| *other == key || !fields.has(other))
+}
+
+/// Takes the arguments of a call: those of the first member that has some.
+pub(super) fn arguments<'a>(fields: &mut Fields<'a>) -> Arguments<'a> {
+    let mut found = Arguments::default();
+    for key in ARGUMENTS {
+        let Some(value) = fields.take(key) else { continue };
+        let next = Arguments { value: Some(value), conflict: false };
+        if found.value.is_none() || found.is_empty() && !next.is_empty() {
+            found = next;
+        } else {
+            found.conflict |= found.differs(&next);
+        }
+    }
+    found
 }
 
 /// Reads Gemini's signature from the member that OpenAI-compatible gateways use.
@@ -92,11 +147,14 @@ pub(in crate::message) fn made<'a>(
         name,
         wire_name: None,
         args,
+        begun: None,
+        streamed: false,
         index,
         extra,
         own: false,
         untyped: false,
         stored: false,
+        conflict: false,
         thought_signature: None,
         result: None,
     }

@@ -4,9 +4,9 @@
 
 use std::borrow::Cow;
 
-use super::super::model::{Entry, Part, Piece, Speaker, Text};
+use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::{Fields, call, item, one};
-use crate::json::Json;
+use crate::json::{Joined, Json};
 use crate::provider::{Marks, Reasoning};
 
 /// Returns the pieces of an event; `None` if the type is not a known event, and `Some(None)` if the
@@ -162,7 +162,7 @@ fn said<'a>(fields: &Fields<'a>, speaker: Speaker, index: usize) -> Option<Vec<P
     let text = ["text", "content", "message"].iter().find_map(|key| fields.get(key))?.clone();
     let mut entry = entry(speaker, index);
     entry.id = fields.text("messageId").or_else(|| fields.text("id"));
-    let (parts, _, _) = super::block::content(Some(text), index, &mut entry.marks)?;
+    let (parts, _, _) = super::content::content(Some(text), index, &mut entry.marks)?;
     entry.parts = parts;
     // A call that follows its text is part of the same message.
     entry.open = speaker == Speaker::Assistant;
@@ -171,6 +171,9 @@ fn said<'a>(fields: &Fields<'a>, speaker: Speaker, index: usize) -> Option<Vec<P
 
 /// The content of a result that is none: some providers refuse an empty one.
 const EMPTY: &str = "(empty)";
+
+/// What a model must know of a tool that timed out.
+const UNKNOWN_EFFECT: &str = "; whether the tool had its effect is not known";
 
 const ID: [&str; 5] = ["toolCallId", "tool_call_id", "callId", "actionExecutionId", "id"];
 const NAME: [&str; 5] = ["toolName", "toolCallName", "tool_name", "name", "tool"];
@@ -183,11 +186,13 @@ fn id<'a>(fields: &mut Fields<'a>) -> Cow<'a, str> {
 fn start<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let id = id(&mut fields);
     let name = fields.take_any_text(&NAME);
-    let args = fields.take_any(&["args", "arguments", "input"]);
+    let args = call::arguments(&mut fields);
     if id.is_empty() && name.is_none() {
         return None;
     }
-    let call = call::made(id, name.unwrap_or_default(), call::args_of(args), Vec::new(), index);
+    let (value, conflict) = (call::args_of(args.value), args.conflict);
+    let call = call::made(id, name.unwrap_or_default(), value, Vec::new(), index);
+    let call = Call { conflict, ..call };
     one(Piece::Call { call: Box::new(call), marks: Marks::EVENT, batch: None })
 }
 
@@ -333,6 +338,16 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
             _ => Json::String(status.clone()),
         };
         let value = given.take("result").or(message).or(null).or(Some(told));
+        // The event does not say whether the tool has effects.
+        let value = match value {
+            Some(text) if status == "timeout" && text.is_text() => {
+                let mut noted = Joined::default();
+                noted.value(&text);
+                noted.text(UNKNOWN_EFFECT);
+                Some(noted.into_json())
+            }
+            value => value,
+        };
         // As the turn's own messages have it.
         let said = |value: &Json<'_>| !value.as_str().is_some_and(|text| text.trim().is_empty());
         let value = value.filter(said).or_else(|| Some(Json::string(EMPTY)));

@@ -2,6 +2,8 @@
 //!
 //! <https://python.langchain.com/docs/concepts/messages/>
 
+use std::borrow::Cow;
+
 use super::super::model::{Entry, Part, Piece, Speaker};
 use super::{Fields, message, one};
 use crate::json::Json;
@@ -67,20 +69,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         }
         _ => return None,
     };
-    let given =
-        fields.get("tool_calls").and_then(Json::as_array).is_some_and(|all| !all.is_empty());
-    if let Some(mut kept) = fields.take("additional_kwargs").and_then(Fields::of)
-        && !given
-    {
-        // Older versions store here what OpenAI had sent.
-        for key in ["tool_calls", "function_call"] {
-            if let Some(value) = kept.take(key) {
-                fields.take(key);
-                fields.insert(key, value);
-            }
-        }
-    }
-    fields.forget(&["name", "additional_kwargs", "response_metadata", "usage_metadata", "example"]);
+    fields.forget(&["name", "response_metadata", "usage_metadata", "example"]);
     let mut entry = Entry::new(speaker, index);
     entry.marks.add(Marks::LANGCHAIN);
     entry.id = id;
@@ -89,10 +78,15 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         if let Piece::Say(entry) = piece {
             entry.extra.clear();
             entry.marks.add(Marks::LANGCHAIN);
+            // Their places in a stream.
+            let place = |(key, _): &(Cow<'_, str>, Json<'_>)| key == "index";
             for part in &mut entry.parts {
-                if let Part::Text(text) = part {
-                    // Its place in a stream.
-                    text.extra.retain(|(key, _)| key != "index");
+                match part {
+                    Part::Text(text) => text.extra.retain(|member| !place(member)),
+                    Part::Native { block: Json::Object(members), .. } => {
+                        members.retain(|member| !place(member));
+                    }
+                    _ => {}
                 }
             }
         }

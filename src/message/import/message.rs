@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
-use super::{Fields, block, call, event, one};
+use super::{Fields, block, call, calls, content, event, one};
 use crate::index::{Index, slot};
 use crate::json::{Json, members, object};
 use crate::limits;
@@ -61,7 +61,7 @@ pub(super) fn said<'a>(
     if content.as_ref().and_then(Json::as_array).is_some_and(|all| all.iter().any(is_other)) {
         entry.marks.add(Marks::EVENT);
     }
-    let (parts, results, listed) = block::content(content, index, &mut entry.marks)?;
+    let (parts, results, listed) = content::content(content, index, &mut entry.marks)?;
     entry.listed = listed;
     entry.hollow |= listed && parts.is_empty() && results.is_empty();
     reasoning(fields, &mut entry);
@@ -81,7 +81,8 @@ pub(super) fn said<'a>(
         entry.parts.push(part);
     }
     if speaker == Speaker::Assistant {
-        calls(fields, &mut entry, &mut pieces)?;
+        calls::beside(fields, &mut entry, &mut pieces)?;
+        hidden(fields, &mut entry);
     } else if !explicit && results.is_empty() {
         return None;
     }
@@ -121,7 +122,7 @@ pub(super) fn said<'a>(
         if let Some(blocks) = given.take_list("content") {
             entry
                 .parts
-                .extend(block::content(Some(Json::Array(blocks)), index, &mut entry.marks)?.0);
+                .extend(content::content(Some(Json::Array(blocks)), index, &mut entry.marks)?.0);
             continue;
         }
         let mut block = members! { "type": "file" };
@@ -208,39 +209,8 @@ fn reasoning<'a>(fields: &mut Fields<'a>, entry: &mut Entry<'a>) {
     }
 }
 
-fn calls<'a>(
-    fields: &mut Fields<'a>,
-    entry: &mut Entry<'a>,
-    pieces: &mut Vec<Piece<'a>>,
-) -> Option<()> {
-    let index = entry.index;
-    let mut in_content = Index::default();
-    for call in entry.calls() {
-        in_content.number(&call.id);
-    }
-    for key in ["tool_calls", "toolCalls", "invalid_tool_calls"] {
-        for item in fields.take_list(key).unwrap_or_default() {
-            let mut marks = Marks::NONE;
-            let mut call = call::call(item, index, &mut marks)?;
-            call.own = key == "toolCalls";
-            entry.marks.add(marks.and(match key {
-                "tool_calls" => Marks::NONE,
-                "toolCalls" => Marks::CAMEL,
-                _ => Marks::LANGCHAIN,
-            }));
-            // LangChain stores Anthropic's calls twice: in the content and here.
-            if in_content.find(&call.id).is_none() {
-                entry.parts.push(Part::call(call));
-            }
-        }
-    }
-    if let Some(legacy) = fields.take("function_call").and_then(Fields::of) {
-        entry.marks.add(Marks::CHAT);
-        let mut legacy = legacy;
-        let name = legacy.take_text("name").unwrap_or_default();
-        let args = call::args_of(legacy.take("arguments"));
-        entry.parts.push(Part::call(call::made("".into(), name, args, Vec::new(), index)));
-    }
+/// Reads a refusal and a plan, which the assistant has beside the content.
+fn hidden<'a>(fields: &mut Fields<'a>, entry: &mut Entry<'a>) {
     if fields.has_text("refusal")
         && let Some(text) = fields.take("refusal")
     {
@@ -248,46 +218,9 @@ fn calls<'a>(
         entry.parts.push(Part::Native { marks: Marks::CHAT, block });
     }
     if let Some(text) = fields.take("tool_plan") {
-        entry.parts.insert(
-            0,
-            Part::Text(Text {
-                text,
-                extra: members! {
-                    "tool_plan": Json::Bool(true),
-                },
-            }),
-        );
+        let extra = members! { "tool_plan": Json::Bool(true) };
+        entry.parts.insert(0, Part::Text(Text { text, extra }));
     }
-    if let Some(items) = fields.take_list("toolInvocations") {
-        entry.marks.add(Marks::AI_SDK);
-        for item in items {
-            invocation(item, entry, pieces)?;
-        }
-    }
-    fields.forget(&["tool_call_chunks"]);
-    Some(())
-}
-
-/// AI SDK 4: `{ state, toolCallId, toolName, args, result? }`.
-pub(super) fn invocation<'a>(
-    item: Json<'a>,
-    entry: &mut Entry<'a>,
-    pieces: &mut Vec<Piece<'a>>,
-) -> Option<()> {
-    let mut fields = Fields::of(item)?;
-    let state = fields.take_text("state").unwrap_or_default();
-    let result = fields.take("result");
-    let mut one = call::call(fields.into_json(), entry.index, &mut Marks::default())?;
-    if state == "partial-call" {
-        pieces.push(Piece::Drop { code: Code::ToolCallPartial, id: Some(one.id) });
-        return Some(());
-    }
-    if state == "result" || result.is_some() {
-        let content = call::content(result, &mut Marks::default());
-        one.result = Some(call::result(content, false, entry.index));
-    }
-    entry.parts.push(Part::call(one));
-    Some(())
 }
 
 /// Parses a message that is a result.
@@ -302,7 +235,7 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         && !items.is_empty()
         && items.iter().any(sdk)
     {
-        let (_, results, _) = block::content(content, index, &mut marks)?;
+        let (_, results, _) = content::content(content, index, &mut marks)?;
         return Some(results);
     }
     let spelled = fields.has("toolCallId");

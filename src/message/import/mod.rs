@@ -4,6 +4,8 @@
 
 mod block;
 pub(super) mod call;
+mod calls;
+mod content;
 mod event;
 mod fields;
 mod gemini;

@@ -5,7 +5,7 @@
 use super::super::code::Code;
 use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::block::{self, Block};
-use super::{Fields, call};
+use super::{Fields, call, calls};
 use crate::json::Json;
 use crate::provider::Marks;
 
@@ -49,7 +49,10 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         if kind == "tool-invocation" {
             // AI SDK 4.
             let inner = Fields::of(item)?.take("toolInvocation")?;
-            super::message::invocation(inner, &mut entry, &mut pieces)?;
+            match calls::invocation(inner, index)? {
+                Ok(call) => entry.parts.push(Part::call(call)),
+                Err(piece) => pieces.push(piece),
+            }
             continue;
         }
         // For the page only.
@@ -66,6 +69,9 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
             }
             Block::Nothing => {}
         }
+    }
+    if speaker == Speaker::Assistant {
+        calls::beside(&mut fields, &mut entry, &mut pieces)?;
     }
     let texts = |entry: &Entry<'_>| entry.parts.iter().any(|one| matches!(one, Part::Text(_)));
     let spoken = pieces.iter().any(|one| matches!(one, Piece::Say(entry) if texts(entry)));
@@ -96,7 +102,7 @@ fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Result<Call<'a>,
     }
     let mut marks = Marks::AI_SDK;
     let named = fields.take_any_text(&["toolName"]);
-    let input = fields.take("input").or_else(|| fields.take("rawInput"));
+    let input = call::arguments(&mut fields);
     let result = match state.as_ref() {
         // More of it would have come.
         "output-available" if fields.get("preliminary").and_then(Json::as_bool) == Some(true) => {
@@ -119,6 +125,7 @@ fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Result<Call<'a>,
     Some(Ok(Call {
         thought_signature: google.and_then(|mut google| google.take("thoughtSignature")),
         result: result.map(|(content, error)| call::result(content, error, index)),
-        ..call::made(id, name, call::args_of(input), Vec::new(), index)
+        conflict: input.conflict,
+        ..call::made(id, name, call::args_of(input.value), Vec::new(), index)
     }))
 }

@@ -7,12 +7,12 @@ pub(super) use attachment::{is_input, words};
 
 use std::borrow::Cow;
 
-use super::args::settle;
+use super::args::{self, settle};
 use super::arrange::{Context, Place};
 use super::code::Code;
-use super::history::OMITTED;
+use super::history::{CONFLICT, OMITTED};
 use super::ids;
-use super::model::{Call, Entry, Part};
+use super::model::{Args, Call, Entry, Part};
 use super::options::{ReasoningReplay, Strategy};
 use super::report::{Action, Finding, Weight};
 use crate::json::{Json, is_space};
@@ -342,7 +342,7 @@ impl<'a> Work<'_, 'a> {
 
     fn call(&mut self, call: &Call<'a>, name: Cow<'a, str>, first: bool) -> Out<'a> {
         let rules = self.rules();
-        let (arguments, wrong) = settle(&call.args, rules.arguments);
+        let (arguments, wrong) = settle(self.args(call), rules.arguments);
         if let Some(code) = wrong {
             let read = rules.arguments != Arguments::Text { read: false };
             self.note(
@@ -353,7 +353,7 @@ impl<'a> Work<'_, 'a> {
             );
         }
         let custom = call.extra.iter().any(|(key, _)| key == "custom");
-        if matches!(call.args, super::model::Args::Value(_))
+        if matches!(call.args, Args::Value(_))
             && !custom
             && matches!(rules.arguments, Arguments::Text { .. })
             && self.entry.marks.within(rules.own)
@@ -361,7 +361,7 @@ impl<'a> Work<'_, 'a> {
             let more = ("JSON text is wanted".into(), Weight::Spelling);
             self.note(Code::ToolArgsType, Action::Converted, (call.index, &call.id), more);
         }
-        if matches!(call.args, super::model::Args::Text(_))
+        if matches!(call.args, Args::Text(_))
             && rules.arguments == (Arguments::Object { or_text: false })
             && self.entry.marks.within(rules.own)
         {
@@ -401,6 +401,18 @@ impl<'a> Work<'_, 'a> {
             }
         }
         Out::Call { id: self.id(call), name, arguments, thought_signature, extra }
+    }
+
+    /// The arguments of a call. It may have begun with others than those that came in pieces, which
+    /// count if they can be read.
+    fn args<'c>(&mut self, call: &'c Call<'a>) -> &'c Args<'a> {
+        let Some(begun) = call.begun.as_deref() else { return &call.args };
+        if args::is_empty(&call.args) || args::same(begun, &call.args) {
+            return begun;
+        }
+        let more = (CONFLICT.into(), Weight::Risk);
+        self.note(Code::ToolArgsConflict, Action::Dropped, (call.index, &call.id), more);
+        if args::as_object(&call.args).is_some() { &call.args } else { begun }
     }
 
     /// The id of a call; null if it is sent without one.

@@ -1,0 +1,291 @@
+//! The calls that a message lists beside its content, and several descriptions of one call.
+//!
+//! LangChain has a call of a streamed response in up to six places, of which some have no arguments:
+//! a content block whose `input` is `{}` or empty, pieces of its arguments behind it or in it,
+//! `tool_calls`, `invalid_tool_calls`, `tool_call_chunks`, and what the provider sent in
+//! `additional_kwargs`. Other libraries have it in two. The arguments of `tool_calls` are those that
+//! LangChain sends itself, <https://github.com/langchain-ai/langchainjs/pull/9809>.
+
+use std::borrow::Cow;
+
+use super::super::args;
+use super::super::code::Code;
+use super::super::model::{Args, Call, Entry, Part, Piece};
+use super::super::pair::by_name;
+use super::{Fields, call};
+use crate::index::{Index, slot};
+use crate::json::{Json, object};
+use crate::provider::Marks;
+
+/// Adds another description of a call. `trusted`: its arguments count if both have some.
+pub(super) fn describe<'a>(known: &mut Call<'a>, other: Call<'a>, trusted: bool) {
+    if known.id.is_empty() {
+        known.id = other.id;
+    }
+    if known.name.is_empty() {
+        known.name = other.name;
+    }
+    known.thought_signature = known.thought_signature.take().or(other.thought_signature);
+    known.result = known.result.take().or(other.result);
+    known.conflict |= other.conflict;
+    argue(known, other.args, trusted);
+}
+
+/// Adds other arguments of a call: they count if it has none, or none that can be read, or if they are
+/// `trusted`.
+pub(super) fn argue<'a>(known: &mut Call<'a>, other: Args<'a>, trusted: bool) {
+    if args::is_empty(&other) {
+        return;
+    }
+    if args::is_empty(&known.args) {
+        known.args = other;
+        return;
+    }
+    if args::same(&known.args, &other) {
+        return;
+    }
+    known.conflict = true;
+    let better = trusted || args::as_object(&known.args).is_none();
+    if better && args::as_object(&other).is_some() {
+        known.args = other;
+    }
+}
+
+/// Reads the calls beside the content of a message.
+pub(super) fn beside<'a>(
+    fields: &mut Fields<'a>,
+    entry: &mut Entry<'a>,
+    pieces: &mut Vec<Piece<'a>>,
+) -> Option<()> {
+    let index = entry.index;
+    for key in ["toolCalls", "tool_calls", "invalid_tool_calls"] {
+        let mut list = List::of(entry, pieces);
+        for item in fields.take_list(key).unwrap_or_default() {
+            let mut marks = Marks::NONE;
+            let mut call = call::call(item, index, &mut marks)?;
+            call.own = key == "toolCalls";
+            entry.marks.add(marks.and(match key {
+                "tool_calls" => Marks::NONE,
+                "toolCalls" => Marks::CAMEL,
+                _ => Marks::LANGCHAIN,
+            }));
+            if let Some(call) = list.describe(call, key != "invalid_tool_calls", entry, pieces) {
+                entry.parts.push(Part::call(call));
+            }
+        }
+    }
+    if let Some(legacy) = fields.take("function_call").and_then(Fields::of) {
+        entry.marks.add(Marks::CHAT);
+        function(legacy, true, entry, pieces);
+    }
+    if let Some(items) = fields.take_list("toolInvocations") {
+        entry.marks.add(Marks::AI_SDK);
+        let mut list = List::of(entry, pieces);
+        for item in items {
+            match invocation(item, index)? {
+                Ok(call) => {
+                    if let Some(call) = list.describe(call, false, entry, pieces) {
+                        entry.parts.push(Part::call(call));
+                    }
+                }
+                Err(piece) => pieces.push(piece),
+            }
+        }
+    }
+    let mut list = List::of(entry, pieces);
+    for item in chunks(fields.take_list("tool_call_chunks").unwrap_or_default()) {
+        let Some(call) = call::call(item, index, &mut Marks::default()) else { continue };
+        // A call that was cut off is in no other list either.
+        if let Some(call) = list.describe(call, false, entry, pieces)
+            && !call.name.is_empty()
+            && args::as_object(&call.args).is_some()
+        {
+            entry.parts.push(Part::call(call));
+        }
+    }
+    raw(fields, entry, pieces);
+    Some(())
+}
+
+/// What the provider had sent, as LangChain stores it; older versions only there.
+fn raw<'a>(fields: &mut Fields<'a>, entry: &mut Entry<'a>, pieces: &mut [Piece<'a>]) {
+    let Some(mut sent) = fields.get("additional_kwargs").cloned().and_then(Fields::of) else {
+        return;
+    };
+    if !sent.has("tool_calls") && !sent.has("function_call") {
+        return;
+    }
+    entry.marks.add(Marks::LANGCHAIN);
+    fields.take("additional_kwargs");
+    let mut list = List::of(entry, pieces);
+    let only = list.is_empty();
+    for item in sent.take_list("tool_calls").unwrap_or_default() {
+        let Some(call) = call::call(item, entry.index, &mut entry.marks) else { continue };
+        if let Some(call) = list.describe(call, false, entry, pieces).filter(|_| only) {
+            entry.parts.push(Part::call(call));
+        }
+    }
+    if let Some(legacy) = sent.take("function_call").and_then(Fields::of) {
+        function(legacy, only && entry.calls().next().is_none(), entry, pieces);
+    }
+}
+
+/// The one call of an older form, which has no id. It describes a call of the same name, if there is one:
+/// the one with its arguments, or one without arguments, or else the last. `alone`: it may be a call of
+/// its own.
+fn function<'a>(
+    mut fields: Fields<'a>,
+    alone: bool,
+    entry: &mut Entry<'a>,
+    pieces: &mut [Piece<'a>],
+) {
+    let name = fields.take_text("name").unwrap_or_default();
+    let args = call::args_of(fields.take("arguments"));
+    let index = entry.index;
+    let mut same: Vec<_> = calls(entry, pieces).filter(|call| call.name == name).collect();
+    let equal = same.iter().position(|call| args::same(&call.args, &args));
+    let empty = || same.iter().position(|call| args::is_empty(&call.args));
+    let place = equal.or_else(empty).or(same.len().checked_sub(1));
+    if let Some(known) = place.and_then(|place| same.get_mut(place)) {
+        return argue(known, args, false);
+    }
+    let nothing = name.is_empty() && args::is_empty(&args);
+    if alone && !(nothing && calls(entry, pieces).next().is_some()) {
+        let call = call::made(Cow::Borrowed(""), name, args, Vec::new(), index);
+        entry.parts.push(Part::call(call));
+    }
+}
+
+/// AI SDK 4: `{ state, toolCallId, toolName, args, result? }`.
+pub(super) fn invocation<'a>(item: Json<'a>, index: usize) -> Option<Result<Call<'a>, Piece<'a>>> {
+    let mut fields = Fields::of(item)?;
+    let state = fields.take_text("state").unwrap_or_default();
+    let result = fields.take("result");
+    let mut one = call::call(fields.into_json(), index, &mut Marks::default())?;
+    if state == "partial-call" {
+        return Some(Err(Piece::Drop { code: Code::ToolCallPartial, id: Some(one.id) }));
+    }
+    if state == "result" || result.is_some() {
+        let content = call::content(result, &mut Marks::default());
+        one.result = Some(call::result(content, false, index));
+    }
+    Some(Ok(one))
+}
+
+/// The chunks of calls, those of one `index` together.
+fn chunks(items: Vec<Json<'_>>) -> Vec<Json<'_>> {
+    let mut indexes = Index::default();
+    let mut places: Vec<Option<usize>> = Vec::new();
+    let mut all: Vec<(Json<'_>, Json<'_>, String)> = Vec::new();
+    for item in items {
+        let text = |key: &str| item.get(key).filter(|value| !value.is_blank()).cloned();
+        let (id, name) = (text("id"), text("name"));
+        let piece = item.get("args").and_then(Json::as_str).unwrap_or_default();
+        let index = item.get("index").map(|index| indexes.number(&index.to_text()));
+        let last = all.len().checked_sub(1);
+        let known = match index {
+            Some(index) => places.get(index).copied().flatten(),
+            None => last.filter(|_| id.is_none() && name.is_none()),
+        };
+        if let Some((_, _, args)) = known.and_then(|at| all.get_mut(at)) {
+            args.push_str(piece);
+            continue;
+        }
+        if let Some(index) = index {
+            *slot(&mut places, index) = Some(all.len());
+        }
+        all.push((id.unwrap_or_default(), name.unwrap_or_default(), piece.to_owned()));
+    }
+    let mut calls = Vec::with_capacity(all.len());
+    for (id, name, args) in all {
+        calls.push(object! { "id": id, "name": name, "args": Json::from(args) });
+    }
+    calls
+}
+
+/// The calls of a message so far.
+fn calls<'e, 'a>(
+    entry: &'e mut Entry<'a>,
+    pieces: &'e mut [Piece<'a>],
+) -> impl Iterator<Item = &'e mut Call<'a>> {
+    let before = pieces.iter_mut().filter_map(|piece| match piece {
+        Piece::Say(entry) => Some(&mut entry.parts),
+        _ => None,
+    });
+    before.chain([&mut entry.parts]).flatten().filter_map(|part| match part {
+        Part::Call(call) => Some(call.as_mut()),
+        _ => None,
+    })
+}
+
+/// A list of calls beside others of its message.
+#[derive(Default)]
+struct List {
+    keys: Index,
+    /// The places of the other calls among the parts: by the number of the id, of those without an id by
+    /// that of the name, and by the number of the name all. A call of the list takes the next one.
+    places: Vec<Vec<Place>>,
+}
+
+/// An entry among the pieces, or the one that is not among them yet, and a part of it.
+type Place = (Option<usize>, usize);
+
+impl List {
+    fn of(entry: &Entry<'_>, pieces: &[Piece<'_>]) -> Self {
+        let mut list = Self::default();
+        let before = pieces.iter().enumerate().filter_map(|(at, piece)| match piece {
+            Piece::Say(entry) => Some((Some(at), entry)),
+            _ => None,
+        });
+        for (at, entry) in before.chain([(None, entry)]) {
+            for (part, one) in entry.parts.iter().enumerate() {
+                let Part::Call(call) = one else { continue };
+                let id = if call.id.is_empty() { by_name(&call.name) } else { call.id.to_string() };
+                for key in [id, any_of(&call.name)] {
+                    slot(&mut list.places, list.keys.number(&key)).push((at, part));
+                }
+            }
+        }
+        list.places.iter_mut().for_each(|places| places.reverse());
+        list
+    }
+
+    fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Adds a description to the call that it describes; returns it if it describes none. Calls are
+    /// matched by id, or in their order by name where one of both has no id.
+    fn describe<'a>(
+        &mut self,
+        call: Call<'a>,
+        trusted: bool,
+        entry: &mut Entry<'a>,
+        pieces: &mut [Piece<'a>],
+    ) -> Option<Call<'a>> {
+        let own = self.keys.find(&call.id).filter(|_| !call.id.is_empty());
+        let known = if call.id.is_empty() {
+            self.keys.find(&any_of(&call.name))
+        } else {
+            own.or_else(|| self.keys.find(&by_name(&call.name)))
+        };
+        let place = known.and_then(|key| self.places.get_mut(key)).and_then(Vec::pop);
+        let Some((at, part)) = place else {
+            // One more with the id of a call that is there.
+            return if own.is_some() { None } else { Some(call) };
+        };
+        let parts = match at.and_then(|at| pieces.get_mut(at)) {
+            Some(Piece::Say(entry)) => &mut entry.parts,
+            _ => &mut entry.parts,
+        };
+        if let Some(Part::Call(known)) = parts.get_mut(part) {
+            describe(known, call, trusted);
+        }
+        None
+    }
+}
+
+/// The key of all calls of a name; no id begins with the same character.
+fn any_of(name: &str) -> String {
+    format!("\u{1}{name}")
+}

@@ -1,0 +1,377 @@
+//! One call that a message describes more than once: whatever two places have it, its arguments
+//! arrive.
+//!
+//! LangChain stores a streamed call of Claude as a content block whose `input` is `{}`, beside
+//! `tool_calls` with the arguments (langchain-ai/langchainjs#9798, 2026-01-13; #9809 makes
+//! `tool_calls` the source of the arguments).
+
+use serde_json::{Value, json};
+use turnlock::Dialect;
+use turnlock::json::Json;
+use turnlock::message::HistoryOptions;
+
+use crate::{made, unsettled, value};
+
+/// Where a message may have a call: its content blocks, or members beside the content.
+type Place = (&'static str, fn(&Value) -> Value);
+
+fn text(args: &Value) -> String {
+    // An empty object, as a stream that was not read to its end leaves it.
+    if args.is_null() { String::new() } else { args.to_string() }
+}
+
+fn object(args: &Value) -> Value {
+    if args.is_null() { json!({}) } else { args.clone() }
+}
+
+fn pieces(args: &Value, kind: &str, key: &str) -> Vec<Value> {
+    let text = text(args);
+    let (a, b) = text.split_at(text.len() / 2);
+    [a, b].map(|piece| json!({ "type": kind, key: piece, "index": 1 })).into()
+}
+
+fn blocks(first: Value, rest: Vec<Value>) -> Value {
+    let content: Vec<Value> = std::iter::once(first).chain(rest).collect();
+    json!({ "content": content })
+}
+
+const PLACES: &[Place] = &[
+    ("tool_use", |args| {
+        blocks(
+            json!({ "type": "tool_use", "id": "c1", "name": "f", "input": object(args) }),
+            vec![],
+        )
+    }),
+    ("tool_use as text", |args| {
+        blocks(
+            json!({ "type": "tool_use", "id": "c1", "name": "f", "input": text(args), "index": 1 }),
+            vec![],
+        )
+    }),
+    ("partial_json", |args| {
+        let block = json!({ "type": "tool_use", "id": "c1", "name": "f", "input": {}, "partial_json": text(args), "index": 1 });
+        blocks(block, vec![])
+    }),
+    ("input_json_delta", |args| {
+        let block = json!({ "type": "tool_use", "id": "c1", "name": "f", "input": "", "index": 1 });
+        blocks(block, pieces(args, "input_json_delta", "partial_json"))
+    }),
+    ("input_json_delta, older", |args| {
+        let block = json!({ "type": "tool_use", "id": "c1", "name": "f", "input": {}, "index": 1 });
+        blocks(block, pieces(args, "input_json_delta", "input"))
+    }),
+    ("tool_call", |args| {
+        blocks(
+            json!({ "type": "tool_call", "id": "c1", "name": "f", "args": object(args) }),
+            vec![],
+        )
+    }),
+    ("tool_call_chunk", |args| {
+        let mut all = pieces(args, "tool_call_chunk", "args");
+        all[0]["id"] = json!("c1");
+        all[0]["name"] = json!("f");
+        let first = all.remove(0);
+        blocks(first, all)
+    }),
+    ("invalid_tool_call", |args| {
+        blocks(
+            json!({ "type": "invalid_tool_call", "id": "c1", "name": "f", "args": text(args) }),
+            vec![],
+        )
+    }),
+    ("function_call item", |args| {
+        blocks(
+            json!({ "type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": text(args) }),
+            vec![],
+        )
+    }),
+    ("tool-call", |args| {
+        blocks(
+            json!({ "type": "tool-call", "toolCallId": "c1", "toolName": "f", "input": object(args) }),
+            vec![],
+        )
+    }),
+    ("argsText", |args| {
+        blocks(
+            json!({ "type": "tool-call", "toolCallId": "c1", "toolName": "f", "args": {}, "argsText": text(args) }),
+            vec![],
+        )
+    }),
+    ("toolUse", |args| {
+        blocks(
+            json!({ "toolUse": { "toolUseId": "c1", "name": "f", "input": object(args) } }),
+            vec![],
+        )
+    }),
+    (
+        "tool_calls",
+        |args| json!({ "tool_calls": [{ "id": "c1", "name": "f", "args": object(args), "type": "tool_call" }] }),
+    ),
+    (
+        "tool_calls of OpenAI",
+        |args| json!({ "tool_calls": [{ "id": "c1", "type": "function", "function": { "name": "f", "arguments": text(args) } }] }),
+    ),
+    (
+        "toolCalls",
+        |args| json!({ "toolCalls": [{ "toolCallId": "c1", "toolName": "f", "args": object(args) }] }),
+    ),
+    (
+        "invalid_tool_calls",
+        |args| json!({ "invalid_tool_calls": [{ "id": "c1", "name": "f", "args": text(args), "error": "cut" }] }),
+    ),
+    ("tool_call_chunks", |args| {
+        let mut all = pieces(args, "tool_call_chunk", "args");
+        all[0]["id"] = json!("c1");
+        all[0]["name"] = json!("f");
+        json!({ "tool_call_chunks": all })
+    }),
+    (
+        "toolInvocations",
+        |args| json!({ "toolInvocations": [{ "state": "call", "toolCallId": "c1", "toolName": "f", "args": object(args) }] }),
+    ),
+    ("additional_kwargs.tool_calls", |args| {
+        json!({ "additional_kwargs": { "tool_calls": [
+            { "id": "c1", "type": "function", "function": { "name": "f", "arguments": text(args) } }] } })
+    }),
+    ("function_call", |args| json!({ "function_call": { "name": "f", "arguments": text(args) } })),
+    (
+        "additional_kwargs.function_call",
+        |args| json!({ "additional_kwargs": { "function_call": { "name": "f", "arguments": text(args) } } }),
+    ),
+];
+
+/// A message that has what both have.
+fn message(one: Value, other: Value) -> Value {
+    let mut all = json!({ "type": "ai", "content": [{ "type": "text", "text": "Let me look." }] });
+    for members in [one, other] {
+        for (key, value) in members.as_object().unwrap() {
+            match (&mut all[key], value) {
+                (Value::Array(known), Value::Array(more)) => known.extend(more.iter().cloned()),
+                (Value::Object(known), Value::Object(more)) => known.extend(more.clone()),
+                (known, value) => *known = value.clone(),
+            }
+        }
+    }
+    all
+}
+
+/// The arguments that are sent, and whether a repair tells of others.
+fn sent(assistant: &Value, dialect: Dialect) -> (Vec<Value>, bool) {
+    let history = json!([
+        { "role": "user", "content": "go" },
+        assistant,
+        { "role": "tool", "tool_call_id": "c1", "content": "r", "name": "f" },
+        { "role": "user", "content": "and now?" },
+    ]);
+    let history = history.to_string();
+    let normalized = made(&history, &HistoryOptions::new(dialect));
+    assert_eq!(unsettled(&normalized, dialect), None, "{history}");
+    let text = value(&Json::Array(normalized.messages));
+    let codes: Vec<_> = normalized.repairs.iter().map(|one| one.code.name()).collect();
+    let lost = ["TOOL_RESULT_ORPHAN", "TOOL_CALL_UNANSWERED"];
+    assert!(!codes.iter().any(|code| lost.contains(code)), "{codes:?} {history}");
+    (arguments(&text), codes.contains(&"TOOL_ARGS_CONFLICT"))
+}
+
+/// The arguments of each call, wherever a dialect has them.
+fn arguments(value: &Value) -> Vec<Value> {
+    let mut all = Vec::new();
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| all.extend(arguments(item))),
+        Value::Object(members) => {
+            for (key, value) in members {
+                match (key.as_str(), value) {
+                    ("arguments", Value::String(text)) => {
+                        all.push(serde_json::from_str(text).unwrap());
+                    }
+                    ("arguments" | "args" | "input", value) => all.push(value.clone()),
+                    (_, value) => all.extend(arguments(value)),
+                }
+            }
+        }
+        _ => {}
+    }
+    all
+}
+
+#[test]
+fn arguments_arrive_from_every_place() {
+    let args = json!({ "path": "a.txt", "lines": [1, 2] });
+    for (name, place) in PLACES {
+        // A call of an older form has no id, and matches its result by the tool's name.
+        for dialect in Dialect::ALL {
+            let assistant = message(place(&args), json!({}));
+            let found = sent(&assistant, dialect);
+            assert_eq!(found, (vec![args.clone()], false), "{name} {dialect:?}: {assistant}");
+        }
+    }
+}
+
+/// An empty description, in whichever place, takes nothing away.
+#[test]
+fn arguments_arrive_from_every_pair_of_places() {
+    let args = json!({ "path": "a.txt", "lines": [1, 2] });
+    let other = json!({ "path": "b.txt" });
+    let mut pairs = 0;
+    for (one, first) in PLACES {
+        for (two, second) in PLACES {
+            // Two blocks of one type, or two items of a list, are two calls: some providers use an id
+            // twice.
+            let list = |place: fn(&Value) -> Value| {
+                let at = place(&args);
+                let kind = at["content"][0]["type"].to_string();
+                at.as_object().unwrap().keys().cloned().collect::<String>() + &kind
+            };
+            if one == two || list(*first) == list(*second) && !one.starts_with("additional") {
+                continue;
+            }
+            pairs += 1;
+            for dialect in [Dialect::OpenAiChat, Dialect::Anthropic, Dialect::Gemini] {
+                let shown = format!("{one} and {two} {dialect:?}");
+                let one_of = |first: Value, second: Value| sent(&message(first, second), dialect);
+                let expected = (vec![args.clone()], false);
+                assert_eq!(one_of(first(&args), second(&Value::Null)), expected, "{shown}");
+                assert_eq!(one_of(first(&Value::Null), second(&args)), expected, "{shown}");
+                assert_eq!(one_of(first(&json!({})), second(&args)), expected, "{shown}");
+                assert_eq!(one_of(first(&args), second(&args)), expected, "{shown}");
+                let (found, conflict) = one_of(first(&args), second(&other));
+                assert!(conflict, "{shown}: {found:?}");
+                assert!(found == [args.clone()] || found == [other.clone()], "{shown}: {found:?}");
+            }
+        }
+    }
+    assert!(pairs > 350, "{pairs}");
+}
+
+/// As LangChain sends it itself.
+#[test]
+fn tool_calls_count_where_a_block_has_other_arguments() {
+    let (args, other) = (json!({ "a": 1 }), json!({ "a": 2 }));
+    let list = json!({ "tool_calls": [{ "id": "c1", "name": "f", "args": args }] });
+    for (name, place) in PLACES {
+        if name.starts_with("tool_calls") {
+            continue;
+        }
+        let (found, conflict) = sent(&message(list.clone(), place(&other)), Dialect::Anthropic);
+        assert_eq!((found, conflict), (vec![args.clone()], true), "{name}");
+    }
+}
+
+/// Calls side by side keep their own arguments, also where their pieces have no place in a stream.
+#[test]
+fn pieces_belong_to_their_call() {
+    let block = |id: &str, index: Option<usize>| {
+        let mut block = json!({ "type": "tool_use", "id": id, "name": "f", "input": {} });
+        index.map(|index| block["index"] = json!(index));
+        block
+    };
+    let delta = |text: &str, index: Option<usize>| {
+        let mut delta = json!({ "type": "input_json_delta", "partial_json": text });
+        index.map(|index| delta["index"] = json!(index));
+        delta
+    };
+    let orders = [
+        vec![
+            block("c1", Some(0)),
+            block("c2", Some(1)),
+            delta("{\"n\":2}", Some(1)),
+            delta("{\"n\"", Some(0)),
+            delta(":1}", Some(0)),
+        ],
+        vec![
+            block("c1", None),
+            delta("{\"n\":", None),
+            delta("1}", None),
+            block("c2", None),
+            delta("{\"n\":2}", None),
+        ],
+    ];
+    for content in orders {
+        let history = json!([
+            { "role": "user", "content": "go" },
+            { "type": "ai", "content": content },
+            { "role": "tool", "tool_call_id": "c1", "content": "r" },
+            { "role": "tool", "tool_call_id": "c2", "content": "r" },
+        ]);
+        let history = history.to_string();
+        let normalized = made(&history, &HistoryOptions::new(Dialect::Anthropic));
+        let found = arguments(&value(&Json::Array(normalized.messages)));
+        assert_eq!(found, [json!({ "n": 1 }), json!({ "n": 2 })], "{history}");
+        assert!(normalized.repairs.is_empty(), "{:?}", normalized.repairs);
+    }
+}
+
+/// A tool that the provider runs itself, too: its call is sent back as it was.
+#[test]
+fn a_hosted_call_gets_its_input_back() {
+    let hosted = |rest: Value| {
+        let mut block = json!({ "type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}, "index": 0 });
+        block.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        block
+    };
+    let found = json!({ "type": "web_search_tool_result", "tool_use_id": "s1", "content": [] });
+    let whole =
+        json!({ "type": "input_json_delta", "partial_json": "{\"query\":\"cats\"}", "index": 0 });
+    for content in [
+        json!([hosted(json!({ "partial_json": "{\"query\":\"cats\"}" })), found]),
+        json!([hosted(json!({})), whole, found]),
+        json!([hosted(json!({ "input": { "query": "cats" } })), found]),
+    ] {
+        let history = json!([{ "role": "user", "content": "go" }, { "type": "ai", "content": content },
+            { "role": "user", "content": "and now?" }]);
+        let history = history.to_string();
+        let normalized = made(&history, &HistoryOptions::new(Dialect::Anthropic));
+        let sent = json!({ "type": "server_tool_use", "id": "s1", "name": "web_search", "input": { "query": "cats" } });
+        let messages = value(&Json::Array(normalized.messages));
+        assert_eq!(messages[1]["content"][0], sent, "{history}");
+    }
+}
+
+/// Events: what a call began with, pieces before and behind it, and all of it at the end.
+#[test]
+fn arguments_arrive_from_every_pair_of_events() {
+    let start = |args: Value| {
+        let mut event = json!({ "type": "tool_call_start", "toolCallId": "c1", "toolName": "f" });
+        if !args.is_null() {
+            event["args"] = args;
+        }
+        event
+    };
+    let delta = |text: &str| json!({ "type": "tool_call_args", "toolCallId": "c1", "delta": text });
+    let whole = |input: Value| json!({ "type": "tool-input-available", "toolCallId": "c1", "toolName": "f", "input": input });
+    let rows = [
+        (vec![start(Value::Null), delta("{\"n\":"), delta("1}")], false),
+        (vec![start(json!({})), delta("{\"n\":"), delta("1}")], false),
+        (vec![start(json!("{}")), delta("{\"n\":"), delta("1}")], false),
+        (vec![start(json!("")), delta("{\"n\":1}")], false),
+        (vec![start(json!("{\"n\":")), delta("1}")], false),
+        (vec![start(json!({ "n": 1 })), delta("{\"n\":1}")], false),
+        (vec![start(json!("{\"n\": 1}")), delta("{\"n\":1}")], false),
+        (vec![start(json!({ "n": 2 })), delta("{\"n\":1}")], true),
+        (vec![start(json!({ "n": 1 })), delta("{\"n\":")], true),
+        (vec![start(json!({ "n": 1 })), delta(""), delta("{}")], false),
+        (vec![delta("{\"n\":1}"), start(Value::Null)], false),
+        (vec![delta("{\"n\":1}"), start(json!({}))], false),
+        (vec![delta("{\"n\":1}"), whole(json!({}))], false),
+        (vec![delta("{\"n\":"), whole(json!({ "n": 1 }))], false),
+        (vec![start(Value::Null), delta("{\"n\":"), whole(json!({ "n": 1 }))], false),
+        (vec![start(Value::Null), delta("{\"n\":1}"), whole(json!({}))], false),
+        (vec![start(json!({ "n": 1 })), whole(Value::Null)], false),
+        (vec![whole(json!({ "n": 1 }))], false),
+    ];
+    for (events, conflict) in rows {
+        let mut history = vec![json!({ "role": "user", "content": "go" })];
+        history.extend(events.clone());
+        history.push(json!({ "type": "tool_call_result", "toolCallId": "c1", "result": "r" }));
+        let text = Value::Array(history.clone()).to_string();
+        for dialect in Dialect::ALL {
+            let normalized = made(&text, &HistoryOptions::new(dialect));
+            assert_eq!(unsettled(&normalized, dialect), None, "{text}");
+            let found = arguments(&value(&Json::Array(normalized.messages)));
+            assert_eq!(found, [json!({ "n": 1 })], "{dialect:?} {text}");
+            let codes: Vec<_> = normalized.repairs.iter().map(|one| one.code.name()).collect();
+            assert_eq!(codes.contains(&"TOOL_ARGS_CONFLICT"), conflict, "{codes:?} {text}");
+            crate::random::grows(&history, &HistoryOptions::new(dialect), &text);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// Histories that describe one call in two places of a message.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { diagnose, normalize } from 'turnlock'
+import { holds } from './hold.mjs'
+
+const DIALECTS = [
+  ...['openai-chat', 'openai-responses', 'anthropic', 'gemini', 'mistral', 'deepseek', 'cohere'],
+  ...['bedrock', 'ollama', 'langchain', 'groq', 'xai', 'chat-template'],
+]
+const dialects = fc.constantFrom(...DIALECTS)
+
+const args = fc.dictionary(
+  fc.stringMatching(/^[a-z]{1,4}$/),
+  fc.oneof(fc.string(), fc.string({ minLength: 80 }), fc.integer(), fc.array(fc.integer())),
+  { minKeys: 1, maxKeys: 3 },
+)
+
+/** Where a message has the call: objects stay with the host, so both sides of the core are asked. */
+const PLACES = {
+  tool_use: (input) => ({ content: [{ type: 'tool_use', id: 'c1', name: 'f', input }] }),
+  toolUse: (input) => ({ content: [{ toolUse: { toolUseId: 'c1', name: 'f', input } }] }),
+  'tool-call': (input) => ({
+    content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'f', input }],
+  }),
+  partial_json: (input) => ({
+    content: [
+      { ...{ type: 'tool_use', id: 'c1', name: 'f' }, input: {}, partial_json: text(input) },
+    ],
+  }),
+  tool_calls: (args) => ({ tool_calls: [{ id: 'c1', name: 'f', args, type: 'tool_call' }] }),
+  toolCalls: (args) => ({ toolCalls: [{ toolCallId: 'c1', toolName: 'f', args }] }),
+  invalid_tool_calls: (args) => ({
+    invalid_tool_calls: [{ id: 'c1', name: 'f', args: text(args) }],
+  }),
+  toolInvocations: (args) => ({
+    toolInvocations: [{ state: 'call', toolCallId: 'c1', toolName: 'f', args }],
+  }),
+  additional_kwargs: (args) => ({
+    additional_kwargs: {
+      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: text(args) } }],
+    },
+  }),
+  'tool part': (input) => ({
+    parts: [{ type: 'tool-f', toolCallId: 'c1', state: 'input-available', input }],
+  }),
+  'tool-invocation part': (args) => ({
+    parts: [
+      {
+        type: 'tool-invocation',
+        toolInvocation: { state: 'call', toolCallId: 'c1', toolName: 'f', args },
+      },
+    ],
+  }),
+}
+const text = (value) => (Object.keys(value).length ? JSON.stringify(value) : '')
+const pairs = fc
+  .tuple(...[0, 1].map(() => fc.constantFrom(...Object.keys(PLACES))))
+  // A message with `parts` has no other content.
+  .filter(([one, other]) => {
+    const members = [one, other].map((name) => Object.keys(PLACES[name]({}))[0])
+    return members[0] !== members[1] && !(members.includes('parts') && members.includes('content'))
+  })
+
+/** The arguments of every call that a request has. */
+function sent(value) {
+  if (Array.isArray(value)) return value.flatMap(sent)
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    if (!['args', 'arguments', 'input'].includes(key)) return sent(inner)
+    return [typeof inner === 'string' ? JSON.parse(inner) : inner]
+  })
+}
+
+const converted = (message, dialect) => {
+  const history = [
+    { role: 'user', content: 'go' },
+    message,
+    { role: 'tool', tool_call_id: 'c1', content: 'r' },
+    { role: 'user', content: 'and now?' },
+  ]
+  const { messages, repairs } = normalize(history, { dialect })
+  assert.deepEqual(diagnose(messages, { dialect }), [])
+  const codes = repairs.map(({ code }) => code)
+  assert.ok(!codes.includes('TOOL_RESULT_ORPHAN') && !codes.includes('TOOL_CALL_UNANSWERED'))
+  return { found: sent(messages), isConflict: codes.includes('TOOL_ARGS_CONFLICT') }
+}
+
+test('arguments: those of a call survive every pair of places that describe it', async () => {
+  const role = { role: 'assistant' }
+  await holds(
+    'pairs of places',
+    fc.property(pairs, args, args, dialects, ([one, other], mine, theirs, dialect) => {
+      const same = JSON.stringify(mine) === JSON.stringify(theirs)
+      const [a, b] = [PLACES[one], PLACES[other]]
+      const copy = structuredClone(mine)
+      for (const message of [
+        { ...a(mine), ...b({}) },
+        { ...a({}), ...b(mine) },
+        { ...a(mine), ...b(copy) },
+      ]) {
+        const found = converted({ ...role, ...message }, dialect)
+        assert.deepEqual(found, { found: [JSON.parse(JSON.stringify(mine))], isConflict: false })
+      }
+      if (same) return
+      const { found, isConflict } = converted({ ...role, ...a(mine), ...b(theirs) }, dialect)
+      assert.equal(isConflict, true)
+      assert.equal(found.length, 1)
+    }),
+    300,
+  )
+})
