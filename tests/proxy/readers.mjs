@@ -14,7 +14,7 @@ export function piecesOf(text) {
 }
 
 /** Reads pieces into calls `{ id, name, args }`. `find` gives the call of a piece, if there is one. */
-function read(pieces, find, { replaces = false, merges = false, finishes = false } = {}) {
+function read(pieces, find, { replaces, restates, merges = false, finishes } = {}) {
   const calls = []
   for (const piece of pieces) {
     if (!piece) continue
@@ -30,7 +30,8 @@ function read(pieces, find, { replaces = false, merges = false, finishes = false
     if (merges === 'last' || (replaces && isHead)) call.name = name || call.name
     call.name ||= name
     call.id ||= id
-    call.args = replaces && isHead && args ? args : call.args + args
+    const isWhole = (replaces && isHead && args) || (restates && args.startsWith(call.args))
+    call.args = isWhole ? args : call.args + args
     call.isOver = finishes && isObject(call.args)
   }
   return calls
@@ -67,6 +68,8 @@ export const CLIENTS = {
     ),
   'a repeated head replaces': (pieces) =>
     read(pieces, (calls, { index }) => at(calls, index), { replaces: true }),
+  'a piece may say all arguments so far': (pieces) =>
+    read(pieces, (calls, { index }) => at(calls, index), { restates: true }),
   'an index is one call, with its first name': (pieces) =>
     read(pieces, (calls, { index }) => at(calls, index), { merges: 'first' }),
   'an index is one call, with its last name': (pieces) =>

@@ -87,7 +87,11 @@ export async function pass(wire) {
         const report = seen.at(-1)
         if (mode === 'bound' && bytes[0] === SPACE) {
           // The recorder indented the first line; no client reads it alike.
-          assert.deepEqual([report.outcome, report.error], ['failed', 'proxy.response_format'], path)
+          assert.deepEqual(
+            [report.outcome, report.error],
+            ['failed', 'proxy.response_format'],
+            path,
+          )
           continue
         }
         assert.ok(came.equals(bytes), `${path}, ${mode}, pieces of ${most}`)

@@ -255,10 +255,10 @@ const item = (args, more = {}) => ({
   ...{ type: 'function_call', id: 'fc_1', call_id: 'call_odd', name: 'ls', arguments: args },
   ...more,
 })
-const responses = ({ added = '', deltas = [], done, end = '{"n":2}', name = 'ls', more = [] }) =>
+const responses = ({ added = '', deltas = [], done, end = '{"n":2}', name = 'ls', id = 'fc_1' }) =>
   [
     { type: 'response.created', response: { id: 'r', output: [] } },
-    { type: 'response.output_item.added', output_index: 0, item: item(added, { name }) },
+    { type: 'response.output_item.added', output_index: 0, item: item(added, { name, id }) },
     ...deltas.map((delta) => ({
       ...{
         type: 'response.function_call_arguments.delta',
@@ -267,7 +267,6 @@ const responses = ({ added = '', deltas = [], done, end = '{"n":2}', name = 'ls'
         delta,
       },
     })),
-    ...more,
     ...(done === undefined
       ? []
       : [
@@ -282,6 +281,7 @@ const responses = ({ added = '', deltas = [], done, end = '{"n":2}', name = 'ls'
     .map(event)
     .join('')
 
+// MoonshotAI/kimi-code#1455 (2026-07-14): a provider corrects the arguments of the deltas in the end.
 test('responses: a call whose events differ in its arguments or its name is withheld', async () => {
   for (const events of [
     { deltas: ['{"n":', '1}'] },
@@ -302,14 +302,16 @@ test('responses: a call whose events differ in its arguments or its name is with
   }
 })
 
+// tailcallhq/forgecode#2558 (2026-03-14): arguments in `done` alone. NousResearch/hermes-agent#94961
+// (2026-08-25): the id of the item changes between `added` and `done`, its `call_id` does not.
 test('responses: a call whose events agree passes byte for byte, whatever their white space', async () => {
   for (const events of [
     {},
     { deltas: ['{"n":', '2}'], done: '{"n":2}' },
     { deltas: ['{ "n"', ': 2 }'], done: '{"n":2}' },
+    { done: '{"n":2}' },
     { added: '{"n":2}', deltas: ['{"n":2}'] },
-    // Some gateways make another id for each event.
-    { deltas: ['{"n":2}'], more: [{ type: 'response.in_progress', item_id: 'other' }] },
+    { deltas: ['{"n":2}'], id: 'fc_other' },
   ]) {
     const sent = responses(events)
     const { text, report } = await through('responses', WIRES.responses.body(HISTORY), [sent])
@@ -398,9 +400,13 @@ test('messages: arguments for a block of text, or for a call that is over, are l
   }
 })
 
-// Chat: pieces of calls that clients attribute in different ways. The sources of the shapes:
+// Chat: pieces of calls that clients attribute in different ways. The shapes are those of public reports:
 // dirac-run/dirac#215 (2026-09-03) and pipecat-ai/pipecat#4688 (2026-06-10), an index that moves on;
-// ogx-ai/ogx#5462 and envoyproxy/ai-gateway#1465 (2026-04-07), `{}` before the arguments.
+// ogx-ai/ogx#5462 and envoyproxy/ai-gateway#1465 (2026-04-07), `{}` before the arguments;
+// decolua/9router#2869 (2026-07-28), each piece says all arguments so far; BerriAI/litellm#39888
+// (2026-09-06), a value that is cut over pieces; comet-ml/opik#8362 (2026-09-16), a missing index that
+// is read as 0; open-webui/open-webui#22235 (2026-03-04), names and whole arguments that come again;
+// LibreChat-AI/agents#260 (2026-06-22), calls of one index that are merged.
 
 const chunk = (delta, finish_reason = null) =>
   data({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })
@@ -415,6 +421,14 @@ const SPLIT = {
   'an index that is of no call': [head('ls'), part(ONE, { index: 1 })],
   'an index that moves on': [head('ls'), part('{"n"', { index: 1 }), part(':1}', { index: 2 })],
   'no index': [head('ls'), part(ONE)],
+  'a value that is cut over pieces': [
+    head('ls'),
+    ...[...ONE].map((character) => part(character, { index: 0 })),
+  ],
+  'pieces that say all arguments so far': [
+    ...[head('ls'), part('{"n"', { index: 0 }), part('{"n":1', { index: 0 })],
+    part(ONE, { index: 0 }),
+  ],
   'whole arguments and more': [head('ls', ONE), part('{"n":2}', { index: 0 })],
   'an empty object before them': [head('ls', '{}'), part(ONE, { index: 0 })],
   'a head that comes again with all of them': [head('ls', '{"n":'), head('ls', ONE)],

@@ -118,8 +118,9 @@ const CASES = [
     (n) => ({
       messages: [
         user,
+        // Each repair adds a message, and the core bounds how many it merges.
         ...rows(n / 10, (row) => [
-          { role: 'assistant', content: rows(10, (at) => toolUse(10 * row + at)) },
+          { role: 'assistant', content: rows(5, (at) => toolUse(5 * row + at)) },
           { role: 'user', content: 'on' },
         ]).flat(),
       ],

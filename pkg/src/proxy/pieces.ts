@@ -6,6 +6,8 @@ export class Pieces {
   #known = ''
   /** With what came last with an id or a name, in place of what came before. */
   #replaced = ''
+  /** With a piece that begins with all that came before in place of that. */
+  #restated = ''
   /** With the pieces of later calls of the same index. */
   #merged = ''
   #brackets = new Brackets()
@@ -15,6 +17,7 @@ export class Pieces {
     this.#args += piece
     this.#replaced += piece
     this.#merged += piece
+    this.#restated = piece.startsWith(this.#restated) ? piece : this.#restated + piece
     if (!isDrifting) this.#known += piece
     this.#brackets.feed(piece)
   }
@@ -35,7 +38,8 @@ export class Pieces {
 
   /** What other clients read. */
   get others(): string[] {
-    return [this.#known, this.#replaced, this.#merged].filter((text) => text !== this.#args)
+    const all = [this.#known, this.#replaced, this.#restated, this.#merged]
+    return all.filter((text) => text !== this.#args)
   }
 
   get merged(): string {
