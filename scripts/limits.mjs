@@ -232,6 +232,12 @@ const PACKAGE = {
     'bytes',
     'the stream passes unread; in `bound`, `heldBytes` counts',
   ],
+  'proxy/json.ts LEVELS': [
+    'JSON of a response',
+    'levels',
+    'passes unread; `bound` withholds its calls',
+  ],
+  'proxy/history.ts ROUNDS': ['repairs of what a repair brought about', 'rounds', 'left as it is'],
   'proxy/history.ts WINDOW': ['a difference of two histories', 'elements', 'one difference'],
   'redactor/index.ts MOST_OF_VALUES': [
     'registered values together',
@@ -330,6 +336,7 @@ const APART_FROM_LIMITS = [
   'pkg/src/driver/model-requests.ts HELD_BACK',
   'pkg/src/proxy/frames.ts CR',
   'pkg/src/proxy/frames.ts LF',
+  'pkg/src/proxy/json.ts LONGEST_NAME',
   'pkg/src/redactor/tables.ts MIXED',
   'pkg/src/server/limits.ts MINUTE',
   'src/chain/classify/mod.rs CLEAR',
@@ -362,10 +369,7 @@ const OPTIONS = {
   'ServerLimits turnsPerTenant': ['turns', '429 `limit.turns`'],
   'ServerLimits readersPerTurn': ['readers', '429 `limit.readers`'],
   'ProxyLimits bodyBytes': ['bytes', '413 `request.too_large`; passes where it is not watched'],
-  'ProxyLimits heldBytes': [
-    'bytes',
-    'passes unjudged, or is left out; `proxy.held_too_long` in the report',
-  ],
+  'ProxyLimits heldBytes': ['bytes', 'its calls are withheld; `proxy.held_too_long` in the report'],
   'ProxyLimits firstByteMs': ['ms', '504 `model.timeout`'],
   'ProxyLimits idleMs': ['ms', 'the connection breaks; `model.timeout` in the report'],
 }

@@ -714,6 +714,37 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
         assert.equal(upstream.requests.length, 0)
       })
 
+      test('(h) deep nesting: `bound` passes no call without a verdict, `observe` every byte', async () => {
+        const deep = `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`
+        for (const wire of Object.keys(WIRES)) {
+          const isValue = wire === 'messages'
+          const nested = (text) =>
+            text.replace(
+              isValue ? '"DEEP"' : '\\"DEEP\\"',
+              isValue ? deep : JSON.stringify(deep).slice(1, -1),
+            )
+          const history = [['deep', 'DEEP', 'x'], ...looped(2)]
+          const body = nested(JSON.stringify(WIRES[wire].body(history)))
+          const calls = [LOOP, { ...OTHER, args: 'DEEP' }]
+          const sent = WIRES[wire].whole({ calls })
+          const answer = nested(JSON.stringify(sent))
+          for (const mode of ['observe', 'repair', 'bound']) {
+            const upstream = host.script(({ text }, response) => {
+              response.writeHead(200, { 'content-type': 'application/json' })
+              response.end(WIRES[wire].none(JSON.parse(text)) ? '{}' : answer)
+            })
+            const response = await post(host, WIRES[wire].path, upstream.key({ mode }), body)
+            const text = await response.text()
+            assert.equal(upstream.requests[0].text, body)
+            if (mode === 'bound') assert.doesNotMatch(text, /call_again|call_other/)
+            else assert.ok(text === answer)
+            const [report] = await host.reports()
+            assert.notEqual(report.outcome, 'cancelled')
+            assert.deepEqual(mode === 'bound' ? report.calls : [], [])
+          }
+        }
+      })
+
       test('(k) a provider that redirects, or is not there, is a typed error; nothing is sent twice', async () => {
         const upstream = host.script((_, response) => {
           response.writeHead(307, { location: '/elsewhere' })

@@ -120,8 +120,8 @@ export interface ProxyLimits {
    */
   bodyBytes?: number | undefined
   /**
-   * Maximum bytes of a response that are held until a call is judged. A longer one passes unjudged;
-   * one without calls that the proxy asked for is left out. From 1.
+   * Maximum bytes of a response that are held until a call is judged. Calls in a longer one are
+   * withheld, and the answer is requested without calls. From 1.
    * @defaultValue 8388608
    */
   heldBytes?: number | undefined

@@ -83,8 +83,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Maximum bytes of the body of a request that is watched, decoded. Others pass,
                 /// however long they are.
                 bodyBytes: "number" = "33554432", "from 1";
-                /// Maximum bytes of a response that are held until a call is judged. A longer one
-                /// passes unjudged; one without calls that the proxy asked for is left out.
+                /// Maximum bytes of a response that are held until a call is judged. Calls in a
+                /// longer one are withheld, and the answer is requested without calls.
                 heldBytes: "number" = "8388608", "from 1";
                 /// Milliseconds until the provider's response must begin.
                 firstByteMs: "number" = "600000", "1 to 2147483647";
