@@ -25,6 +25,9 @@ const ATTEMPTS: u32 = 4;
 /// Wait before the second attempt. Each further wait is four times the previous one.
 const FIRST_WAIT_MS: u64 = 50;
 
+/// Least time for the store to take the end of a turn whose time is over.
+const LAST_WAIT_MS: u64 = 1_000;
+
 /// Round trips to the store from one commit of gathered text to the next. A process that stops the
 /// turn from elsewhere needs two reads and one write. If the commits followed each other without a
 /// pause, it could not write between two of them while the model streams text.
@@ -357,6 +360,13 @@ impl Journal {
             None if !self.gathering.held.is_empty() => Some(self.gathered()),
             None => (self.ours && !over).then(|| self.beat()),
         }
+    }
+
+    /// When a turn that ends at `end_of_time` ends without its store; `None` if nothing waits for it.
+    pub(super) fn gives_up(&self, end_of_time: u64) -> Option<u64> {
+        let wait = self.round_trip.saturating_mul(ROUND_TRIPS).clamp(LAST_WAIT_MS, ANSWER_MS);
+        let waits = self.flight.is_some() || !self.gathering.held.is_empty();
+        waits.then(|| end_of_time.saturating_add(wait))
     }
 
     /// When the gathered contents are committed, unless they are urgent.

@@ -17,7 +17,7 @@ use super::progress::End;
 use super::protocol::{Effect, Input};
 use super::record::reuse_key;
 use super::restore::RestoreOptions;
-use crate::error::Error;
+use crate::error::{Error, Failure};
 use crate::store::Answer;
 use crate::tool::{Fate, Status};
 use journal::{Journal, text_of};
@@ -119,6 +119,17 @@ impl Durable {
         if let Some(Some(end)) = self.journal.as_mut().map(|journal| journal.expire(now, over)) {
             self.lose(end);
         }
+        if self.gives_up().is_some_and(|at| now >= at) {
+            let turn_ms = self.turn.record().options().policy.turn_ms;
+            let message = format!("the turn took more than {turn_ms} ms: its store did not answer");
+            self.lose(End::Failed(Failure::new("turn.timeout", message)));
+        }
+    }
+
+    /// When the turn ends although its store does not take the end.
+    fn gives_up(&self) -> Option<u64> {
+        let journal = self.journal.as_ref().filter(|_| self.turn.is_over())?;
+        journal.gives_up(self.turn.record().end_of_time())
     }
 
     fn start(&mut self) {
@@ -252,7 +263,7 @@ impl Durable {
     pub(super) fn deadline(&self) -> Option<u64> {
         let journal = self.journal.as_ref();
         let journal = journal.and_then(|journal| journal.deadline(self.turn.is_over()));
-        [self.turn.deadline(), journal].into_iter().flatten().min()
+        [self.turn.deadline(), journal, self.gives_up()].into_iter().flatten().min()
     }
 }
 

@@ -579,3 +579,64 @@ fn blocks_of_the_providers_tools_are_kept() {
     let plain = Host::calling("", "send");
     assert!(!plain.kept.state.contains("providerTools"));
 }
+
+/// The end of a turn's time is the end of the turn, whether or not its store takes it.
+#[test]
+fn a_store_that_hangs_does_not_hold_a_turn_beyond_its_time() {
+    for (stored, turn_ms) in [(0, 1_000), (1, 1_000), (2, 9_000)] {
+        let text = format!(
+            r#"{{"dialect":"openai-chat","requestId":"r","secret":"{SECRET}","policy":{{"turnMs":{turn_ms}}},
+            "messages":[{{"role":"user","content":"go"}}],"keep":{{"owner":"{SECRET}"}}}}"#
+        );
+        let turn = TurnOptions::parse(text.as_bytes()).and_then(Turn::new).unwrap();
+        let (mut turn, mut now, mut left) = (turn, 0, stored);
+        let mut result = None;
+        turn.handle(now, Input::Start);
+        while result.is_none() {
+            match turn.poll() {
+                Next::Effect(Effect::Commit { attempt, commit }) if left > 0 => {
+                    left -= 1;
+                    let revision = commit.revision;
+                    turn.handle(now, Input::Stored { revision, attempt, answer: Answer::Kept });
+                }
+                Next::Effect(Effect::Done { result: done }) => result = Some(done),
+                Next::Effect(_) => {}
+                Next::Wait { until } => {
+                    now = until.expect("it waits for its time");
+                    turn.handle(now, Input::Timer);
+                }
+            }
+        }
+        assert!((turn_ms..=turn_ms + 1_000).contains(&now), "{stored} stored: ended at {now}");
+        let error = result.unwrap().error.unwrap();
+        assert_eq!(error.code, "turn.timeout", "{stored} stored");
+    }
+}
+
+/// A store that answers late, but within its usual time, gets the end of the turn.
+#[test]
+fn a_store_that_answers_after_the_time_of_a_turn_takes_its_end() {
+    let text = format!(
+        r#"{{"dialect":"openai-chat","requestId":"r","secret":"{SECRET}","policy":{{"turnMs":1000}},
+        "messages":[{{"role":"user","content":"go"}}],"keep":{{"owner":"{SECRET}"}}}}"#
+    );
+    let mut turn = TurnOptions::parse(text.as_bytes()).and_then(Turn::new).unwrap();
+    let (mut now, mut result) = (0, None);
+    turn.handle(now, Input::Start);
+    while result.is_none() {
+        match turn.poll() {
+            Next::Effect(Effect::Commit { attempt, commit }) => {
+                now += 300;
+                let revision = commit.revision;
+                turn.handle(now, Input::Stored { revision, attempt, answer: Answer::Kept });
+            }
+            Next::Effect(Effect::Done { result: done }) => result = Some(done),
+            Next::Effect(_) => {}
+            Next::Wait { until } => {
+                now = now.max(until.expect("it waits for its time"));
+                turn.handle(now, Input::Timer);
+            }
+        }
+    }
+    assert_eq!(result.unwrap().error.unwrap().code, "model.timeout", "the end that is stored");
+}
