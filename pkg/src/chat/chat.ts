@@ -3,6 +3,7 @@ import { takeOptions } from '../checks.js'
 import { wrong } from '../errors.js'
 import type { ChatOptions } from '../generated/chat.js'
 import { CHAT_OPTIONS } from '../generated/rows.js'
+import { quietly } from '../shared/quietly.js'
 import { randomId } from '../shared/random.js'
 import type { PausedTurn } from '../remote/turns.js'
 import type { ShownTurn } from './turns.js'
@@ -101,7 +102,8 @@ export function createChat(given: ChatOptions): Chat {
     clearTimeout(timer)
     timer = undefined
     state = { ...now, messages: shown() }
-    for (const listener of [...listeners]) listener()
+    // A listener that throws ends neither the turn nor the others.
+    for (const listener of [...listeners]) quietly(listener)
   }
 
   /** All messages, with what the last turn has shown. */
