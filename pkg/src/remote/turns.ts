@@ -143,8 +143,12 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
   return turns
 }
 
+/** As a handler takes it. Others, such as `..`, would lead to another path. */
+const ID = /^[A-Za-z0-9_][A-Za-z0-9._:-]{0,127}$/
+
 function checkId(requestId: unknown): void {
-  if (typeof requestId !== 'string' || !requestId) throw wrong('requestId', 'the id of a turn')
+  if (typeof requestId === 'string' && ID.test(requestId)) return
+  throw wrong('requestId', 'an id of 1 to 128 of A-Z a-z 0-9 . _ : -')
 }
 
 function countOf(name: string, given: number | undefined): number | undefined {
