@@ -452,6 +452,105 @@ export function databaseCases(kinds, named = '') {
     assert.deepEqual(await ask(page, 'cleared', 'commit', 't', commitOf('o', 1)), { ok: true })
   })
 
+  /** Sets the clock of a page ahead by so many hours. */
+  const setAhead = (page, hours) =>
+    page.evaluate((ahead) => {
+      globalThis.trueNow ??= Date.now
+      Date.now = () => globalThis.trueNow() + ahead
+    }, hours * HOUR)
+  /** Begins a turn, and waits until what has expired is cleared away. */
+  const sweep = async (page, name, turn) => {
+    const writes = () => page.evaluate(() => bench.durability.length)
+    const before = await writes()
+    await ask(page, name, 'commit', turn, commitOf('sweeper', 1, { ttlMs: 24 * HOUR }))
+    await until(async () => (await writes()) >= before + 2)
+    await ask(page, name, 'commit', turn, commitOf('sweeper', 2, { ttlMs: 24 * HOUR }))
+  }
+
+  case_('a clock that is ahead for a moment erases nothing', async (t) => {
+    const where = await browser.newContext()
+    t.after(() => where.close())
+    const [before] = await pages(t, 1, where)
+    const more = { ttlMs: 24 * HOUR, records: [['r', 'x']], events: { last: 1, text: '[1]' } }
+    await sweep(before, 'ahead', 'first')
+    await ask(before, 'ahead', 'commit', 'paused', commitOf('o', 1, more))
+    await before.close()
+    const [page] = await pages(t, 1, where)
+    const isWhole = async () => {
+      const { records } = await ask(page, 'ahead', 'read', 'paused')
+      assert.deepEqual(records, [['r', 'x']])
+      assert.equal((await ask(page, 'ahead', 'events', 'paused', 0, 9)).length, 1)
+    }
+    let n = 0
+    for (const hours of [25, 26, 24 * 400]) {
+      await setAhead(page, hours)
+      await sweep(page, 'ahead', `ahead ${n++}`)
+      await sweep(page, 'ahead', `ahead ${n++}`)
+      await setAhead(page, 0)
+      await isWhole()
+      await sweep(page, 'ahead', `back ${n++}`)
+      await isWhole()
+    }
+    // A clock that goes on so is believed a day later.
+    for (const hours of [25, 50]) {
+      await setAhead(page, hours)
+      await sweep(page, 'ahead', `later ${hours}`)
+    }
+    await setAhead(page, 0)
+    assert.equal(await ask(page, 'ahead', 'read', 'paused'), undefined)
+  })
+
+  case_(
+    'a turn whose owner is there does not expire by a clock that is ahead for a moment',
+    async (t) => {
+      const where = await browser.newContext()
+      t.after(() => where.close())
+      const [owner, other] = await pages(t, 2, where)
+      const ttlMs = 24 * HOUR
+      await sweep(owner, 'held', 'first')
+      const turn = JSON.stringify(['t', 'runs'])
+      await ask(owner, 'held', 'commit', turn, commitOf('o', 1, { ttlMs }))
+      for (const page of [owner, other]) {
+        await setAhead(page, 25)
+        assert.equal((await ask(page, 'held', 'read', turn)).owner, 'o')
+        const listed = (await ask(page, 'held', 'list', 't', 9)).map(({ turn }) => turn)
+        assert.deepEqual(listed, [turn])
+      }
+      const twice = await ask(other, 'held', 'commit', turn, commitOf('p', 1, { ttlMs }))
+      assert.equal(twice.ok, false)
+      assert.deepEqual(await ask(owner, 'held', 'commit', turn, commitOf('o', 2, { ttlMs })), {
+        ok: true,
+      })
+      // Without its owner it has expired, by that clock.
+      await setAhead(other, 51)
+      await owner.close()
+      await until(async () => (await ask(other, 'held', 'read', turn)) === undefined)
+    },
+  )
+
+  case_('list: a row that cannot be read is left out', async () => {
+    const [page] = await shared(1)
+    const turnOf = (id) => JSON.stringify(['t', id])
+    for (const id of ['a', 'spoiled', 'z']) {
+      await ask(page, 'rows', 'commit', turnOf(id), commitOf('o', 1))
+    }
+    await page.evaluate(
+      (turn) =>
+        new Promise((resolve) => {
+          indexedDB.open('rows').onsuccess = ({ target: { result: db } }) => {
+            const tx = db.transaction('turns', 'readwrite')
+            const row = { turn, owner: 7, open: true, state: { v: 1 }, locked: 'no', at: 'never' }
+            tx.objectStore('turns').put({ ...row, expires: Infinity })
+            tx.oncomplete = () => resolve(db.close())
+          }
+        }),
+      turnOf('spoiled'),
+    )
+    const listed = (await ask(page, 'rows', 'list', 't', 9)).map(({ turn }) => turn)
+    const known = listed.filter((turn) => turn !== turnOf('spoiled'))
+    assert.deepEqual(known.toSorted(), [turnOf('a'), turnOf('z')])
+  })
+
   case_('expired turns and outcomes leave the database', async () => {
     const [page] = await shared(1)
     const more = { ttlMs: 1, records: [['r', 'x']], events: { last: 1, text: '[]' } }

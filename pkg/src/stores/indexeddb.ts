@@ -32,6 +32,16 @@ interface Turn {
   expires: number
 }
 
+/** The row of the clock, under a name that no turn has. */
+interface ClockRow {
+  turn: typeof CLOCK
+  /** What has expired by this time may be deleted. */
+  at: number
+  /** When the clock was first found far ahead of `at`; 0 if it was not. */
+  seen: number
+  expires: number
+}
+
 interface Reusable {
   key: string
   text: string
@@ -41,6 +51,30 @@ interface Reusable {
 
 /** Number of expired turns, and of expired outcomes, that one sweep deletes. */
 const SWEPT = 100
+
+const CLOCK = 'clock'
+/** Milliseconds between two sweeps from which on the clock may have jumped. */
+const JUMP = 3_600_000
+/** Milliseconds for which such a clock must go on before it is believed. */
+const BELIEVED = 86_400_000
+
+/**
+ * The row of the clock at a sweep. A clock that is ahead for a moment must not delete what it makes look
+ * expired, and a page that was closed for long looks the same.
+ */
+function clockAt(now: number, before: ClockRow | undefined): ClockRow {
+  const row = (at: number, seen: number): ClockRow => ({ turn: CLOCK, at, seen, expires: Infinity })
+  // A row that nobody can have written counts as none.
+  if (!before || !Number.isFinite(before.at + before.seen)) return row(now, 0)
+  const { at, seen } = before
+  if (now - at <= JUMP) return row(now, 0)
+  if (seen === 0 || seen > now) return row(at, now)
+  return now - seen >= BELIEVED ? row(now, 0) : before
+}
+
+/** The time by the clock, or by its row where the clock may have jumped ahead. */
+const trusted = (now: number, clock: ClockRow | undefined) =>
+  clock && now - clock.at > JUMP ? clock.at : now
 
 /** The key range of a turn. Arrays sort after all numbers and strings. */
 const under = (turn: string, after?: number) =>
@@ -99,9 +133,28 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
     watchers.tellAll()
   })
 
-  const current = async (tx: IDBTransaction, turn: string): Promise<Turn | undefined> => {
-    const kept = await done<Turn | undefined>(tx.objectStore('turns').get(turn))
-    return kept && kept.expires > Date.now() ? kept : undefined
+  const get = <T>(tx: IDBTransaction, key: string) =>
+    done<T | undefined>(tx.objectStore('turns').get(key))
+
+  /**
+   * How a turn stands: whether it has expired, and whether only the clock says so, which may have jumped
+   * ahead. Then a turn stands if its owner is there.
+   */
+  const standing = async (tx: IDBTransaction, turn: string) => {
+    const [row, clock] = await Promise.all([get<Turn>(tx, turn), get<ClockRow>(tx, CLOCK)])
+    return row && { row, ...expiry(row, clock) }
+  }
+  const expiry = ({ expires, open, locked }: Turn, clock: ClockRow | undefined) => {
+    const now = Date.now()
+    const isExpired = !(expires > now)
+    return { isExpired, isDoubtful: isExpired && open && locked && expires > trusted(now, clock) }
+  }
+  type Standing = Awaited<ReturnType<typeof standing>>
+
+  /** Asks for the lock only where that decides: a transaction ends meanwhile. */
+  const current = async (found: Standing): Promise<Turn | undefined> => {
+    if (!found?.isExpired) return found?.row
+    return found.isDoubtful && (await locks.isHeld(found.row.owner)) ? found.row : undefined
   }
 
   /** Deletes a turn with its records and events. */
@@ -133,12 +186,23 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
     }
   }
 
-  const attempt = async (turn: string, commit: Commit): Promise<Answer | 'applied'> => {
+  /**
+   * `holder`: the owner whose doubtful turn stands, or an empty text. Where that must be known, returns
+   * the row.
+   */
+  const attempt = async (
+    turn: string,
+    commit: Commit,
+    holder?: string,
+  ): Promise<Answer | 'applied' | Turn> => {
     const strict = commit.records.length > 0 || commit.state !== null
     const tx = await connection.transaction('readwrite', strict ? 'strict' : 'relaxed')
     const end = finished(tx)
     try {
-      const before = await current(tx, turn)
+      const found = await standing(tx, turn)
+      if (found?.isDoubtful && holder === undefined) return found.row
+      const isHeld = found?.isDoubtful && found.row.owner === holder
+      const before = found?.isExpired && !isHeld ? undefined : found?.row
       const verdict = judge(before, commit)
       if (verdict === 'repeated') return { ok: true }
       if (verdict === 'refuse') return refusal(before)
@@ -168,7 +232,9 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
     try {
       const tx = await connection.transaction('readwrite', 'relaxed')
       const end = finished(tx)
-      const expired = IDBKeyRange.upperBound(Date.now())
+      const clock = clockAt(Date.now(), await get<ClockRow>(tx, CLOCK))
+      tx.objectStore('turns').put(clock)
+      const expired = IDBKeyRange.upperBound(clock.at)
       const keys = (store: string) =>
         done<IDBValidKey[]>(tx.objectStore(store).index('expires').getAllKeys(expired, SWEPT))
       const [turns, outcomes] = await Promise.all([keys('turns'), keys('reusable')])
@@ -186,14 +252,15 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
     async read(turn) {
       const tx = await connection.transaction('readonly')
       const range = under(turn)
-      let kept: Turn | undefined
+      let found: Standing
       let rows: { name: string; text: string }[]
       try {
         const all = done<typeof rows>(tx.objectStore('records').getAll(range))
-        ;[kept, rows] = await Promise.all([current(tx, turn), all])
+        ;[found, rows] = await Promise.all([standing(tx, turn), all])
       } catch (cause) {
         throw failure(cause)
       }
+      const kept = await current(found)
       if (!kept) return undefined
       const { owner, revision, open, state, at, locked } = kept
       const records = rows.map(({ name, text }): [string, string] => [name, text])
@@ -208,7 +275,11 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       const fresh = commit.open && (await locks.acquire(turn, commit.owner))
       let answer: Answer | 'applied'
       try {
-        answer = await attempt(turn, commit)
+        const found = await attempt(turn, commit)
+        if (typeof found === 'object' && 'locked' in found) {
+          const holder = (await locks.isHeld(found.owner)) ? found.owner : ''
+          answer = (await attempt(turn, commit, holder)) as Answer | 'applied'
+        } else answer = found
       } catch (error) {
         if (fresh) locks.release(commit.owner)
         throw error
@@ -229,29 +300,35 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       if (most < 1) return []
       const tx = await connection.transaction('readonly')
       const range = under(turn, after)
+      let found: [Standing, EventGroup[]]
       try {
         const count = Math.min(most, 0xffff_ffff)
         const all = done<EventGroup[]>(tx.objectStore('events').getAll(range, count))
-        const [kept, groups] = await Promise.all([current(tx, turn), all])
-        return kept ? groups.map(({ last, text }) => ({ last, text })) : []
+        found = await Promise.all([standing(tx, turn), all])
       } catch (cause) {
         throw failure(cause)
       }
+      const kept = await current(found[0])
+      return kept ? found[1].map(({ last, text }) => ({ last, text })) : []
     },
 
     async list(tenant, most) {
       const tx = await connection.transaction('readonly')
       const begin = namesOf(tenant)
       let rows: Turn[]
+      let clock: ClockRow | undefined
       try {
         const range = IDBKeyRange.bound(begin, `${begin}\uffff`)
-        rows = await done<Turn[]>(tx.objectStore('turns').getAll(range))
+        const all = done<Turn[]>(tx.objectStore('turns').getAll(range))
+        ;[rows, clock] = await Promise.all([all, get<ClockRow>(tx, CLOCK)])
       } catch (cause) {
         throw failure(cause)
       }
       const now = Date.now()
-      const open = rows.filter((row) => row.open && row.expires > now)
-      const newest = open.sort((a, b) => b.at - a.at).slice(0, most)
+      const open = rows.filter((row) => row.open)
+      const found = open.map((row) => current({ row, ...expiry(row, clock) }))
+      const alive = (await Promise.all(found)).filter((row) => row !== undefined)
+      const newest = alive.sort((a, b) => b.at - a.at).slice(0, most)
       const listed = await Promise.all(
         newest.map(async ({ turn, owner, state, at, locked }) => {
           const gone = locked && !(await locks.isHeld(owner))

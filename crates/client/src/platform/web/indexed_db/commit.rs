@@ -1,6 +1,7 @@
 //! Commits: judged and written in one transaction.
 
 use super::connection::{Connection, Mode};
+use super::expiry::find;
 use super::locks::OwnerLocks;
 use super::rows::{self, EventRow, RecordRow, Reusable, Row, Turn};
 use super::transaction::Transaction;
@@ -12,20 +13,50 @@ use turnlock::store::{Commit, Judgement, judge};
 /// The judgement of a commit, and the turn as it stood before.
 pub(super) type Judged = (Judgement, Option<Turn>);
 
-/// Judges and writes in one transaction. It ends by itself when nothing is asked of it, so
-/// nothing but its own requests is waited for in here.
-pub(super) async fn attempt(
+/// What an attempt comes to.
+pub(super) enum Attempt {
+    Judged(Judged),
+    /// Whether the turn has expired depends on whether this owner is there.
+    Doubtful(String),
+}
+
+/// Commits.
+pub(super) async fn commit(
     connection: &Connection,
     locks: &OwnerLocks,
     turn: &str,
     commit: &Commit,
 ) -> Result<Judged, StoreError> {
+    let mut holder = None;
+    loop {
+        match attempt(connection, locks, turn, commit, holder.as_deref()).await? {
+            Attempt::Judged(judged) => return Ok(judged),
+            Attempt::Doubtful(owner) => {
+                let held = locks.is_held(&owner).await;
+                holder = Some(if held { owner } else { String::new() });
+            }
+        }
+    }
+}
+
+/// Judges and writes in one transaction. It ends by itself when nothing is asked of it, so
+/// nothing but its own requests is waited for in here. `holder`: the owner whose doubtful turn stands,
+/// or an empty text.
+async fn attempt(
+    connection: &Connection,
+    locks: &OwnerLocks,
+    turn: &str,
+    commit: &Commit,
+    holder: Option<&str>,
+) -> Result<Attempt, StoreError> {
     let strict = !commit.records.is_empty() || commit.state.is_some();
     let mode = if strict { Mode::Strict } else { Mode::Relaxed };
     let tx = connection.transaction(mode).await?;
-    match judge_and_write(&tx, locks, turn, commit).await {
-        Ok((Judgement::Apply, before)) => tx.finish().await.map(|()| (Judgement::Apply, before)),
-        Ok(judged) => Ok(judged),
+    match judge_and_write(&tx, locks, turn, commit, holder).await {
+        Ok(Attempt::Judged((Judgement::Apply, before))) => {
+            tx.finish().await.map(|()| Attempt::Judged((Judgement::Apply, before)))
+        }
+        Ok(other) => Ok(other),
         Err(error) => Err(tx.give_up(error)),
     }
 }
@@ -35,11 +66,21 @@ async fn judge_and_write(
     locks: &OwnerLocks,
     turn: &str,
     commit: &Commit,
-) -> Result<Judged, StoreError> {
-    let before = current(tx, turn).await?;
+    holder: Option<&str>,
+) -> Result<Attempt, StoreError> {
+    let found = find(tx, turn).await?;
+    if let Some(doubtful) = found.as_ref().filter(|found| found.is_doubtful)
+        && holder.is_none()
+    {
+        return Ok(Attempt::Doubtful(doubtful.row.owner.clone()));
+    }
+    let before = found.and_then(|found| {
+        let held = found.is_doubtful && holder == Some(found.row.owner.as_str());
+        (held || !found.is_expired).then_some(found.row)
+    });
     let judgement = judge(before.as_ref().map(Turn::standing).as_ref(), commit);
     if judgement != Judgement::Apply {
-        return Ok((judgement, before));
+        return Ok(Attempt::Judged((judgement, before)));
     }
     if let Some(name) = repeated_name(&commit.records) {
         return Err(StoreError::record_exists(name));
@@ -54,7 +95,7 @@ async fn judge_and_write(
         tx.drop_turn(turn)?;
     }
     write(tx, locks, turn, commit, before.as_ref())?;
-    Ok((judgement, before))
+    Ok(Attempt::Judged((judgement, before)))
 }
 
 fn write(
@@ -94,10 +135,4 @@ fn write(
         tx.put(&Reusable { key: key.clone(), text: text.clone(), at, expires })?;
     }
     Ok(())
-}
-
-/// The turn, if it has not expired.
-pub(super) async fn current(tx: &Transaction, turn: &str) -> Result<Option<Turn>, StoreError> {
-    let kept: Option<Turn> = tx.get(turn).await?;
-    Ok(kept.filter(|kept| kept.expires > clock::unix_ms()))
 }

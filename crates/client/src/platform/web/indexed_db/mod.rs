@@ -3,6 +3,7 @@
 mod channel;
 mod commit;
 mod connection;
+mod expiry;
 mod failure;
 mod listener;
 mod locks;
@@ -22,8 +23,8 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{EventTarget, PageTransitionEvent};
 
 use self::channel::{Channel, News};
-use self::commit::{attempt, current};
 use self::connection::{Connection, Mode};
+use self::expiry::{Found, clock_at, clock_row, find};
 use self::listener::Listener;
 use self::locks::OwnerLocks;
 use self::rows::{EventRow, RecordRow, Reusable, Row, Turn};
@@ -210,8 +211,9 @@ impl Inner {
         let tx = self.connection.transaction(Mode::Read).await?;
         // Both are waited for, whatever becomes of the first: each has its handlers.
         let rows = tx.all::<RecordRow>(rows::under(turn, None)?, 0);
-        let (kept, rows) = join(current(&tx, turn), rows).await;
-        let (Some(kept), rows) = (kept?, rows?) else { return Ok(None) };
+        let (found, rows) = join(find(&tx, turn), rows).await;
+        let (Some(found), rows) = (found?, rows?) else { return Ok(None) };
+        let Some(kept) = found.current(&self.locks).await else { return Ok(None) };
         // Asked after reading: an owner that came since is not taken for gone.
         let gone = kept.open && kept.locked && !self.locks.is_held(&kept.owner).await;
         Ok(Some(Kept {
@@ -228,7 +230,7 @@ impl Inner {
         let owner = &commit.owner;
         // Held before the first commit can be seen.
         let fresh = commit.open && self.locks.acquire(turn, owner).await;
-        let written = attempt(&self.connection, &self.locks, turn, commit).await;
+        let written = commit::commit(&self.connection, &self.locks, turn, commit).await;
         if fresh && written.is_err() {
             self.locks.release(owner);
         }
@@ -268,8 +270,11 @@ impl Inner {
         }
         let tx = self.connection.transaction(Mode::Read).await?;
         let rows = tx.all::<EventRow>(rows::under(turn, Some(after))?, most);
-        let (kept, rows) = join(current(&tx, turn), rows).await;
-        let (Some(_), rows) = (kept?, rows?) else { return Ok(Vec::new()) };
+        let (found, rows) = join(find(&tx, turn), rows).await;
+        let (Some(found), rows) = (found?, rows?) else { return Ok(Vec::new()) };
+        if found.current(&self.locks).await.is_none() {
+            return Ok(Vec::new());
+        }
         Ok(rows.into_iter().map(|row| EventGroup { last: row.last, text: row.text }).collect())
     }
 
@@ -283,9 +288,13 @@ impl Inner {
 
     async fn list(&self, begin: &str, most: u32) -> Result<Vec<Listed>, StoreError> {
         let tx = self.connection.transaction(Mode::Read).await?;
-        let mut rows = tx.all::<Turn>(rows::named(begin)?, 0).await?;
+        let (open, clock) = join(tx.readable::<Turn>(rows::named(begin)?), clock_row(&tx)).await;
+        let clock = clock?;
+        let mut rows = Vec::new();
+        for row in open?.into_iter().filter(|row| row.open) {
+            rows.extend(Found::new(row, clock.as_ref()).current(&self.locks).await);
+        }
         let now = clock::unix_ms();
-        rows.retain(|row| row.open && row.expires > now);
         rows.sort_by(|one, other| other.at.total_cmp(&one.at));
         rows.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         let mut listed = Vec::with_capacity(rows.len());
@@ -310,9 +319,10 @@ impl Inner {
 
     async fn clear_expired(&self) -> Result<(), StoreError> {
         let tx = self.connection.transaction(Mode::Relaxed).await?;
-        let now = clock::unix_ms();
-        let turns = tx.expired(Turn::STORE, now, SWEPT);
-        let outcomes = tx.expired(Reusable::STORE, now, SWEPT);
+        let clock = clock_at(clock::unix_ms(), clock_row(&tx).await?);
+        tx.put(&clock)?;
+        let turns = tx.expired(Turn::STORE, clock.at, SWEPT);
+        let outcomes = tx.expired(Reusable::STORE, clock.at, SWEPT);
         let (turns, outcomes) = join(turns, outcomes).await;
         for turn in turns? {
             tx.drop_turn(&turn)?;

@@ -46,6 +46,14 @@ rows! {
         at: f64,
         expires: f64,
     }
+    ClockRow in "turns" {
+        turn: String,
+        /// What has expired by this time may be deleted.
+        at: f64,
+        /// When the clock was first found far ahead of `at`; 0 if it was not.
+        seen: f64,
+        expires: f64,
+    }
     RecordRow in "records" {
         turn: String,
         /// Its place among the turn's, from 0.
@@ -65,6 +73,9 @@ rows! {
         expires: f64,
     }
 }
+
+/// The key of the clock, under a name that no turn has.
+pub(super) const CLOCK: &str = "clock";
 
 impl Turn {
     pub(super) fn standing(&self) -> Standing {

@@ -49,6 +49,18 @@ impl Transaction {
         if found.is_undefined() { Ok(None) } else { read(found).map(Some) }
     }
 
+    /// As [`Self::get`]; an object that cannot be read counts as none.
+    pub(super) async fn get_readable<T: Row>(&self, key: &str) -> Result<Option<T>, StoreError> {
+        let found = answer(self.store(T::STORE)?.get(&key.into())).await?;
+        Ok(read(found).ok())
+    }
+
+    /// The objects of a range that can be read: one that cannot must not hide the others.
+    pub(super) async fn readable<T: Row>(&self, range: IdbKeyRange) -> Result<Vec<T>, StoreError> {
+        let found = answer(self.store(T::STORE)?.get_all_with_key_and_limit(&range, 0)).await?;
+        Ok(found.unchecked_into::<Array>().iter().filter_map(|row| read(row).ok()).collect())
+    }
+
     /// At most so many objects of a range, in the order of their keys; 0 is all of them.
     pub(super) async fn all<T: Row>(
         &self,
