@@ -139,6 +139,32 @@ test('expired turns and outcomes are cleared away by later ones', async () => {
   assert.deepEqual(counts, [1, 1, 0, 0, 0])
 })
 
+test('list: a row that cannot be read is left out', async () => {
+  const spoiled = store({ prefix: 'spoiled_' })
+  const turnOf = (id) => JSON.stringify(['t', id])
+  for (const id of ['a', 'state', 'piece', 'z']) {
+    await spoiled.commit(turnOf(id), commitOf('o', 1, { state: `state of ${id}` }))
+  }
+  const where = (id) => `WHERE turn = '${turnOf(id)}'`
+  await ask('sql', `UPDATE spoiled_states SET text = char(1) || '{' ${where('state')}`)
+  await ask('sql', `UPDATE spoiled_states SET piece = 1 ${where('piece')}`)
+  const listed = await spoiled.list('t', 9)
+  assert.deepEqual(listed.map(({ turn, state }) => [turn, state]).toSorted(), [
+    [turnOf('a'), 'state of a'],
+    [turnOf('z'), 'state of z'],
+  ])
+})
+
+test('a clock that was set back: an owner that is gone does not seem alive for as long', async () => {
+  const back = store({ prefix: 'back_' })
+  await back.commit('t', commitOf('o', 1))
+  for (const look of [async () => (await back.read('t')).idleMs, () => back.idle('t')]) {
+    await ask('sql', `UPDATE back_turns SET at = at + ${HOUR}`)
+    assert.equal(await look(), 0)
+    await until(async () => (await look()) > 0)
+  }
+})
+
 test('a connection that is lost at any batch of a turn, before or behind it: the tool ran at most once', async () => {
   for (const after of [false, true]) {
     let turns = 0

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { Miniflare } from 'miniflare'
 import { storeConformance } from 'turnlock/testing'
 import { bundleWorker } from '../server/bundle.mjs'
+import { until } from '../patience.mjs'
 import { commitOf, HOUR } from './commits.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnlock-do-'))
@@ -144,6 +145,24 @@ test('expired turns and outcomes are cleared away by later ones, and the alarm i
   await store('swept', 'commit', 'new', commitOf('o', 1))
   assert.deepEqual(await ask('turns/swept', 'count'), [1, 1, 0, 0, 0])
   assert.equal(await ask('turns/swept', 'alarm_'), null)
+})
+
+test('list: a row that cannot be read is left out', async () => {
+  const turnOf = (id) => JSON.stringify(['t', id])
+  for (const id of ['a', 'state', 'z']) {
+    await store('spoiled', 'commit', turnOf(id), commitOf('o', 1, { state: `state of ${id}` }))
+  }
+  const set = "UPDATE turnlock_states SET text = char(1) || '{' WHERE turn = ?"
+  await ask('turns/spoiled', 'sql', set, turnOf('state'))
+  const listed = await store('spoiled', 'list', 't', 9)
+  assert.deepEqual(listed.map(({ state }) => state).toSorted(), ['state of a', 'state of z'])
+})
+
+test('a clock that was set back: an owner that is gone does not seem alive for as long', async () => {
+  await store('back', 'commit', 't', commitOf('o', 1))
+  await ask('turns/back', 'sql', 'UPDATE turnlock_turns SET at = at + 3600000')
+  assert.equal((await store('back', 'read', 't')).idleMs, 0)
+  await until(async () => (await store('back', 'read', 't')).idleMs > 0)
 })
 
 test('an object without SQLite storage is told what it needs', async () => {

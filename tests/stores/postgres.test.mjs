@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test, { after, afterEach, before, describe } from 'node:test'
 import pg from 'pg'
 import postgres from 'postgres'
-import { customModel, defineTool, resumeTurn, runTurn } from 'turnlock'
+import { customModel, defineTool, listTurns, resumeTurn, runTurn } from 'turnlock'
 import { postgresSchema, postgresStore } from 'turnlock/stores/postgres'
 import { storeConformance } from 'turnlock/testing'
 import { until, untilAnswered } from '../patience.mjs'
@@ -191,6 +191,48 @@ describe('Postgres', () => {
       counts.push(rows[0].n)
     }
     assert.deepEqual(counts, [1, 0, 0, 0])
+  })
+
+  test('listTurns: a row that cannot be read is left out', async () => {
+    const client = await connect()
+    const store = postgresStore(client)
+    const state = JSON.stringify({ v: 1, status: 'paused', seq: 1, toolBatchId: 0, leaseMs: 1 })
+    for (const id of ['good', 'state', 'name', 'null']) {
+      await store.commit(JSON.stringify(['spoiled', id]), commitOf('o', 1, { state }))
+    }
+    const spoil = (member, value, id) =>
+      client.query(`UPDATE turnlock_turns SET ${member} = $1 WHERE name = $2`, [
+        ...[value, JSON.stringify(['spoiled', id])],
+      ])
+    await spoil('state', '\u0001{', 'state')
+    await spoil('state', 'null', 'null')
+    await spoil('name', '\u0001{', 'name')
+    const listed = await listTurns({ store, tenant: 'spoiled' })
+    assert.deepEqual(
+      listed.map(({ requestId }) => requestId),
+      ['good'],
+    )
+  })
+
+  test('a clock that was set back: an owner that is gone does not seem alive for as long', async () => {
+    for (const name of ['pg', 'postgres', 'pg, serializable']) {
+      const client = await connect()
+      const store = postgresStore(await connect(CLIENTS[name]))
+      const turn = JSON.stringify([`back ${name}`, 'r'])
+      await store.commit(turn, commitOf('o', 1))
+      const looks = [
+        async () => (await store.read(turn)).idleMs,
+        () => store.idle(turn),
+        async () => (await store.list(`back ${name}`, 9))[0].idleMs,
+      ]
+      for (const look of looks) {
+        // As after an hour that comes twice.
+        await client.query(`UPDATE turnlock_turns SET at = at + ${HOUR} WHERE name = $1`, [turn])
+        assert.equal(await look(), 0)
+        await until(async () => (await look()) > 0)
+      }
+      assert.deepEqual(await store.commit(turn, commitOf('o', 2)), { ok: true })
+    }
   })
 
   const CALL = [{ index: 0, id: 'c', name: 'pay' }]

@@ -52,6 +52,10 @@ export class Turns {
     return ['turns', 'states', 'records', 'events', 'reusable'].map(count)
   }
 
+  async sql(query, ...bindings) {
+    this.state.storage.sql.exec(query, ...bindings)
+  }
+
   async alarm_() {
     return this.state.storage.getAlarm()
   }

@@ -11,7 +11,7 @@ import { D1_STORE_OPTIONS } from '../generated/rows.js'
 import type { D1StoreOptions } from '../generated/stores.js'
 import { readOptions } from '../options.js'
 import { polling } from './poll.js'
-import { judge, namesOf, recordExists, refusal, repeatedName } from './store.js'
+import { judge, namesOf, readable, recordExists, refusal, repeatedName } from './store.js'
 import type { Commit, EventGroup, Listed, Store } from './store.js'
 import { pack, pieces, unpack } from './text.js'
 
@@ -49,6 +49,11 @@ CREATE INDEX IF NOT EXISTS @reusable_expires ON @reusable (expires);`
 const PARTS = ['events', 'records', 'states']
 const TURN = `SELECT owner, revision, open, ${NOW} - at AS idleMs FROM @turns
 WHERE turn = ? AND expires > ${NOW}`
+/**
+ * Where the database's clock was set back, a turn counts as idle from the first look: an owner that lives
+ * commits soon, and one that is gone must not seem alive for as long.
+ */
+const SET_BACK = `UPDATE @turns SET at = ${NOW} WHERE turn = ? AND at > ${NOW}`
 const STATE = 'SELECT text FROM @states WHERE turn = ? ORDER BY piece'
 /** Number of expired turns, and of expired outcomes, that a new turn deletes. */
 const SWEPT = 8
@@ -182,14 +187,18 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
   const idleOf = (row: Row) => Math.max(0, row.idleMs as number)
 
   /** Pieces of several texts, in order, as one row for each text: its first, with all of `text`. */
-  const whole = (rows: Row[]): Row[] => {
+  const joined = (rows: Row[]): Row[] => {
     const texts: { first: Row; parts: string[] }[] = []
     for (const row of rows) {
       if (row.piece === 0) texts.push({ first: row, parts: [] })
-      texts.at(-1)?.parts.push(row.text as string)
+      const text = texts.at(-1)
+      // Of a turn whose first piece is missing, nothing belongs to the turn before it.
+      if (text?.first.turn === row.turn) text?.parts.push(row.text as string)
     }
-    return texts.map(({ first, parts }) => ({ ...first, text: unpack(parts.join('')) }))
+    return texts.map(({ first, parts }) => ({ ...first, text: parts.join('') }))
   }
+  const whole = (rows: Row[]): Row[] =>
+    joined(rows).map((row) => ({ ...row, text: unpack(row.text as string) }))
 
   /** The name by which a commit failed, if it is that. */
   const taken = async (id: string, { records }: Commit): Promise<string | undefined> => {
@@ -204,7 +213,8 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
     async read(turn) {
       const id = pack(turn)
       const query = 'SELECT piece, name, text FROM @records WHERE turn = ? ORDER BY n, piece'
-      const [rows, state, records] = await ask([TURN, id], [STATE, id], [query, id])
+      const found = await ask([SET_BACK, id], [TURN, id], [STATE, id], [query, id])
+      const [, rows, state, records] = found
       const [row] = rows!
       if (!row) return undefined
       return {
@@ -266,13 +276,14 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
         ORDER BY at DESC, turn, piece`
       const limit = Math.min(most, Number.MAX_SAFE_INTEGER)
       const [rows] = await ask([query, begin, `${begin}\u{10ffff}`, limit])
-      return whole(rows!).map((row): Listed => ({
-        ...{ turn: unpack(row.turn as string), state: row.text as string, idleMs: idleOf(row) },
-      }))
+      return readable(joined(rows!), (row): Listed => {
+        const [turn, state] = [unpack(row.turn as string), unpack(row.text as string)]
+        return { turn, state, idleMs: idleOf(row) }
+      })
     },
 
     async idle(turn) {
-      const [rows] = await ask([TURN, pack(turn)])
+      const [, rows] = await ask([SET_BACK, pack(turn)], [TURN, pack(turn)])
       return rows![0] && idleOf(rows![0])
     },
 

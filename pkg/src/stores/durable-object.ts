@@ -10,7 +10,7 @@
  * @module
  */
 import { TurnlockError } from '../errors.js'
-import { judge, namesOf, recordExists, refusal, repeatedName } from './store.js'
+import { judge, namesOf, readable, recordExists, refusal, repeatedName } from './store.js'
 import type { Answer, Commit, EventGroup, Kept, Recalled, Store } from './store.js'
 import { pack, pieces, unpack } from './text.js'
 import { Watchers } from './watchers.js'
@@ -121,7 +121,10 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
     join(rows('SELECT text FROM turnlock_states WHERE turn = ? ORDER BY piece', id))
   const idleMs = (id: string, row: Row) => {
     const gone = row.open === 1 && owners.get(id) !== row.owner
-    return gone ? Infinity : Math.max(0, Date.now() - row.at)
+    const now = Date.now()
+    // The clock was set back. An owner that lives commits soon; others count from this look.
+    if (row.at > now) run('UPDATE turnlock_turns SET at = ? WHERE turn = ?', now, id)
+    return gone ? Infinity : Math.max(0, now - row.at)
   }
   const drop = (id: string) => {
     for (const table of OF_A_TURN) run(`DELETE FROM ${table} WHERE turn = ?`, id)
@@ -260,7 +263,7 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
            ORDER BY at DESC LIMIT ?`,
           ...[begin, `${begin}\u{10ffff}`, Date.now(), Math.min(most, Number.MAX_SAFE_INTEGER)],
         )
-        const listed = open.map((row) => {
+        const listed = readable(open, (row) => {
           const { turn: id } = row
           return { turn: unpack(id), state: stateOf(id), idleMs: idleMs(id, row) }
         })

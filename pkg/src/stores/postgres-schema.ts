@@ -95,10 +95,16 @@ BEGIN
 END $commit$;
 END $turnlock$`
 
+/**
+ * Where the server's clock was set back, turns count as idle from the first look: an owner that lives
+ * commits soon, and one that is gone must not seem alive for as long.
+ */
+const SET_BACK = 'WITH back AS (UPDATE @turns SET at = @now WHERE at > @now AND'
+
 /** One row with one column each: JSON as text, so that every client gives the same. */
 const QUERIES = {
   commit: `SELECT @commit_1($1::text) AS reply`,
-  read: `SELECT json_build_object('owner', t.owner, 'revision', t.revision, 'open', t.open,
+  read: `@back id = @key) SELECT json_build_object('owner', t.owner, 'revision', t.revision, 'open', t.open,
   'state', t.state, 'idleMs', greatest(0, @now - t.at), 'records', (SELECT
     coalesce(json_agg(json_build_array(r.name, r.text) ORDER BY r.n), '[]')
     FROM @records r WHERE r.id = t.id))::text AS reply
@@ -109,11 +115,11 @@ FROM @turns t WHERE t.id = @key AND t.expires > @now`,
   ORDER BY e.last LIMIT $3::text::bigint) e`,
   recall: `SELECT json_build_object('text', r.text, 'ageMs', greatest(0, @now - r.at))::text AS reply
 FROM @reusable r WHERE r.key = @key AND r.expires > @now`,
-  list: `SELECT coalesce(json_agg(json_build_array(t.name, t.state, greatest(0, @now - t.at))
+  list: `@back tenant = @key AND open) SELECT coalesce(json_agg(json_build_array(t.name, t.state, greatest(0, @now - t.at))
   ORDER BY t.at DESC), '[]')::text AS reply
 FROM (SELECT * FROM @turns WHERE tenant = @key AND open AND expires > @now
   ORDER BY at DESC LIMIT $2::text::bigint) t`,
-  standing: `SELECT json_build_object('owner', t.owner, 'revision', t.revision,
+  standing: `@back id = @key) SELECT json_build_object('owner', t.owner, 'revision', t.revision,
   'idleMs', greatest(0, @now - t.at))::text AS reply
 FROM @turns t WHERE t.id = @key AND t.expires > @now`,
 }
@@ -125,6 +131,7 @@ export function queriesFor(prefix: string): Queries {
   const bare = prefix.slice(prefix.indexOf('.') + 1)
   const fill = (sql: string) =>
     sql
+      .replaceAll('@back', SET_BACK)
       .replaceAll('@now', '(extract(epoch FROM clock_timestamp()) * 1000)')
       .replaceAll('@key', "sha256(convert_to($1::text, 'UTF8'))")
       .replaceAll('@', prefix)

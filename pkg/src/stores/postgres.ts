@@ -13,7 +13,7 @@ import type { PostgresStoreOptions } from '../generated/stores.js'
 import { readOptions } from '../options.js'
 import { polling } from './poll.js'
 import { queriesFor, type Queries } from './postgres-schema.js'
-import { recordExists, tenantOf } from './store.js'
+import { readable, recordExists, tenantOf } from './store.js'
 import type { EventGroup, Kept, Listed, Recalled, Store } from './store.js'
 import { pack, unpack } from './text.js'
 
@@ -181,7 +181,7 @@ export function postgresStore(
     async list(tenant, most) {
       const limit = Math.min(most, Number.MAX_SAFE_INTEGER)
       const found = await ask<[string, string, number][]>('list', pack(tenant), limit)
-      return found.map(([turn, state, idleMs]): Listed => ({
+      return readable(found, ([turn, state, idleMs]): Listed => ({
         ...{ turn: unpack(turn), state: unpack(state), idleMs },
       }))
     },

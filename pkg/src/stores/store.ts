@@ -214,3 +214,14 @@ export function checkStore(store: unknown): asserts store is Store {
     `store: give memoryStore() or another Store; this has no ${lacks}`,
   )
 }
+
+/** What can be read of rows. One that cannot must not hide the others. */
+export function readable<Row, T>(rows: readonly Row[], read: (row: Row) => T): T[] {
+  return rows.flatMap((row) => {
+    try {
+      return [read(row)]
+    } catch {
+      return []
+    }
+  })
+}

@@ -56,7 +56,8 @@ export interface ListedTurn {
 export function listed(open: readonly Listed[]): ListedTurn[] {
   return open.flatMap(({ turn, state, idleMs }) => {
     try {
-      const [, requestId] = JSON.parse(turn) as [string, string]
+      const [, requestId] = JSON.parse(turn) as [unknown, unknown]
+      if (typeof requestId !== 'string') return []
       const { status, seq, toolBatchId, leaseMs, conversationId } = JSON.parse(state) as KeptState
       if (status !== 'running' && status !== 'paused' && status !== 'failed') return []
       const interrupted = status === 'running' && idleMs >= leaseMs
