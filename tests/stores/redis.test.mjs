@@ -4,7 +4,7 @@ import test, { after, before, describe } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
-import { customModel, defineTool } from 'turnlock'
+import { customModel, defineTool, listTurns } from 'turnlock'
 import { remoteTurns } from 'turnlock/remote'
 import { createHandler } from 'turnlock/server'
 import { redisStore } from 'turnlock/stores/redis'
@@ -179,6 +179,77 @@ describe('Redis', () => {
       assert.ok(left > 0 && left <= HOUR, `${key}: ${left}`)
     }
     assert.equal(await redisStore(client).read('t'), undefined)
+  })
+
+  const tagOf = (turn) => `turnlock:{.${turn}}`
+
+  test('evicted turn: keys that are left over belong to no turn', async () => {
+    const client = await bench.connect(CLIENTS.ioredis)
+    const store = redisStore(client)
+    const more = { records: [['r', 'old']], events: { last: 7, text: '[]' } }
+    for (const evicted of [['turn'], ['turn', 'names'], ['turn', 'records'], ['turn', 'events']]) {
+      const turn = `evicted ${evicted}`
+      await store.commit(turn, commitOf('o', 1, more))
+      await client.del(...evicted.map((key) => `${tagOf(turn)}:${key}`))
+      assert.equal(await store.read(turn), undefined)
+      assert.deepEqual(await store.events(turn, 0, 9), [])
+      assert.deepEqual(await store.commit(turn, commitOf('o', 2)), { ok: false })
+      const again = commitOf('p', 1, { records: [['r', 'new']], events: { last: 1, text: '[1]' } })
+      assert.deepEqual(await store.commit(turn, again), { ok: true })
+      assert.deepEqual((await store.read(turn)).records, [['r', 'new']])
+      assert.deepEqual(await store.events(turn, 0, 9), [{ last: 1, text: '[1]' }])
+    }
+  })
+
+  test('evicted records: the turn is lost, because its claims are', async () => {
+    const client = await bench.connect(CLIENTS.ioredis)
+    const store = redisStore(client)
+    await store.commit('claims', commitOf('o', 1, { records: [['claim', 'x']] }))
+    await client.del(`${tagOf('claims')}:records`)
+    assert.equal(await store.read('claims'), undefined)
+    assert.deepEqual(await store.commit('claims', commitOf('o', 2)), { ok: false })
+    const again = commitOf('p', 1, { records: [['claim', 'y']] })
+    assert.deepEqual(await store.commit('claims', again), { ok: true })
+    assert.deepEqual((await store.read('claims')).records, [['claim', 'y']])
+  })
+
+  test('listTurns: a row that cannot be read is left out', async () => {
+    const client = await bench.connect(CLIENTS.ioredis)
+    const store = redisStore(client)
+    const turnOf = (id) => JSON.stringify(['spoiled', id])
+    const state = JSON.stringify({ v: 1, status: 'paused', seq: 1, toolBatchId: 0, leaseMs: 1 })
+    for (const id of ['good', 'state', 'type', 'null', 'gone']) {
+      await store.commit(turnOf(id), commitOf('o', 1, { state }))
+    }
+    await client.hset(`${tagOf(turnOf('state'))}:turn`, 'state', '\u0001{')
+    await client.hset(`${tagOf(turnOf('null'))}:turn`, 'state', 'null')
+    await client.set(`${tagOf(turnOf('type'))}:turn`, 'x')
+    await client.hdel(`${tagOf(turnOf('gone'))}:turn`, 'state', 'at')
+    await client.zadd(`${tagOf('spoiled')}:open`, Date.now() + HOUR, '\u0001{')
+    await client.zadd(`${tagOf('spoiled')}:open`, Date.now() + HOUR, '["spoiled"]')
+    const listed = await listTurns({ store, tenant: 'spoiled' })
+    assert.deepEqual(
+      listed.map(({ requestId }) => requestId),
+      ['good'],
+    )
+  })
+
+  test('a clock that was set back: an owner that is gone does not seem alive for as long', async () => {
+    const client = await bench.connect(CLIENTS.ioredis)
+    const store = redisStore(client)
+    const turn = JSON.stringify(['back', 'r'])
+    await store.commit(turn, commitOf('o', 1))
+    const looks = [
+      async () => (await store.read(turn)).idleMs,
+      () => store.idle(turn),
+      async () => (await store.list('back', 9))[0].idleMs,
+    ]
+    for (const look of looks) {
+      // As after an hour that comes twice.
+      await client.hset(`${tagOf(turn)}:turn`, 'at', Date.now() + HOUR)
+      assert.equal(await look(), 0)
+      await until(async () => (await look()) > 0)
+    }
   })
 
   test('a full server fails the commit whole, with a typed error', async () => {

@@ -14,7 +14,7 @@ import { readOptions } from '../options.js'
 import { polling } from './poll.js'
 import { sender, type RedisClientLike } from './redis-client.js'
 import { COMMIT, EVENTS, LISTED, NOTE, NOTED, READ, RECALL, STANDING } from './redis-scripts.js'
-import { isResting, recordExists, tenantOf } from './store.js'
+import { isResting, readable, recordExists, tenantOf } from './store.js'
 import type { Commit, EventGroup, Listed, Store } from './store.js'
 import { pack, unpack } from './text.js'
 
@@ -165,15 +165,15 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
 
     async list(tenant, most) {
       const names = (await run(NOTED, [listKey(tenant)], [most - 1])) as unknown[]
-      const find = async (name: string): Promise<Listed | undefined> => {
-        const turn = unpack(name)
-        const found = (await run(LISTED, keysOf(turn).slice(0, 1))) as unknown[] | null
-        if (!found) return undefined
-        const [state, idleMs] = found.map(String)
-        return { turn, state: unpack(state!), idleMs: Math.max(0, Number(idleMs)) }
+      const turns = readable(most < 1 ? [] : names.map(String), unpack)
+      const find = async (turn: string) => {
+        const found = await run(LISTED, keysOf(turn).slice(0, 1))
+        return found ? [[turn, ...(found as unknown[]).map(String)] as const] : []
       }
-      const found = await Promise.all(most < 1 ? [] : names.map(String).map(find))
-      const open = found.filter((one): one is Listed => one !== undefined)
+      const rows = (await Promise.all(turns.map(find))).flat()
+      const open = readable(rows, ([turn, state, idleMs]): Listed => ({
+        ...{ turn, state: unpack(state!), idleMs: Math.max(0, Number(idleMs)) },
+      }))
       return open.sort((a, b) => a.idleMs - b.idleMs)
     },
 
