@@ -31,17 +31,17 @@ const PAGES = {
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 53 },
   // Its result is put together where it is awaited.
-  remoteTurns: { from: 'turnlock/remote', parts: ['remote/result'], first: 4.3 },
+  remoteTurns: { from: 'turnlock/remote', parts: ['remote/result'], first: 4.6 },
   // Without React, which the page has.
-  useTurn: { from: 'turnlock/react', run: 3 },
+  useTurn: { from: 'turnlock/react', run: 3.1 },
   createChat: { from: 'turnlock/chat', run: 3 },
   createRedactor: { from: 'turnlock/redact', run: 19.6 },
   createHandler: { from: 'turnlock/server', first: 35.8 },
   createProxy: { from: 'turnlock/proxy', run: 148.5 },
-  indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4 },
+  indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4.4 },
   durableObjectStore: { from: 'turnlock/stores/durable-object', run: 3.5 },
-  redisStore: { from: 'turnlock/stores/redis', run: 4 },
-  postgresStore: { from: 'turnlock/stores/postgres', run: 4.5 },
+  redisStore: { from: 'turnlock/stores/redis', run: 4.2 },
+  postgresStore: { from: 'turnlock/stores/postgres', run: 4.6 },
   d1Store: { from: 'turnlock/stores/d1', run: 4 },
   'storeConformance, scriptedModel, tapeFetch, fakeClock': { from: 'turnlock/testing', run: 9 },
   // The handler's format alone is smaller: the middleware carries the part that signs calls.

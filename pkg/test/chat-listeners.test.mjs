@@ -1,4 +1,5 @@
-// Listeners of a chat that throw.
+// Listeners of a chat that throw. Sources: assistant-ui/assistant-ui#5175 (2026-07-26) and
+// cssbruno/GoWDK#528 (2026-06-20): one that throws keeps the news from the others. Read on 2026-11-29.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { customModel, runTurn } from 'turnlock'

@@ -1,4 +1,6 @@
-// Bodies that would take many times their size when they are parsed are refused before that.
+// Bodies that would take many times their size when they are parsed are refused before that. Sources:
+// FasterXML/jackson-databind#4286 (many empty nodes), agentrust-io/cmcp#147 (2026-06-06: a limit of bytes
+// alone bounds neither levels nor members). Read on 2026-11-29.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import test from 'node:test'

@@ -1,7 +1,8 @@
 // Turns of a handler behind a gateway that answers in its place. Sources: a load balancer answers 504
 // when its idle timeout ends, and has forwarded the request (AWS, "HTTP 504: Gateway timeout"); nginx
 // sends 408 and 504 likewise; a POST that is sent again runs twice unless it is idempotent (RFC 9110,
-// 9.2.2). Read on 2026-11-29.
+// 9.2.2). Cometline/cometline#128 (2026-09-01): gateways time out after the tools have finished;
+// openSUSE/osc#1860 (2025-07-03): a retry after a 504 makes duplicates. Read on 2026-11-29.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

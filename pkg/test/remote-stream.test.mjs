@@ -1,4 +1,6 @@
-// The event stream of a handler, as a page reads it: in any pieces, in linear time.
+// The event stream of a handler, as a page reads it: in any pieces, in linear time. Sources:
+// assistant-ui/assistant-ui#7257 (2026-09-12), denoland/deno#35881 (2026-07-08) and Soju06/codex-lb#1242
+// (2026-07-12): readers that scan an unfinished event again with each chunk. Read on 2026-11-29.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { remoteTurns } from 'turnlock/remote'

@@ -1,4 +1,6 @@
-// Stores that never answer: a turn ends when its time is over.
+// Stores that never answer: a turn ends when its time is over. Sources: rwlove/home-ops#11747 (2026-05-19)
+// and NousResearch/hermes-agent#72500 (2026-07-27): a store or a call that hangs holds an agent for ever.
+// Read on 2026-11-29.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { customModel, memoryStore, runTurn } from 'turnlock'

@@ -447,6 +447,9 @@ export const guards = {
     assert.ok(!roles.includes('system'), String(roles))
   },
 
+  // Sources: Emmy123222/Stellar-Search#362 (2026-08-31), durdana3105/peer-learning#1598 (2026-07-04) and
+  // SamSaffron/term-llm#316 (2026-04-05): clients add `system` and `developer` messages, or replace the
+  // host's. Read on 2026-11-29.
   async 'system prompt: a message of a client instructs in no shape and format'(host) {
     const text = 'EVIL'
     const part = { type: 'text', text }

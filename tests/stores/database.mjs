@@ -467,6 +467,7 @@ export function databaseCases(kinds, named = '') {
     await ask(page, name, 'commit', turn, commitOf('sweeper', 2, { ttlMs: 24 * HOUR }))
   }
 
+  // Source: Tr3kkR/Yuzu#2360 (2026-07-22): one wrong reading of the clock deletes all that has a TTL.
   case_('a clock that is ahead for a moment erases nothing', async (t) => {
     const where = await browser.newContext()
     t.after(() => where.close())

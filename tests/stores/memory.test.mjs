@@ -78,6 +78,16 @@ test('memory: characters are limited too', async () => {
   assert.equal((await store.read('c')).open, false, 'nothing is dropped for what cannot fit')
 })
 
+test('watch: a callback that throws keeps the news from no other', async () => {
+  const store = memoryStore()
+  store.watch('t', () => {
+    throw new Error('planned')
+  })
+  const told = new Promise((resolve) => store.watch('t', resolve))
+  await store.commit('t', commitOf('o', 1))
+  assert.equal(await told, 'o')
+})
+
 test('memory: expired turns make room, wherever they are', async () => {
   let now = 0
   const store = memoryStore({ maxTurns: 100, now: () => now })

@@ -193,6 +193,8 @@ describe('Postgres', () => {
     assert.deepEqual(counts, [1, 0, 0, 0])
   })
 
+  // Sources: pingdotgg/t3code#3951 (2026-07-14), better-auth/better-auth#7182 (2026-01-07): one row of an
+  // older build makes every list fail.
   test('listTurns: a row that cannot be read is left out', async () => {
     const client = await connect()
     const store = postgresStore(client)
@@ -214,6 +216,8 @@ describe('Postgres', () => {
     )
   })
 
+  // Source: a review of open-telemetry/opentelemetry-ecosystem-explorer#284 (2026-04-23): after the clock
+  // was set back, ages are negative until time catches up.
   test('a clock that was set back: an owner that is gone does not seem alive for as long', async () => {
     for (const name of ['pg', 'postgres', 'pg, serializable']) {
       const client = await connect()

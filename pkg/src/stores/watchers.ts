@@ -1,3 +1,5 @@
+import { quietly } from '../shared/quietly.js'
+
 type Changed = (owner?: string) => void
 
 /** Callbacks for changes of turns within this process, page or object. */
@@ -20,7 +22,8 @@ export class Watchers {
   tell(turn: string, owner: string | undefined): void {
     if (!this.#turns.has(turn)) return
     queueMicrotask(() => {
-      for (const changed of this.#turns.get(turn) ?? []) changed(owner)
+      // One that throws must not keep the news from the others.
+      for (const changed of this.#turns.get(turn) ?? []) quietly(() => changed(owner))
     })
   }
 
