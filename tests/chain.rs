@@ -226,6 +226,7 @@ fn random_chains_keep_the_rules() {
         "fell back",
         "max_cost",
         "max_steps",
+        "max_time",
         "plan_finished",
         "failed",
     ];

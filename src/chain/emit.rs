@@ -1,7 +1,7 @@
 //! Emits the events of a chain and its result, and makes the bodies of its calls.
 
 use super::calls::{MissingStep, StepCall, StepResult, SynthesisCall};
-use super::event::{Budget, ChainEvent, ChainEventKind, Progress};
+use super::event::{ChainEvent, ChainEventKind, Progress};
 use super::machine::{Chain, State};
 use super::outcome::{
     ChainOutcome, ChainPath, ChainResult, ChainStatus, Failure, Refinement, SkipReason,
@@ -9,7 +9,6 @@ use super::outcome::{
 use super::plan::{Plan, PlanStep, StepId, position};
 use super::protocol::Effect;
 use super::run::{Run, Status};
-use super::stop::Stop;
 
 impl Chain {
     pub(super) fn steps(&self) -> &[PlanStep] {
@@ -66,7 +65,6 @@ impl Chain {
 
     pub(super) fn emit_stopped(&mut self) {
         let Some(reason) = self.progress.stop else { return };
-        let budget = if self.progress.out_of_time { Budget::Time } else { Budget::Cost };
         let ids = |wanted: &dyn Fn(Status) -> bool| {
             let wanted = self.pairs().filter(|(_, run)| wanted(run.status));
             wanted.map(|(step, _)| step.id.clone()).collect()
@@ -77,7 +75,6 @@ impl Chain {
             failed: ids(&|status| status == Status::Failed),
             skipped: ids(&|status| matches!(status, Status::Skipped(_))),
             spent: self.progress.spent,
-            budget: (reason == Stop::MaxCost).then_some(budget),
             completeness: self.progress.completeness,
         });
     }

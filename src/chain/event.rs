@@ -89,8 +89,6 @@ cases! {
             skipped "skipped": Vec<StepId>,
             /// Cost so far.
             spent "spent": f64,
-            /// With `max_cost`: the budget that ran out.
-            budget "budget?": Option<Budget>,
             /// The last rating of `assess`.
             completeness "completeness?": Option<f64>,
         }
@@ -114,16 +112,6 @@ names! {
         Core "core",
         /// The host's callback `classify`.
         Host "host",
-    }
-}
-
-names! {
-    /// The budget that ran out.
-    pub enum Budget as "ChainBudget", "cost or time" {
-        /// `maxCost`
-        Cost "cost",
-        /// `totalMs`
-        Time "time",
     }
 }
 

@@ -108,8 +108,6 @@ pub(super) struct Accumulated {
     /// Number of waves that had settled at the last replanning.
     pub(super) waves: usize,
     pub(super) stop: Option<Stop>,
-    /// `max_cost` is for the time.
-    pub(super) out_of_time: bool,
     pub(super) fell_back: Option<Failure>,
     pub(super) refinements: Vec<Refinement>,
     /// All text shown so far.

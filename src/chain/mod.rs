@@ -95,7 +95,7 @@ pub use calls::{
     MissingStep, PlanCall, RecallCall, ReplanCall, StepCall, StepResult, SynthesisCall,
 };
 pub use classify::{Classification, ClassifierOptions, Complexity, Language};
-pub use event::{Budget, ChainEvent, ChainEventKind, Classifier, Progress};
+pub use event::{ChainEvent, ChainEventKind, Classifier, Progress};
 pub use learn::{
     Effectiveness, Learned, PatternEffectiveness, PatternState, PatternTable, StateVersion,
 };

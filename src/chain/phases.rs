@@ -264,8 +264,7 @@ impl Chain {
 
     pub(super) fn out_of_time(&mut self) {
         if self.state == State::Running {
-            self.progress.out_of_time = true;
-            self.stop(Stop::MaxCost);
+            self.stop(Stop::MaxTime);
         } else {
             self.fall_back(Failure::new("chain.timeout", "the time for a chain is over"));
         }

@@ -146,7 +146,7 @@ impl Chain {
     /// results are complete or the time is over.
     pub(super) fn stop(&mut self, why: Stop) {
         self.progress.stop = Some(why);
-        let at_once = why == Stop::Complete || self.progress.out_of_time;
+        let at_once = matches!(why, Stop::Complete | Stop::MaxTime);
         let own = |call: &Call| {
             at_once
                 || !matches!(call.kind, CallKind::Search | CallKind::Refine | CallKind::Synthesize)

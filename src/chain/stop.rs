@@ -9,8 +9,10 @@ names! {
         Complete "complete",
         /// The maximum number of steps was run.
         MaxSteps "max_steps",
-        /// The next step would exceed the cost budget, or the time is over.
+        /// The next step would exceed the cost budget (`limits.maxCost`).
         MaxCost "max_cost",
+        /// The time before the answer is over (`limits.totalMs`).
+        MaxTime "max_time",
         /// The result of the last search is much worse than that of the one before it, by the host's
         /// `quality`.
         DiminishingReturns "diminishing_returns",

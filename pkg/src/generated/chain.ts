@@ -354,8 +354,6 @@ export type ChainEventKind =
       skipped: StepId[]
       /** Cost so far. */
       spent: number
-      /** With `max_cost`: the budget that ran out. */
-      budget?: ChainBudget
       /** The last rating of `assess`. */
       completeness?: number
     }
@@ -561,22 +559,21 @@ export type ChainCall =
  *
  * - `complete`: The results are complete enough.
  * - `max_steps`: The maximum number of steps was run.
- * - `max_cost`: The next step would exceed the cost budget, or the time is over.
+ * - `max_cost`: The next step would exceed the cost budget (`limits.maxCost`).
+ * - `max_time`: The time before the answer is over (`limits.totalMs`).
  * - `diminishing_returns`: The result of the last search is much worse than that of the one before
  *   it, by the host's `quality`.
  * - `plan_finished`: Every step of the plan has settled.
  * - `cancelled`: The host cancelled the chain.
  */
 export type StopReason =
-  'complete' | 'max_steps' | 'max_cost' | 'diminishing_returns' | 'plan_finished' | 'cancelled'
-
-/**
- * The budget that ran out.
- *
- * - `cost`: `maxCost`
- * - `time`: `totalMs`
- */
-export type ChainBudget = 'cost' | 'time'
+  | 'complete'
+  | 'max_steps'
+  | 'max_cost'
+  | 'max_time'
+  | 'diminishing_returns'
+  | 'plan_finished'
+  | 'cancelled'
 
 /**
  * How a chain ended.

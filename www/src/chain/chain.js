@@ -196,6 +196,7 @@ const REASONS = {
   complete: 'what was found is enough',
   max_steps: 'as many steps as allowed were run',
   max_cost: 'the budget is spent',
+  max_time: 'the time is over',
   diminishing_returns: 'the last result is much worse than the one before it',
   plan_finished: 'every step of the plan has settled',
   cancelled: 'it was stopped',

@@ -34,10 +34,10 @@ pub use context::{
 pub use learn::PatternStats;
 pub use text::{StepError, Text};
 pub use turnlock::chain::{
-    Budget, ChainEvent, ChainEventKind, ChainOptions, ChainOutcome, ChainPath, ChainResult,
-    ChainStatus, Classification, Classifier, ClassifierOptions, Complexity, Costs, Limits,
-    MissingStep, Pattern, Plan, PlanRepair, PlanStep, Progress, Refinement, SkipReason, StepId,
-    StepKind, StepOutcome, StepResult, StepStatus, Stop,
+    ChainEvent, ChainEventKind, ChainOptions, ChainOutcome, ChainPath, ChainResult, ChainStatus,
+    Classification, Classifier, ClassifierOptions, Complexity, Costs, Limits, MissingStep, Pattern,
+    Plan, PlanRepair, PlanStep, Progress, Refinement, SkipReason, StepId, StepKind, StepOutcome,
+    StepResult, StepStatus, Stop,
 };
 
 /// Answers a query: a simple one in one call, a complex one by a plan of steps.
