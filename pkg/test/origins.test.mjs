@@ -53,7 +53,7 @@ test('a page of another origin may not', async () => {
   assert.equal(await status(...rebound, { hosts: ['app.example'] }), 403)
   const [, error] = await asked(...refused[2])
   assert.equal(error.code, 'origin.denied')
-  assert.match(error.message, /https:\/\/evil\.example.*cors\.origins/)
+  assert.match(error.message, /https:\/\/evil\.example.*`cors\.origins` of `createHandler`/)
 })
 
 test('what a proxy forwards counts where the host says so', async (t) => {

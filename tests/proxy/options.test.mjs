@@ -104,7 +104,11 @@ test('a session decides mode, policy and provider; its key is that of the proxy 
 test('a page of another site may call only if it is listed', async () => {
   const options = { upstream: UPSTREAM, authorize: me, fetch: async () => new Response('{}') }
   const headers = { origin: 'https://app.example' }
-  assert.equal((await ask(createProxy(options), { headers })).status, 403)
+  const refused = await ask(createProxy(options), { headers })
+  assert.equal(refused.status, 403)
+  const { message } = (await refused.json()).error
+  assert.match(message, /https:\/\/app\.example.*`cors\.origins` of `createProxy`/)
+  assert.doesNotMatch(message, /createHandler/)
   const open = createProxy({ ...options, cors: { origins: ['https://app.example'] } })
   const preflight = await open(
     new Request('https://edge.example/v1/chat/completions', {
@@ -122,7 +126,9 @@ test('a page of another site may call only if it is listed', async () => {
   assert.match(response.headers.get('access-control-expose-headers'), /x-turnlock-report/)
   assert.equal(await response.text(), '{}')
   const hosts = createProxy({ ...options, hosts: ['llm.example'] })
-  assert.equal((await (await ask(hosts)).json()).error.code, 'host.denied')
+  const { code, message: denied } = (await (await ask(hosts)).json()).error
+  assert.equal(code, 'host.denied')
+  assert.match(denied, /`hosts` of `createProxy`, or to `--allow-host` of `turnlock proxy`/)
 })
 
 test('a response that nobody reads keeps no process', () => {

@@ -66,7 +66,7 @@ export function settingsOf<S extends ProxySession>(options: ProxyOptions<S>): Se
     ...options,
     ...{ mode, limits: limitsOf(options.limits, DEFAULTS), policy: policyOf(options.policy) },
     basePath: basePath.replace(/\/$/, ''),
-    origins: new Cors(options.cors, options.hosts),
+    origins: new Cors(options.cors, options.hosts, 'proxy'),
     forwarded: forwardedOf(options.forwardHeaders),
   }
 }

@@ -10,6 +10,19 @@ export type { CorsOptions }
 const HEADERS = ['content-type', 'authorization', 'last-event-id']
 const EXPOSED = 'x-request-id, retry-after'
 
+/** Where the two lists are options: what an error names, so that a reader finds them. */
+const PLACES = {
+  handler: {
+    origins: 'Add it to `cors.origins` of `createHandler`.',
+    hosts: 'Add it to `hosts` of `createHandler`.',
+  },
+  proxy: {
+    origins:
+      'Add it to `cors.origins` of `createProxy`; `turnlock proxy` allows its own origin only.',
+    hosts: 'Add it to `hosts` of `createProxy`, or to `--allow-host` of `turnlock proxy`.',
+  },
+}
+
 export class Cors {
   readonly #origins: Set<string>
   readonly #credentials: boolean
@@ -17,8 +30,15 @@ export class Cors {
   readonly #headers: string
   readonly #hosts: Set<string> | undefined
 
+  readonly #place: keyof typeof PLACES
+
   /** @throws TurnlockError `options.invalid` */
-  constructor(given: CorsOptions | null = {}, hosts?: readonly string[]) {
+  constructor(
+    given: CorsOptions | null = {},
+    hosts?: readonly string[],
+    place: keyof typeof PLACES = 'handler',
+  ) {
+    this.#place = place
     const options = given ?? {}
     if (!isObject(options as unknown)) throw wrong('cors', 'an object')
     const { origins = [], credentials = false, maxAge = 600, headers = [] } = options
@@ -52,15 +72,15 @@ export class Cors {
    * another site sent them.
    */
   check(request: Request): void {
-    const { host } = new URL(request.url)
     if (!this.#isNamed(request)) {
-      const message = `this server is not called ${host}: \`hosts\` lists its names`
+      const { host } = new URL(request.url)
+      const message = `${host} is not a name of this server. ${PLACES[this.#place].hosts}`
       throw new Refusal(403, 'host.denied', message)
     }
     const origin = request.headers.get('origin')
     if (origin !== null ? this.#allows(origin, request) : !isCrossSite(request)) return
-    const from = origin ?? 'another site'
-    const message = `${from} is not allowed: \`cors.origins\` of createHandler lists who may call`
+    const from = origin === null ? 'A page of another site' : `The origin ${origin}`
+    const message = `${from} may not call this server. ${PLACES[this.#place].origins}`
     throw new Refusal(403, 'origin.denied', message)
   }
 
