@@ -252,6 +252,29 @@ for (const wire of NAMES) {
   })
 }
 
+test('an answer that was requested without calls, and is not in the format, gets a notice', async () => {
+  for (const wire of NAMES) {
+    const [first, ...rest] = streamOf(wire, { text: ['Well.'], calls: [CALL] })
+    for (const answer of ['<html>Bad gateway</html>', `${first} x\n\n${rest.join('')}`]) {
+      let requests = 0
+      let report
+      const proxy = createProxy({
+        ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
+        ...{ mode: 'bound', onReport: (own) => (report = own) },
+        fetch: async () =>
+          new Response(requests++ ? answer : streamOf(wire, { calls: [LOOP] }).join('')),
+      })
+      const body = JSON.stringify(WIRES[wire].body(looped(2)))
+      const url = `https://edge.example${WIRES[wire].path}`
+      const response = await proxy(new Request(url, { method: 'POST', body }))
+      const text = await response.text()
+      assert.match(text, /This tool call was not run/)
+      assert.doesNotMatch(text, /call_1|call_again|Bad gateway/)
+      assert.equal(report.outcome, 'complete')
+    }
+  }
+})
+
 test('what a provider may write in a stream passes byte for byte', async () => {
   for (const sent of [
     '\ufeffdata: {"choices":[]}\n\n',

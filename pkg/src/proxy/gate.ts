@@ -102,7 +102,15 @@ export class Gate {
   /** Takes whole frames; returns what the client gets. @throws TurnlockError `proxy.response_format` */
   push(bytes: Uint8Array): Uint8Array[] {
     if (bytes.length === 0) return []
-    const text = this.#textOf(bytes)
+    let text: string
+    try {
+      text = this.#textOf(bytes)
+    } catch (error) {
+      // An answer that was requested is one, or is left out.
+      if (!this.#second && !this.#waits) throw error
+      this.#isClosed = true
+      return this.withoutAnswer()
+    }
     const isCalm = !this.#open && !this.#changed && !(this.#given.holds && this.#given.forced)
     if (isCalm && this.#ending === undefined) {
       if (!this.#stream.matters(text)) return [bytes]
