@@ -714,7 +714,7 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
         assert.equal(upstream.requests.length, 0)
       })
 
-      test('(h) deep nesting: `bound` passes no call without a verdict, `observe` every byte', async () => {
+      test('(h) deep nesting: bound passes no call without a verdict, observe passes every byte', async () => {
         const deep = `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`
         for (const wire of Object.keys(WIRES)) {
           const isValue = wire === 'messages'
