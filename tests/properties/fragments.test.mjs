@@ -46,9 +46,10 @@ const HEAD_INDEX = {
 }
 
 function pieces({ args: whole, cuts }) {
-  const places = [0, ...cuts.map((cut) => cut % (whole.length + 1)), whole.length]
+  const characters = [...whole]
+  const places = [0, ...cuts.map((cut) => cut % (characters.length + 1)), characters.length]
   places.sort((a, b) => a - b)
-  return places.slice(1).map((end, at) => whole.slice(places[at], end))
+  return places.slice(1).map((end, at) => characters.slice(places[at], end).join(''))
 }
 
 function fragments(convention, sent) {
