@@ -112,6 +112,11 @@ const MODULES = {
     'the commit is tried again',
   ],
   'src/turn/durable/journal.rs ATTEMPTS': ['attempts to commit', 'attempts', 'the turn fails'],
+  'src/turn/durable/journal.rs LAST_WAIT_MS': [
+    'the store taking the end of a turn whose time is over, at least',
+    'ms',
+    '`turn.timeout`',
+  ],
   'src/turn/durable/journal.rs LONGEST_GATHER_MS': [
     'gathering text between two commits, for a slow store',
     'ms',

@@ -462,7 +462,7 @@ async fn a_step_that_writes_without_end() {
     );
     let options = ChainOptions::new("Compare Ohio and Texas, and tell why.");
     let result = run((options, callbacks)).await.result;
-    let step = result.steps.iter().find(|step| step.step.query == "w").unwrap();
+    let step = result.steps.iter().find(|step| step.query == "w").unwrap();
     assert_eq!(step.status, StepStatus::Failed);
     assert_eq!(step.error.as_ref().unwrap().code, "chain.result_too_large");
     assert!(*pieces.lock() < 64, "{} pieces of 64 KiB", pieces.lock());
