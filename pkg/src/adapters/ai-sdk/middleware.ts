@@ -1,6 +1,5 @@
 /** Repair, the ledger of calls and the two stages, for those who stay with the AI SDK's own loop. */
 import { wrong } from '../../errors.js'
-import { pulled } from '../../shared/events.js'
 import { AI_SDK_MIDDLEWARE_OPTIONS } from '../../generated/rows.js'
 import type { AiSdkMiddlewareOptions } from '../../generated/adapters.js'
 import { readOptions } from '../../options.js'
@@ -35,6 +34,7 @@ interface Params {
 
 interface Generated {
   content: unknown[]
+  finishReason?: unknown
   usage?: unknown
 }
 
@@ -130,18 +130,45 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
       const asked = answering(params as Params, refused, judge)
       const second = (await (model as Model).doGenerate(asked)) as Generated
       const content = [...kept, ...second.content.filter((part) => !isCall(part as Part))]
-      return { ...second, content, usage: sum(first.usage, second.usage) }
+      const ended = answered(second.finishReason)
+      return { ...second, content, finishReason: ended, usage: sum(first.usage, second.usage) }
     },
     async wrapStream({ doStream, params, model }) {
       const judge = judging(params as Params)
       const first = (await doStream()) as Streamed
+      const sources = new Sources()
       const again = async (refused: Part[]) => {
         const asked = answering(params as Params, refused, judge)
-        return ((await (model as Model).doStream(asked)) as Streamed).stream
+        return sources.read(((await (model as Model).doStream(asked)) as Streamed).stream)
       }
-      const parts = filtered(first.stream as ReadableStream<Frame>, judge, allow, again, report)
-      return { ...first, stream: streamOf(parts) }
+      const parts = filtered(sources.read(first.stream), judge, allow, again, () => report(judge))
+      return { ...first, stream: streamOf(parts, sources) }
     },
+  }
+}
+
+/** The responses that a stream is made of: leaving it cancels the one that is read. */
+class Sources {
+  #reader: ReadableStreamDefaultReader<unknown> | undefined
+  #isLeft = false
+
+  async *read(stream: ReadableStream<unknown>): AsyncGenerator<Frame, void, undefined> {
+    const reader = (this.#reader = stream.getReader())
+    if (this.#isLeft) this.leave()
+    try {
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done) return
+        yield value as Frame
+      }
+    } finally {
+      reader.cancel().catch(() => {})
+    }
+  }
+
+  leave(): void {
+    this.#isLeft = true
+    this.#reader?.cancel().catch(() => {})
   }
 }
 
@@ -161,16 +188,20 @@ const NOTICES = {
 
 const isCall = ({ type, providerExecuted }: Part) => type === 'tool-call' && !providerExecuted
 
-/** Whether a call may run. Arguments that are no JSON are left to the AI SDK. */
+/**
+ * Why a call may not run; `undefined` if it may. A call with invalid arguments counts too: the AI SDK
+ * lets the host repair and run it.
+ */
 function refusalOf(call: Part, judge: Judging, allow: readonly string[]) {
   const signed = signatureOf(call)
-  if (signed === undefined) return undefined
-  const repeated = judge.seen.has(signed) && !allow.includes(call.toolName ?? '')
+  const repeated =
+    signed !== undefined && judge.seen.has(signed) && !allow.includes(call.toolName ?? '')
   const reason = repeated ? 'duplicate' : judge.left === 0 ? 'budget' : undefined
   if (!reason) {
+    judge.left -= 1
+    if (signed === undefined) return undefined
     judge.seen.add(signed)
     judge.keep(call, signed)
-    judge.left -= 1
     return undefined
   }
   const { toolCallId = '', toolName = '' } = call
@@ -206,12 +237,27 @@ function answering(params: Params, refused: Part[], judge: Judging): Params {
   return { ...params, ...ANSWER, prompt }
 }
 
-const parsed = (text: string): unknown => (text.trim() ? JSON.parse(text) : {})
+/** The arguments of a call; none if they are not valid. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+/** The finish reason of an answer, whose calls are left out. */
+function answered(reason: unknown): unknown {
+  if (reason === 'tool-calls') return 'stop'
+  const { unified } = Object(reason) as { unified?: unknown }
+  return unified === 'tool-calls' ? { ...(reason as object), unified: 'stop' } : reason
+}
 
 /** A part of a stream. */
 interface Frame extends Part {
   id?: string
   usage?: unknown
+  finishReason?: unknown
 }
 
 /**
@@ -219,61 +265,75 @@ interface Frame extends Part {
  * is judged; everything else passes.
  */
 async function* filtered(
-  stream: ReadableStream<Frame>,
+  stream: AsyncIterable<Frame>,
   judge: Judging,
   allow: readonly string[],
-  again: (refused: Part[]) => Promise<ReadableStream<unknown>>,
-  report: (judge: Judging) => void,
+  again: (refused: Part[]) => Promise<AsyncIterable<Frame>>,
+  report: () => void,
 ): AsyncGenerator<Frame, void, undefined> {
   const held = new Map<string, Frame[]>()
   const refused: Part[] = []
   let kept = 0
-  for await (const frame of pulled(stream)) {
-    const { type, id = '' } = frame
-    if (type === 'tool-input-start' && !frame.providerExecuted) held.set(id, [frame])
-    else if (held.has(id) && /^tool-input-(delta|end)$/.test(type)) held.get(id)?.push(frame)
-    else if (isCall(frame)) {
-      const parts = held.get(frame.toolCallId ?? '') ?? []
-      held.delete(frame.toolCallId ?? '')
-      if (refusalOf(frame, judge, allow)) refused.push(frame)
-      else {
-        kept += 1
-        yield* parts
+  let usage: unknown
+  try {
+    for await (const frame of stream) {
+      const { type, id = '' } = frame
+      if (type === 'tool-input-start' && !frame.providerExecuted) held.set(id, [frame])
+      else if (held.has(id) && /^tool-input-(delta|end)$/.test(type)) held.get(id)?.push(frame)
+      else if (isCall(frame)) {
+        const parts = held.get(frame.toolCallId ?? '') ?? []
+        held.delete(frame.toolCallId ?? '')
+        if (refusalOf(frame, judge, allow)) refused.push(frame)
+        else {
+          kept += 1
+          yield* parts
+          yield frame
+        }
+      } else if (type === 'finish' && refused.length > 0 && kept === 0) {
+        usage = frame.usage
+        break
+      } else {
+        if (type === 'finish') for (const parts of held.values()) yield* parts
         yield frame
       }
-    } else if (type === 'finish' && refused.length > 0 && kept === 0) {
-      report(judge)
-      return yield* answer(await again(refused), frame.usage)
-    } else {
-      if (type === 'finish') {
-        for (const parts of held.values()) yield* parts
-        report(judge)
-      }
-      yield frame
     }
+  } finally {
+    // Once a request, also if the response fails or ends early.
+    report()
   }
+  if (usage !== undefined) yield* answer(await again(refused), usage)
 }
 
 /** The parts of the answer, behind those of the first response. */
-async function* answer(stream: ReadableStream<unknown>, before: unknown) {
-  for await (const frame of pulled(stream as ReadableStream<Frame>)) {
+async function* answer(stream: AsyncIterable<Frame>, before: unknown) {
+  for await (const frame of stream) {
     if (frame.type === 'stream-start' || isCall(frame) || frame.type.startsWith('tool-input-'))
       continue
     // Two responses may both begin with the id 0.
     const own = /^(text|reasoning)-/.test(frame.type) ? { id: `answer-${frame.id}` } : {}
-    const usage = frame.type === 'finish' ? { usage: sum(before, frame.usage) } : {}
-    yield { ...frame, ...own, ...usage }
+    const last = frame.type === 'finish' && {
+      usage: sum(before, frame.usage),
+      finishReason: answered(frame.finishReason),
+    }
+    yield { ...frame, ...own, ...last }
   }
 }
 
-function streamOf<T>(parts: AsyncGenerator<T, void, undefined>): ReadableStream<T> {
+function streamOf<T>(
+  parts: AsyncGenerator<T, void, undefined>,
+  sources: Sources,
+): ReadableStream<T> {
   return new ReadableStream<T>({
     async pull(controller) {
       const { done, value } = await parts.next()
       if (done) controller.close()
       else controller.enqueue(value)
     },
-    cancel: () => void parts.return(),
+    // The generator may wait for a part: returning from it would wait too.
+    cancel: () => {
+      sources.leave()
+      parts.return().catch(() => {})
+    },
   })
 }
 

@@ -55,7 +55,12 @@ export function repairPrompt<M extends Message>(
   const used = new Set<Part>()
   const made: M[] = []
   for (const [at, message] of prompt.entries()) {
-    if (message.role === 'tool') continue
+    if (message.role === 'tool') {
+      // Decisions on approvals, and results of calls that the provider ran.
+      const others = partsOf(message).filter((part) => !isOwn(part, results))
+      if (others.length > 0) made.push({ ...message, content: others })
+      continue
+    }
     made.push(message)
     const calls = callsOf(message)
     if (calls.length === 0) continue
@@ -65,20 +70,22 @@ export function repairPrompt<M extends Message>(
     }
     const answers = calls.map((call): unknown => {
       const { toolCallId = '' } = call
-      const found = results
-        .get(toolCallId)
-        ?.find(({ part, place }) => place > at && !used.has(part))
-      if (!found) {
+      const own = results.byCall.get(toolCallId)
+      // What stands before this call is of no later one either.
+      while (own && (own.all[own.next]?.place ?? Infinity) <= at) own.next++
+      const found = own?.all[own.next]
+      if (!own || !found) {
         repairs.push({ code: 'TOOL_CALL_UNANSWERED', toolCallId })
         return resultPart(call, INTERRUPTED)
       }
+      own.next++
       used.add(found.part)
       if (!near.has(found.part)) repairs.push({ code: 'TOOL_RESULT_MOVED', toolCallId })
       return found.part
     })
     made.push({ role: 'tool', content: answers } as unknown as M)
   }
-  for (const [toolCallId, all] of results) {
+  for (const [toolCallId, { all }] of results.byCall) {
     const lost = all.filter(({ part }) => !used.has(part))
     const code = lost.length < all.length ? 'TOOL_RESULT_DUPLICATE' : 'TOOL_RESULT_ORPHAN'
     for (const _ of lost) repairs.push({ code, toolCallId })
@@ -86,15 +93,37 @@ export function repairPrompt<M extends Message>(
   return repairs.length > 0 ? { prompt: made, repairs } : { prompt: [...prompt], repairs }
 }
 
-/** Results by the id of their call, with the place of their message. */
-function resultsByCall(prompt: readonly Message[]) {
-  const results = new Map<string, { part: Part; place: number }[]>()
+/** Results by the id of their call; `next`: the first that may answer a call. */
+interface Results {
+  byCall: Map<string, { all: { part: Part; place: number }[]; next: number }>
+  /** Ids of calls that the provider ran. */
+  theirs: Set<string>
+}
+
+/** Whether a part is the result of a call of the host. */
+const isOwn = ({ type, toolCallId = '' }: Part, { theirs }: Results) =>
+  type === 'tool-result' && !theirs.has(toolCallId)
+
+function resultsByCall(prompt: readonly Message[]): Results {
+  const provided = prompt.flatMap((message) =>
+    message.role === 'assistant'
+      ? partsOf(message).filter(
+          ({ type, providerExecuted }) => type === 'tool-call' && providerExecuted,
+        )
+      : [],
+  )
+  const results: Results = {
+    byCall: new Map(),
+    theirs: new Set(provided.map(({ toolCallId = '' }) => toolCallId)),
+  }
   for (const [place, message] of prompt.entries()) {
     if (message.role !== 'tool') continue
     for (const part of partsOf(message)) {
-      if (part.type !== 'tool-result') continue
+      if (!isOwn(part, results)) continue
       const { toolCallId = '' } = part
-      results.set(toolCallId, [...(results.get(toolCallId) ?? []), { part, place }])
+      const own = results.byCall.get(toolCallId) ?? { all: [], next: 0 }
+      own.all.push({ part, place })
+      results.byCall.set(toolCallId, own)
     }
   }
   return results
