@@ -34,7 +34,7 @@ mod ledger;
 mod outcome;
 mod registry;
 
-pub(crate) use batch::{Call, CallBatch, Fate, INCOMPLETE, Need, Replays, Terms};
+pub(crate) use batch::{CUT_BY_LIMIT, Call, CallBatch, Fate, INCOMPLETE, Need, Replays, Terms};
 pub use batch::{CallView, Settled, Verdict};
 pub use boxes::{BoxMaker, unwrap_box};
 pub(crate) use judge::plain_name;

@@ -32,9 +32,9 @@ impl CallView {
 /// What is wrong with arguments whose end was not received.
 pub(crate) const INCOMPLETE: &str =
     "the arguments are incomplete: the response ends before they do";
-/// What is wrong with arguments that the model could not finish.
-const CUT_BY_LIMIT: &str =
-    "the arguments are incomplete: the output limit of the model cut them off";
+/// What is wrong with a call whose response the model could not finish.
+pub(crate) const CUT_BY_LIMIT: &str =
+    "the output limit of the model cut the response before its end";
 
 /// A call of the model.
 #[derive(Debug, Clone)]

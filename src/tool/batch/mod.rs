@@ -8,7 +8,7 @@ mod input;
 mod outcomes;
 
 pub use call::CallView;
-pub(crate) use call::{Call, Fate, INCOMPLETE, Need};
+pub(crate) use call::{CUT_BY_LIMIT, Call, Fate, INCOMPLETE, Need};
 pub use input::{Settled, Verdict};
 
 use super::{Dedupe, Ledger, Outcome, Refusal, Registry, Rules, Ruling, ToolSpec, judge};

@@ -18,8 +18,8 @@ use crate::store;
 use crate::stream::{self, FinishReason, Response};
 use crate::tool::CallView;
 use crate::tool::{
-    Call, CallBatch, Fate, INCOMPLETE, Need, Outcome, Refusal, Replays, Status, Terms, ToolSpec,
-    Verdict,
+    CUT_BY_LIMIT, Call, CallBatch, Fate, INCOMPLETE, Need, Outcome, Refusal, Replays, Status,
+    Terms, ToolSpec, Verdict,
 };
 
 /// The calls of one response, with the rest of it.
@@ -355,7 +355,7 @@ fn view(call: &Call, outcome: &Outcome, duration_ms: u64) -> ResultView {
 /// Why a call of a response that is complete has no end.
 fn missing_end(finish: Option<&(FinishReason, String)>) -> &'static str {
     match finish.map(|(reason, _)| *reason) {
-        Some(FinishReason::Length) => "the output limit cut the response before its end",
+        Some(FinishReason::Length) => CUT_BY_LIMIT,
         Some(FinishReason::ContentFilter) => "a content filter cut the response before its end",
         Some(FinishReason::Error) => "the provider failed before the end of the response",
         Some(FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other) | None => {
