@@ -37,7 +37,7 @@ const PAGES = {
   createChat: { from: 'turnlock/chat', run: 3 },
   createRedactor: { from: 'turnlock/redact', run: 19.6 },
   createHandler: { from: 'turnlock/server', first: 35.8 },
-  createProxy: { from: 'turnlock/proxy', run: 153.5 },
+  createProxy: { from: 'turnlock/proxy', run: 156 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4.4 },
   durableObjectStore: { from: 'turnlock/stores/durable-object', run: 3.5 },
   redisStore: { from: 'turnlock/stores/redis', run: 4.2 },

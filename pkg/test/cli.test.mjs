@@ -244,6 +244,32 @@ test('proxy says what it would do as that, and why an upstream fails', async (t)
   }
 })
 
+test('proxy --forward-headers keeps headers that are dropped by default', async (t) => {
+  const received = []
+  const provider = createServer((request, response) => {
+    received.push(request.headers)
+    response.setHeader('content-type', 'application/json')
+    response.end('{}')
+  }).listen(0, '127.0.0.1')
+  t.after(() => provider.close())
+  await once(provider, 'listening')
+  const path = fileURLToPath(new URL(bin.turnlock, folder))
+  const upstream = `http://127.0.0.1:${provider.address().port}/v1`
+  const args = ['proxy', '--upstream', upstream, '--port', '0', '--json']
+  const more = ['--forward-headers', 'Helicone-Auth,via']
+  const child = spawn(process.execPath, [path, ...args, ...more], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const { address } = JSON.parse((await lines.next()).value)
+  const headers = { 'helicone-auth': 'a', via: 'b', 'x-client-ip': 'c' }
+  const body = '{"messages":[]}'
+  await (await fetch(`${address}/chat/completions`, { method: 'POST', headers, body })).text()
+  const [{ 'helicone-auth': auth, via, 'x-client-ip': ip }] = received
+  assert.deepEqual([auth, via, ip], ['a', 'b', undefined])
+})
+
 test('proxy answers to the names of this machine alone, so a page of another name spends no key', async (t) => {
   const asked = []
   const provider = createServer((request, response) => {

@@ -1,5 +1,10 @@
 // Connections of providers that break: the client's connection breaks too, and its library raises the
 // error that it raises without a proxy. No frame is invented.
+// Reports: open-webui/open-webui#29628 (2026-09-04) and preloop/preloop#117 (2026-07-29), whose gateways
+// break the connection and want an error frame in its place; the clients below raise for a break, and
+// several resolve at such a frame. theopenco/llmgateway#3616 (2026-08-14): an error that is no event
+// ends a stream. cloudflare/workerd#6818 (2026-06-16) and oven-sh/bun#36477 (2026-07-30): servers that
+// end a broken body as if it were whole.
 import assert from 'node:assert/strict'
 import { createServer, request as httpRequest } from 'node:http'
 import { after, before, describe, test } from 'node:test'
@@ -107,6 +112,27 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
         if (runtime !== 'workerd') assert.ok(got.isBroken, wire)
         const [{ outcome, error }] = await host.reports()
         assert.deepEqual([outcome, error], ['complete', 'model.stream'])
+      }
+    })
+
+    test('an unframed error at the end of a stream passes byte for byte', async () => {
+      const tail =
+        '{\n  "error": { "code": 503, "message": "high demand", "status": "UNAVAILABLE" }\n}'
+      for (const mode of MODES) {
+        for (const wire of Object.keys(WIRES)) {
+          const text = WIRES[wire]
+            .stream({ text: ['Well. '] }, { n: 1, body: {} })
+            .slice(0, 2)
+            .join('')
+          const upstream = host.script((_, response) => {
+            response.writeHead(200, { 'content-type': 'text/event-stream' })
+            response.end(text + tail)
+          })
+          const key = upstream.key({ mode })
+          const got = await readUntilBreak(host.url + WIRES[wire].path, key, WIRES[wire].body([]))
+          assert.deepEqual([got.text, got.isBroken], [text + tail, false], `${mode} ${wire}`)
+          await host.reports()
+        }
       }
     })
 

@@ -1,5 +1,7 @@
 // The outcome of a response whose client closes the connection: complete from its terminal event on,
 // cancelled before. Many clients close there (Codex, at `response.completed`).
+// QuantumNous/new-api#6756 (2026-08-10): successful Responses streams are counted as cancelled, because
+// the client closes after `response.completed` or `response.done`.
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { after, before, describe, test } from 'node:test'
@@ -28,7 +30,7 @@ const ENDS = {
     ],
     ['error', said(0, 'Hi'), sse({ error: { message: 'overloaded', code: 502 } })],
   ],
-  responses: ['completed', 'incomplete', 'failed'].map((status) => [
+  responses: ['completed', 'incomplete', 'failed', 'cancelled', 'done'].map((status) => [
     status,
     sse({ type: 'response.created', sequence_number: 0, response: response('in_progress') }) +
       sse({

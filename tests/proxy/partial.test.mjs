@@ -1,5 +1,7 @@
 // Requests that continue state at the provider: their results answer calls that only the provider has,
 // so nothing of them is an orphan. Anthropic's SDK sends such requests from its tool runner.
+// agno-agi/agno#9376 (2026-08-05) and lidge-jun/opencodex#1912 (2026-08-17): repairs of orphans do not
+// apply to requests whose state the provider keeps.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'

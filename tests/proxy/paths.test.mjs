@@ -118,9 +118,14 @@ test("what is the client's account stays at the edge, unless its key is passed o
   }
 })
 
-/** Headers of the network before the proxy: the client's address, place, certificate and identity. */
+/**
+ * Headers of the network before the proxy: the client's address, place, certificate and identity.
+ * therealaleph/MasterHttpRelayVPN-RUST#104 (2026-04-23) lists those that leaked there;
+ * open-webui/open-webui#28959 (2026-08-24) wants `x-forwarded-for` at a backend of its own.
+ */
 const CLIENT_HEADERS = [
   ...['via', 'forwarded', 'from', 'x-forwarded', 'x-forwarded-for', 'x-forwarded-client-cert'],
+  ...['x-forwarded-host', 'x-forwarded-server', 'x-forwarded-ssl'],
   ...['x-real-ip', 'x-client-ip', 'client-ip', 'true-client-ip', 'x-cluster-client-ip', 'x-ip'],
   ...['fastly-client-ip', 'fly-client-ip', 'do-connecting-ip', 'cf-connecting-ip', 'cf-ipcountry'],
   ...['x-originating-ip', 'x-remote-ip', 'x-remote-addr', 'remote-addr', 'x-proxyuser-ip'],
@@ -143,14 +148,18 @@ const CLIENT_HEADERS = [
   ...['tailscale-user-login', 'x-goog-authenticated-user-email', 'x-goog-iap-jwt-assertion'],
   ...['x-amzn-oidc-data', 'x-ms-client-principal', 'x-ms-token-aad-id-token', 'x-authentik-email'],
 ]
-/** Headers of other gateways: credentials, and the choice of a provider. */
+/**
+ * Headers of other gateways: credentials, and the choice of a provider
+ * (blue-pen5805/llm-proxy-on-cloudflare-workers#350, 2026-08-31).
+ */
 const GATEWAY_HEADERS = [
   ...['helicone-auth', 'helicone-target-url', 'helicone-user-id', 'cf-aig-authorization'],
   ...['x-portkey-api-key', 'x-portkey-virtual-key', 'x-portkey-custom-host', 'x-portkey-config'],
   ...['x-bt-parent', 'x-langfuse-public-key', 'x-langsmith-trace', 'x-kong-request-id'],
 ]
-/** Credentials that are the client's. */
+/** Credentials that are the client's (`x-pass-authorization`: BerriAI/litellm#32202, 2026-07-05). */
 const CREDENTIALS = [
+  'x-pass-authorization',
   ...['x-access-token', 'x-gateway-token', 'x-litellm-api-key', 'x-secret', 'x-session-token'],
   ...[
     'x-csrf-token',

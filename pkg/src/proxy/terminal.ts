@@ -6,12 +6,12 @@ import type { Wire } from './wire.js'
 /** Text that every terminal event of a wire format contains, so that few frames are parsed. */
 const HINTS: Record<Wire['name'], RegExp> = {
   chat: /\[DONE\]|"finish_reason"\s*:\s*"|"error"\s*:\s*[{"]/,
-  responses: /response\.(completed|incomplete|failed)|:\s*"error"/,
+  responses: /response\.(completed|incomplete|failed|cancelled|done)|:\s*"error"/,
   messages: /message_stop|:\s*"error"/,
 }
 
 const TYPES: Record<Exclude<Wire['name'], 'chat'>, RegExp> = {
-  responses: /^(response\.(completed|incomplete|failed)|error)$/,
+  responses: /^(response\.(completed|incomplete|failed|cancelled|done)|error)$/,
   messages: /^(message_stop|error)$/,
 }
 
