@@ -1,8 +1,8 @@
 // Connections of providers that break: the client's connection breaks too, and its library raises the
 // error that it raises without a proxy. No frame is invented.
 // Reports: open-webui/open-webui#29628 (2026-09-04) and preloop/preloop#117 (2026-07-29), whose gateways
-// break the connection and want an error frame in its place; the clients below raise for a break, and
-// several resolve at such a frame. theopenco/llmgateway#3616 (2026-08-14): an error that is no event
+// break the connection and want an error frame in its place. The clients below raise for a break;
+// `openai` resolves a response at `response.failed`. theopenco/llmgateway#3616 (2026-08-14): an error that is no event
 // ends a stream. cloudflare/workerd#6818 (2026-06-16) and oven-sh/bun#36477 (2026-07-30): servers that
 // end a broken body as if it were whole.
 import assert from 'node:assert/strict'
