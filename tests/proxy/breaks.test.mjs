@@ -115,7 +115,7 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
       }
     })
 
-    test('an unframed error at the end of a stream passes byte for byte', async () => {
+    test('an unframed error at the end of a stream passes byte for byte, except in bound', async () => {
       const tail =
         '{\n  "error": { "code": 503, "message": "high demand", "status": "UNAVAILABLE" }\n}'
       for (const mode of MODES) {
@@ -130,8 +130,12 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
           })
           const key = upstream.key({ mode })
           const got = await readUntilBreak(host.url + WIRES[wire].path, key, WIRES[wire].body([]))
-          assert.deepEqual([got.text, got.isBroken], [text + tail, false], `${mode} ${wire}`)
-          await host.reports()
+          // `bound` refuses what is not an event: some client could read a call in it.
+          const passes = mode !== 'bound'
+          assert.deepEqual([got.text.startsWith(text), got.isBroken], [true, false])
+          assert.equal(got.text === text + tail, passes, `${mode} ${wire}`)
+          const [{ error }] = await host.reports()
+          assert.equal(error, passes ? undefined : 'proxy.response_format')
         }
       }
     })

@@ -95,6 +95,8 @@ class Run {
   #wholeBytes = 0
   #over = false
   readonly #terminal: TerminalEvent
+  /** `bound` ended the response with an error of its own. */
+  #isRefused = false
   /** The provider's connection broke; the client receives this error at its next read. */
   #failure: { error: unknown } | undefined
   /** The client has left, so it gets nothing. */
@@ -345,6 +347,7 @@ class Run {
     const text = isEvents
       ? wire.failure(code, message)
       : JSON.stringify(errorBody({ type: 'api_error', message, code }, wire.name))
+    this.#isRefused = true
     this.#send(controller, [this.#encoder.encode(text)])
     report.error = code
     this.#end('failed', error)
@@ -396,11 +399,12 @@ class Run {
     while (!this.#over) await this.#pull(this.#client ?? NOBODY)
   }
 
-  /** A response whose terminal event has passed is complete, whatever happens to its connection. */
   #end(outcome: 'complete' | 'cancelled' | 'failed', error?: unknown): void {
+    // A response whose terminal event has passed is complete, whatever happens to its connection.
+    const isComplete = this.#terminal.hasPassed && !this.#isRefused
     this.#over = true
     this.#source.cancel()
-    this.#relay.onEnd(this.#terminal.hasPassed ? 'complete' : outcome, error)
+    this.#relay.onEnd(isComplete ? 'complete' : outcome, error)
   }
 }
 
