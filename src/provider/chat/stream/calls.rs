@@ -8,6 +8,7 @@
 //! only if its arguments cannot be those of another call.
 
 use super::chunk::Fragment;
+use super::shape::Shape;
 use crate::limits;
 use crate::stream::{Delta, Sum, malformed};
 
@@ -92,7 +93,7 @@ impl Calls {
         let Some(call) = self.calls.get_mut(at).filter(|call| !call.ended) else { return };
         // What does not go on with this call may belong to one that is not whole yet.
         let begins = call.arguments == Shape::Blank && fragment.begins();
-        let continues = begins || call_is_open(Some(call)) && !call.contradictory;
+        let continues = begins || call.is_open() && !call.contradictory;
         if !fragment.is_blank() && !continues {
             call.contradictory = true;
             let open = self.calls.iter_mut().filter(|call| !call.is_whole());
@@ -106,7 +107,8 @@ impl Calls {
         if call.repeats && call.arguments != Shape::Blank {
             self.certainty = self.certainty.max(Certainty::Incomplete);
         }
-        if !call.name.is_empty() && !(call.repeats && call.arguments == Shape::Blank) {
+        let waits = call.name.is_empty() || call.repeats && call.arguments == Shape::Blank;
+        if !waits {
             self.start(at, out);
         }
     }
@@ -205,13 +207,10 @@ impl Calls {
         let same_index = |before: &Call| !before.name.is_empty() && before.index == call.index;
         let before = self.calls.iter().take(at).rposition(same_index);
         let is_whole = |at: usize| self.calls.get(at).is_none_or(Call::is_whole);
-        match before.filter(|before| !fragment.is_blank() && !is_whole(*before)) {
-            Some(before) => {
-                self.doubt(Certainty::Doubtful);
-                Part::Of(before)
-            }
-            None => part,
-        }
+        let before = before.filter(|before| !fragment.is_blank() && !is_whole(*before));
+        let Some(before) = before else { return part };
+        self.doubt(Certainty::Doubtful);
+        Part::Of(before)
     }
 
     fn part_by_head(&mut self, fragment: &Fragment<'_>) -> Part {
@@ -233,7 +232,7 @@ impl Calls {
     }
 
     fn neither(&mut self, at_index: Option<usize>, fragment: &Fragment<'_>) -> Part {
-        let at = at_index.or(self.calls.len().checked_sub(1));
+        let at = at_index.or_else(|| self.calls.len().checked_sub(1));
         if !fragment.is_blank() && at_index.is_none() {
             self.doubt(if at.is_none() { Certainty::Lost } else { Certainty::Doubtful });
         }
@@ -264,10 +263,8 @@ impl Calls {
             true if elsewhere && fragment.is_blank() => Part::Repeated,
             true if elsewhere && !whole => {
                 // Perhaps they are two.
-                self.doubt(Certainty::Doubtful);
-                if begins && call_is_open(self.calls.get(at)) {
-                    self.doubt(Certainty::Lost);
-                }
+                let restarts = begins && self.calls.get(at).is_some_and(Call::is_open);
+                self.doubt(if restarts { Certainty::Lost } else { Certainty::Doubtful });
                 Part::Of(at)
             }
             _ => Part::Of(at),
@@ -284,7 +281,7 @@ impl Calls {
             return Part::Of(at);
         }
         let same_name = fragment.name.as_ref().is_some_and(|name| *name == call.name);
-        let is_open = call_is_open(Some(call));
+        let is_open = call.is_open();
         match fragment.name.is_some() {
             true => {
                 // Or each fragment has an id of its own.
@@ -307,7 +304,7 @@ impl Calls {
     fn name_only(&mut self, at: Option<usize>, fragment: &Fragment<'_>) -> Part {
         if let Some((at, call)) = at.and_then(|at| Some((at, self.calls.get(at)?))) {
             if fragment.renames(call) {
-                if call_is_open(Some(call)) {
+                if call.is_open() {
                     self.doubt(Certainty::Doubtful);
                 }
             } else if call.id.is_some() && fragment.index.is_some() {
@@ -327,7 +324,7 @@ impl Calls {
         }
         // The other calls have ids: it may be a piece of one that is open.
         if self.calls.iter().any(|call| call.id.is_some()) {
-            let is_open = self.calls.iter().any(|call| call_is_open(Some(call)));
+            let is_open = self.calls.iter().any(Call::is_open);
             self.doubt(if is_open { Certainty::Lost } else { Certainty::Doubtful });
         }
         Part::New
@@ -346,11 +343,12 @@ impl Calls {
     }
 }
 
-fn call_is_open(call: Option<&Call>) -> bool {
-    call.is_some_and(|call| !matches!(call.arguments, Shape::Blank | Shape::Whole))
-}
-
 impl Call {
+    /// Whether pieces of its arguments are missing.
+    fn is_open(&self) -> bool {
+        !matches!(self.arguments, Shape::Blank | Shape::Whole)
+    }
+
     fn is_whole(&self) -> bool {
         self.arguments == Shape::Whole
     }
@@ -391,86 +389,12 @@ impl Fragment<'_> {
 
     /// Whether it can be a piece of `call`.
     fn continues(&self, call: &Call) -> bool {
-        !self.renames(call) && !(self.begins() && call.is_whole())
+        let restarts = self.begins() && call.is_whole();
+        !restarts && !self.renames(call)
     }
 
     /// Whether its arguments are those of `call`, which is whole.
     fn repeats(&self, call: &Call) -> bool {
         call.is_whole() && !self.is_blank() && Sum::of(self.text()) == call.sum
-    }
-}
-
-/// Whether arguments that arrive in pieces are a whole object, by their brackets: to read them
-/// again with each piece would take quadratic time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Shape {
-    #[default]
-    Blank,
-    Open {
-        depth: u32,
-        in_string: bool,
-        escaped: bool,
-    },
-    Whole,
-    Other,
-}
-
-impl Shape {
-    /// Whether white space that follows is a part of a text.
-    fn is_in_string(self) -> bool {
-        matches!(self, Self::Open { in_string: true, .. })
-    }
-
-    pub(super) fn take(&mut self, text: &str) {
-        for byte in text.bytes() {
-            *self = match (*self, byte) {
-                (Self::Other, _) => return,
-                (shape @ (Self::Blank | Self::Whole), byte) if byte.is_ascii_whitespace() => shape,
-                (Self::Blank, b'{') => Self::Open { depth: 1, in_string: false, escaped: false },
-                (Self::Blank | Self::Whole, _) => Self::Other,
-                (Self::Open { depth, in_string: true, escaped }, byte) => Self::Open {
-                    depth,
-                    in_string: escaped || byte != b'"',
-                    escaped: !escaped && byte == b'\\',
-                },
-                (Self::Open { depth: 1, .. }, b'}' | b']') => Self::Whole,
-                (Self::Open { depth, .. }, byte) => Self::Open {
-                    depth: match byte {
-                        b'{' | b'[' => depth.saturating_add(1),
-                        b'}' | b']' => depth - 1,
-                        _ => depth,
-                    },
-                    in_string: byte == b'"',
-                    escaped: false,
-                },
-            };
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn brackets_tell_whether_an_object_is_whole() {
-        let rows = [
-            ("", Shape::Blank),
-            (" {\"a\": [1, {}]} \n", Shape::Whole),
-            (r#"{"a":"}\\\"]"}"#, Shape::Whole),
-            ("{} x", Shape::Other),
-            ("[1]", Shape::Other),
-            ("{}{", Shape::Other),
-        ];
-        for (text, want) in rows {
-            let mut whole = Shape::default();
-            whole.take(text);
-            let mut pieces = Shape::default();
-            text.split_inclusive(|_| true).for_each(|piece| pieces.take(piece));
-            assert_eq!((whole, pieces), (want, want), "{text}");
-        }
-        let mut open = Shape::default();
-        open.take(r#"{"a":"}"#);
-        assert!(matches!(open, Shape::Open { depth: 1, in_string: true, .. }));
     }
 }

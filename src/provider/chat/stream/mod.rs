@@ -3,6 +3,7 @@
 
 mod calls;
 mod chunk;
+mod shape;
 
 use crate::json::{Json, Reader};
 use crate::stream::{
