@@ -41,6 +41,17 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Whether this is a text that begins so, as far as the core has it.
+    pub(crate) fn starts_with(&self, start: &str) -> bool {
+        match self {
+            Self::String(text) => text.starts_with(start),
+            Self::Host(Host::Made(pieces)) => {
+                matches!(pieces.first(), Some(Piece::Text(text)) if text.starts_with(start))
+            }
+            _ => false,
+        }
+    }
+
     /// Converts this value to its JSON text.
     pub(crate) fn into_text(self) -> Self {
         let text = self.to_text();

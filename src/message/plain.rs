@@ -25,7 +25,7 @@ use super::model::Args;
 use super::prepare::UNKNOWN_TOOL;
 use crate::index::Index;
 use crate::json::{Add, Json, members, object};
-use crate::provider::{self, Arguments, Members};
+use crate::provider::{self, Arguments, Members, failed_text};
 
 /// A plain history, and what a turn has added to it.
 #[derive(Debug, Clone)]
@@ -117,12 +117,15 @@ impl Plain {
         let content = given.take("content");
         if role == "tool" {
             let (id, camel) = self.either(&mut given, ["tool_call_id", "toolCallId"])?;
+            let mut content = content?;
             if camel {
                 // The wire has neither.
                 given.take("name");
-                given.take("isError");
+                if given.take("isError").is_some_and(|failed| failed.as_bool() == Some(true)) {
+                    content = failed_text(content);
+                }
             }
-            return if given.is_empty() { self.result(&id, content?) } else { None };
+            return if given.is_empty() { self.result(&id, content) } else { None };
         }
         let role = match role.as_ref() {
             "system" => "system",

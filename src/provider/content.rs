@@ -71,6 +71,25 @@ pub(crate) enum ResultOut<'a> {
     Native(Json<'a>),
 }
 
+/// How a failed result begins, where its provider has no flag for that.
+const FAILED: &str = "Error: ";
+
+/// The content of a failed result for a provider that has no flag for it: it says so once.
+pub(crate) fn failed_text<'a>(content: Json<'a>) -> Json<'a> {
+    // Long texts stay with the host, but none of those that say so.
+    if content.starts_with(FAILED) || !content.is_text() {
+        return content;
+    }
+    let mut text = Joined::default();
+    text.text(FAILED);
+    if content.is_blank() {
+        text.text("(empty)");
+    } else {
+        text.value(&content);
+    }
+    text.into_json()
+}
+
 /// Converts parts into blocks. It is not generic, so that it is compiled only once.
 pub(crate) fn blocks<'a>(
     parts: Vec<Out<'a>>,

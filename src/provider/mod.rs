@@ -37,7 +37,8 @@ mod tools;
 mod wire;
 
 pub(crate) use content::{
-    Attachment, Members, Message, Out, Reasoning, ResultOut, Role, document_name, is_format, joined,
+    Attachment, Members, Message, Out, Reasoning, ResultOut, Role, document_name, failed_text,
+    is_format, joined,
 };
 pub(crate) use prompt::{
     AnsweredCall, Context, Exchange, Prompt, Structured, answer, beside, elements, request,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::content::Members;
+use super::content::{Members, failed_text};
 use super::request::{post, put};
 use super::{Choice, Dialect, Request, ToolDeclaration, Wire, requests};
 use crate::json::{Json, object};
@@ -126,6 +126,12 @@ pub(crate) struct AnsweredCall<'t> {
 }
 
 impl AnsweredCall<'_> {
+    /// The answer for a provider that has no flag for a failed call.
+    pub(super) fn text(&self) -> Json<'static> {
+        let answer = Json::string(self.answer.to_owned());
+        if self.failed { failed_text(answer) } else { answer }
+    }
+
     /// Returns arguments that every provider accepts: an empty object replaces any other value.
     pub(super) fn arguments(&self) -> Json<'static> {
         let object = self.args.as_object().is_some();

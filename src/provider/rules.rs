@@ -50,6 +50,8 @@ pub(crate) struct Rules {
     pub(crate) result_values: ResultValues,
     pub(crate) result_parts: ResultParts,
     pub(crate) empty_result: EmptyResult,
+    /// Whether a result has a flag for a failed call. Otherwise its content says so.
+    pub(crate) error_flag: bool,
     pub(crate) reasoning: Replay,
     pub(crate) thought_signatures: Signatures,
     pub(crate) blank: Blank,
@@ -101,6 +103,7 @@ impl Rules {
             result_values: ResultValues::Text,
             result_parts: ResultParts::Joined,
             empty_result: EmptyResult::Taken,
+            error_flag: false,
             reasoning: Replay::Nothing,
             thought_signatures: Signatures::None,
             blank: Blank::Dropped,

@@ -10,7 +10,8 @@
 //! reduces the risk of prompt injection, but it is not a security boundary: a model may ignore it.
 //! The enforced rules are outside of the prompt (budgets, allowlists, phases).
 
-use super::{Outcome, Status};
+use super::outcome::UNKNOWN_EFFECT;
+use super::{Outcome, Status, ToolError};
 use crate::json::{Add, Json, members, one_line};
 use crate::secret::Secret;
 use crate::signature::hex;
@@ -67,9 +68,9 @@ impl BoxMaker {
             members.add("error", Json::from(error.message.clone()));
         }
         let open_ended = matches!(outcome.status, Status::Timeout | Status::Unknown);
-        if open_ended && !read_only {
-            let note = "whether the tool had its effect is not known";
-            members.add("note", Json::from(note));
+        let told = |error: &ToolError| holds(&error.message, UNKNOWN_EFFECT);
+        if open_ended && !read_only && !outcome.error.as_ref().is_some_and(told) {
+            members.add("note", UNKNOWN_EFFECT);
         }
         self.seal(&Json::Object(members))
     }

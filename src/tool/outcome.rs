@@ -54,6 +54,9 @@ record! {
     }
 }
 
+/// What the model must know of a tool with effects that was cut off.
+pub(super) const UNKNOWN_EFFECT: &str = "whether the tool had its effect is not known";
+
 impl Outcome {
     fn of(status: Status) -> Self {
         let (result, error) = (None, None);

@@ -111,3 +111,80 @@ test('arguments: those of a call survive every pair of places that describe it',
     300,
   )
 })
+
+/** Where a history says that a result is a failure. */
+const RESULTS = {
+  is_error: (content, is_error) => ({
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: 'c1', content, is_error }],
+  }),
+  'list of texts': (text, is_error) => ({
+    role: 'user',
+    content: [
+      { type: 'tool_result', tool_use_id: 'c1', content: [{ type: 'text', text }], is_error },
+    ],
+  }),
+  'status of LangChain': (content, failed) => ({
+    ...{ type: 'tool', tool_call_id: 'c1', content, status: failed ? 'error' : 'success' },
+  }),
+  isError: (content, isError) => ({ role: 'tool', toolCallId: 'c1', name: 'f', content, isError }),
+  'status of Bedrock': (text, failed) => ({
+    role: 'user',
+    content: [
+      {
+        toolResult: {
+          ...{ toolUseId: 'c1', content: [{ text }], status: failed ? 'error' : 'success' },
+        },
+      },
+    ],
+  }),
+  'output of the AI SDK': (value, failed) => ({
+    role: 'tool',
+    content: [
+      {
+        ...{ type: 'tool-result', toolCallId: 'c1', toolName: 'f' },
+        output: { type: failed ? 'error-text' : 'text', value },
+      },
+    ],
+  }),
+  event: (result, failed) => ({
+    ...{ type: failed ? 'tool_call_error' : 'tool_call_result', toolCallId: 'c1', result },
+  }),
+}
+const FLAGS = ['anthropic', 'gemini', 'bedrock', 'langchain']
+const contents = fc.oneof(
+  fc.constantFrom('42', '', ' ', 'Error: 42', 'Error:', 'error: 42', '{"error":"x"}'),
+  fc.string(),
+  fc.string({ minLength: 65, maxLength: 90 }),
+  fc.string({ minLength: 65, maxLength: 90 }).map((text) => `Error: ${text}`),
+)
+
+test('failures: a failed result never reads as a successful one', async () => {
+  const kinds = fc.constantFrom(...Object.keys(RESULTS))
+  await holds(
+    'failures',
+    fc.property(kinds, contents, dialects, (kind, content, dialect) => {
+      const history = (failed) => [
+        { role: 'user', content: 'go' },
+        { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'f', args: { a: 1 } }] },
+        RESULTS[kind](content, failed),
+        { role: 'user', content: 'and now?' },
+      ]
+      const [well, badly] = [false, true].map((failed) => normalize(history(failed), { dialect }))
+      for (const { messages } of [well, badly]) {
+        assert.deepEqual(diagnose(messages, { dialect }), [])
+        const again = normalize(messages, { dialect })
+        assert.deepEqual(again.messages, messages, 'what it is made to is left as it is')
+      }
+      const [good, bad] = [well, badly].map(({ messages }) => JSON.stringify(messages))
+      const isSaid = content.startsWith('Error: ')
+      if (FLAGS.includes(dialect) || !isSaid) assert.notEqual(bad, good)
+      if (FLAGS.includes(dialect)) return
+      assert.equal(bad.split('Error: ').length, Math.max(content.split('Error: ').length, 2))
+      // Text is text where it comes from a provider without a flag.
+      const back = normalize(badly.messages, { dialect: 'anthropic' }).messages
+      assert.ok(!JSON.stringify(back).includes('is_error'))
+    }),
+    600,
+  )
+})

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::{Fields, call, item, one};
-use crate::json::{Joined, Json};
+use crate::json::Json;
 use crate::provider::{Marks, Reasoning};
 
 /// Returns the pieces of an event; `None` if the type is not a known event, and `Some(None)` if the
@@ -172,9 +172,6 @@ fn said<'a>(fields: &Fields<'a>, speaker: Speaker, index: usize) -> Option<Vec<P
 /// The content of a result that is none: some providers refuse an empty one.
 const EMPTY: &str = "(empty)";
 
-/// What a model must know of a tool that timed out.
-const UNKNOWN_EFFECT: &str = "; whether the tool had its effect is not known";
-
 const ID: [&str; 5] = ["toolCallId", "tool_call_id", "callId", "actionExecutionId", "id"];
 const NAME: [&str; 5] = ["toolName", "toolCallName", "tool_name", "name", "tool"];
 const VALUE: [&str; 5] = ["result", "output", "content", "error", "errorText"];
@@ -338,16 +335,6 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
             _ => Json::String(status.clone()),
         };
         let value = given.take("result").or(message).or(null).or(Some(told));
-        // The event does not say whether the tool has effects.
-        let value = match value {
-            Some(text) if status == "timeout" && text.is_text() => {
-                let mut noted = Joined::default();
-                noted.value(&text);
-                noted.text(UNKNOWN_EFFECT);
-                Some(noted.into_json())
-            }
-            value => value,
-        };
         // As the turn's own messages have it.
         let said = |value: &Json<'_>| !value.as_str().is_some_and(|text| text.trim().is_empty());
         let value = value.filter(said).or_else(|| Some(Json::string(EMPTY)));

@@ -9,10 +9,29 @@ use super::super::model::{Call, Content, Part, Text, ToolResult};
 use super::super::report::{Action, Weight};
 use super::Work;
 use crate::json::{Host, Json};
-use crate::provider::{EmptyResult, Marks, Out, ResultOut, ResultParts, ResultValues, joined};
+use crate::provider::{
+    EmptyResult, Marks, Out, ResultOut, ResultParts, ResultValues, failed_text, joined,
+};
 
 /// The text of an empty result, if the provider refuses an empty one.
 const EMPTY: &str = "(empty)";
+
+/// The content of a failed result, which says so: its first text does, or one before the others.
+fn failed(content: ResultOut<'_>) -> ResultOut<'_> {
+    match content {
+        ResultOut::Text(text) => ResultOut::Text(failed_text(text)),
+        ResultOut::Native(value) => ResultOut::Native(failed_text(value)),
+        ResultOut::Parts(mut parts) => {
+            if let Some(Out::Text { text, .. }) = parts.first_mut() {
+                *text = failed_text(std::mem::take(text));
+            } else {
+                let text = failed_text("".into());
+                parts.insert(0, Out::Text { text, extra: Vec::new(), apart: false });
+            }
+            ResultOut::Parts(parts)
+        }
+    }
+}
 
 impl<'a> Work<'_, 'a> {
     /// Returns the result of a call, or a synthesized one if it has none; `None` if the provider
@@ -43,7 +62,10 @@ impl<'a> Work<'_, 'a> {
         if self.own(result.marks) {
             self.spelled(call, result);
         }
-        let content = self.content(call, result);
+        let mut content = self.content(call, result);
+        if result.error && !self.rules().error_flag {
+            content = failed(content);
+        }
         let extra = self.fields(&result.extra, self.rules().fields.result, result.marks);
         self.index = self.entry.index;
         Some(Out::Result { id, name, content, error: result.error, extra })

@@ -44,6 +44,7 @@ pub(super) const RULES: Rules = Rules {
         result: &["cache_control", "is_error"],
         ..Fields::NONE
     },
+    error_flag: true,
     ..Rules::common(OWN, write)
 };
 

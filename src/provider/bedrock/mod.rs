@@ -38,6 +38,7 @@ pub(super) const RULES: Rules = Rules {
     media: Media::Formats,
     fields: Fields { result: &["status", "type"], ..Fields::NONE },
     undeclared_tools: UndeclaredTools::Refused { stubs },
+    error_flag: true,
     ..Rules::common(OWN, write)
 };
 

@@ -59,7 +59,7 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     }
     let mut messages = vec![Json::Object(said)];
     messages.extend(calls.iter().map(|call| {
-        object! { "role": "tool", "tool_call_id": owned(call.id), "content": owned(call.answer) }
+        object! { "role": "tool", "tool_call_id": owned(call.id), "content": call.text() }
     }));
     messages
 }

@@ -49,6 +49,7 @@ pub(super) const RULES: Rules = Rules {
         result: &["parts", "scheduling", "willContinue"],
         ..Fields::NONE
     },
+    error_flag: true,
     ..Rules::common(OWN, write)
 };
 

@@ -2,7 +2,7 @@
 
 use super::chat::{self, Silence, Style};
 use super::content::{Members, Message, Out, Role, blocks};
-use super::prompt::{Exchange, Requests};
+use super::prompt::{AnsweredCall, Exchange, Requests};
 use super::rules::{Arguments, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -14,6 +14,7 @@ const OWN: Marks = Marks::LANGCHAIN.and(Marks::CHAT).and(Marks::PLAIN).and(Marks
 pub(super) const RULES: Rules = Rules {
     arguments: Arguments::Object { or_text: true },
     media_of_user: false,
+    error_flag: true,
     ..chat::rules(OWN, write)
 };
 
@@ -26,8 +27,11 @@ pub(super) const REQUESTS: Requests = Requests { exchange, ..chat::FOR_HOSTS };
 
 /// Converts calls and their answers. Unlike in Chat Completions, results say whether they failed.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let mut elements = (chat::FOR_HOSTS.exchange)(exchange);
-    for (element, call) in elements.iter_mut().skip(1).zip(&exchange.calls) {
+    let Exchange { reasoning, text, calls } = exchange;
+    let unmarked = calls.iter().map(|call| AnsweredCall { failed: false, ..*call }).collect();
+    let exchange = Exchange { reasoning, text, calls: unmarked };
+    let mut elements = (chat::FOR_HOSTS.exchange)(&exchange);
+    for (element, call) in elements.iter_mut().skip(1).zip(calls) {
         if let (Json::Object(result), true) = (element, call.failed) {
             result.add("status", "error");
         }

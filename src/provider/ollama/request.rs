@@ -48,7 +48,7 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
             "role": "tool",
             "tool_name": owned(call.name),
             "tool_call_id": owned(call.id),
-            "content": owned(call.answer),
+            "content": call.text(),
         }
     }));
     messages

@@ -86,7 +86,7 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
         object! {
             "type": "function_call_output",
             "call_id": owned(call.id),
-            "output": owned(call.answer),
+            "output": call.text(),
         }
     }));
     items

@@ -1,6 +1,7 @@
 //! The outcomes of calls: how they settle, time out, are cancelled, or are taken over.
 
 use super::{Call, CallBatch, Fate, Settled, Terms, seen};
+use crate::tool::outcome::UNKNOWN_EFFECT;
 use crate::tool::{Ledger, Outcome, Status, ToolSpec};
 
 impl CallBatch {
@@ -123,6 +124,10 @@ impl CallBatch {
             let outcome = if call.reconciles {
                 unknown(&message)
             } else {
+                let message = match call.read_only {
+                    true => message,
+                    false => format!("{message}; {UNKNOWN_EFFECT}"),
+                };
                 Outcome::failed(Status::Timeout, "tool.timeout", message)
             };
             call.settled = Some((outcome, since));
