@@ -14,6 +14,7 @@ export async function answer(
   wire: Wire,
   { resume, calls = [] }: PausedTurn,
   tools: Record<string, Tool> = {},
+  describe: (error: unknown) => string,
 ): Promise<RemoteTurn | undefined> {
   // Calls of tools that this page does not have are another one's.
   const own = calls.filter(({ name }) => Object.hasOwn(tools, name))
@@ -24,7 +25,7 @@ export async function answer(
   const { granted } = await claimed(wire, body)
   const mine = own.filter(({ id }) => granted.includes(id))
   if (!mine.length) return undefined
-  const run = (call: ToolCall) => outcomeOf(call, tools[call.name] as Tool, resume)
+  const run = (call: ToolCall) => outcomeOf(call, tools[call.name] as Tool, resume, describe)
   return turns.resume({ ...resume, outcomes: await Promise.all(mine.map(run)) })
 }
 
@@ -43,6 +44,7 @@ async function outcomeOf(
   { id: toolCallId, args, signature }: ToolCall,
   tool: Tool,
   { requestId, toolBatchId }: PausedTurn['resume'],
+  describe: (error: unknown) => string,
 ): Promise<CallOutcome> {
   const controller = new AbortController()
   const late = tool.timeoutMs && setTimeout(() => controller.abort(), tool.timeoutMs)
@@ -65,7 +67,7 @@ async function outcomeOf(
     if (text === undefined) throw new Error('the result has no JSON form')
     return { toolCallId, result: JSON.parse(text) as unknown }
   } catch (error) {
-    return { toolCallId, error: { message: String((error as Error | null)?.message ?? error) } }
+    return { toolCallId, error: { message: describe(error) } }
   } finally {
     clearTimeout(late || undefined)
   }

@@ -16,6 +16,7 @@ import {
 } from '../generated/rows.js'
 import { reading } from '../options.js'
 import { randomId } from '../shared/random.js'
+import { describe } from '../shared/serialize.js'
 import type { ListedTurn } from '../turn/beside.js'
 import type { TurnEvent } from '../types.js'
 import { remoteTurn, type RemoteTurn } from './turn.js'
@@ -122,7 +123,7 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
     async answer(paused) {
       if (!paused) throw wrong('paused', 'the result of a turn that waits')
       const { answer } = await import('./answer.js')
-      return answer(turns, wire, paused, options.tools)
+      return answer(turns, wire, paused, options.tools, describe)
     },
     async list(of) {
       const conversationId = of?.conversationId

@@ -2,6 +2,9 @@
 
 import { isObject } from '../checks.js'
 import { isTurnlockError } from '../errors.js'
+import { describe } from './describe.js'
+
+export { describe }
 
 /** The outcome of a tool, as sent to the core. */
 export type SettledInput =
@@ -85,15 +88,6 @@ export function reconciled(answer: unknown, limit: number): SettledInput {
   }
   if (result !== undefined) return serialize(result, limit)
   return { status: 'unknown', message: '`reconcile` returned neither `result` nor `error`' }
-}
-
-/** Returns the message of an error. Works for any thrown value. */
-export function describe(error: unknown): string {
-  try {
-    return String((error instanceof Error && error.message) || error)
-  } catch {
-    return 'an error that cannot be shown'
-  }
 }
 
 const unserializable = (why: string): SettledInput => ({

@@ -40,15 +40,40 @@ fn describe_trap(thrown: &JsValue) -> String {
     describe(thrown)
 }
 
-/// What JavaScript threw, in words.
+/// The most UTF-16 units of the JSON of a thrown object.
+const MOST: u32 = 4096;
+
+/// The text of a thrown value: its message; of an object without one its compact JSON, cut to
+/// [`MOST`]; of a `Response` its status.
 pub(super) fn describe(thrown: &JsValue) -> String {
     if let Some(text) = thrown.as_string() {
         return text;
     }
+    let json = js_sys::JSON::stringify(thrown).ok().filter(|json| json.is_string());
+    if !thrown.is_object() {
+        let kind = || thrown.js_typeof().as_string().unwrap_or_default();
+        return json.map_or_else(kind, String::from);
+    }
     // Neither a message nor a JSON text need be strings, whatever their types say.
-    let message = || js_sys::Reflect::get(thrown, &"message".into()).ok()?.as_string();
-    let shown = || js_sys::JSON::stringify(thrown).ok()?.as_string();
-    let is_error = thrown.is_instance_of::<js_sys::Error>();
-    let said = is_error.then(message).flatten().filter(|message| !message.is_empty());
-    said.or_else(shown).unwrap_or_else(|| "an error that cannot be shown".to_owned())
+    let member = |name: &str| js_sys::Reflect::get(thrown, &name.into()).ok();
+    let message = member("message").and_then(|message| message.as_string());
+    if let Some(message) = message.filter(|message| !message.trim().is_empty()) {
+        return message;
+    }
+    let kind = js_sys::Reflect::get(thrown, &js_sys::Symbol::to_string_tag()).ok();
+    // Without its address, which may hold a key.
+    if kind.and_then(|kind| kind.as_string()).as_deref() == Some("Response") {
+        let status = member("status").and_then(|status| status.as_f64()).unwrap_or_default();
+        let text = member("statusText").and_then(|text| text.as_string()).unwrap_or_default();
+        return format!("Response {status} {text}").trim_end().to_owned();
+    }
+    let name = member("name").and_then(|name| name.as_string()).unwrap_or_default();
+    let json = json.map(|json| if json.length() > MOST { json.slice(0, MOST) } else { json });
+    let json = json.map(String::from).filter(|json| json != "{}");
+    match json {
+        Some(json) if thrown.is_instance_of::<js_sys::Error>() => format!("{name} {json}"),
+        Some(json) => json,
+        None if !name.is_empty() => name,
+        None => "an error that cannot be shown".to_owned(),
+    }
 }

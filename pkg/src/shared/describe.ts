@@ -1,0 +1,68 @@
+/** The text of a thrown value. */
+
+/** Most characters of a thrown object's JSON. */
+const MOST = 4096
+
+/**
+ * Returns the message of a thrown value; of an object without one its compact JSON, cut to 4096
+ * characters. Works for any value and never throws.
+ */
+export function describe(error: unknown): string {
+  try {
+    return (isObject(error) ? messageOf(error) : undefined) ?? textOf(error)
+  } catch {
+    return 'an error that cannot be shown'
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** The message that a value has, if it is a text that says something. */
+function messageOf(value: object): string | undefined {
+  const { message } = value as { message?: unknown }
+  return typeof message === 'string' && message.trim() ? message : undefined
+}
+
+function textOf(error: unknown): string {
+  if (typeof error === 'function') return `the function ${error.name || 'that was thrown'}`
+  if (!isObject(error)) return String(error)
+  const kind = kindOf(error)
+  // Without its address, which may hold a key.
+  if (kind === 'Response') {
+    const { status, statusText } = error as Partial<Response>
+    return ['Response', status, statusText].filter(Boolean).join(' ')
+  }
+  if (!Array.isArray(error) && error.toString !== Object.prototype.toString) {
+    const own = error instanceof Error ? json(error) : ''
+    const text = String(error)
+    return own === '{}' || own === '' ? text : `${text} ${own}`
+  }
+  const text = json(error)
+  return text === '{}' || text === '{"isTrusted":true}' ? `${kind} without a message` : text
+}
+
+/** The name of a value's class. */
+function kindOf(value: object): string {
+  const tag = Object.prototype.toString.call(value).slice(8, -1)
+  return tag === 'Object' ? value.constructor?.name || tag : tag
+}
+
+/** The compact JSON of an object: errors in it as their messages, and no object twice. */
+function json(error: object): string {
+  const seen = new Set<unknown>()
+  const text = JSON.stringify(error, (key, value: unknown) => {
+    if (typeof value === 'bigint') return String(value)
+    if (!isObject(value))
+      return key === 'name' && value === (error as Error).name ? undefined : value
+    if (seen.has(value)) return undefined
+    seen.add(value)
+    return value !== error && value instanceof Error ? (messageOf(value) ?? value.name) : value
+  }) as string | undefined
+  return cut(text ?? '{}')
+}
+
+/** The beginning of a text, without half of a character. */
+function cut(text: string): string {
+  if (text.length <= MOST) return text
+  return `${text.slice(0, MOST).replace(/[\uD800-\uDBFF]$/, '')}…`
+}
