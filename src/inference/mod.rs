@@ -4,6 +4,7 @@
 //! decide what follows from the response. Everything between is decided here: how the response is
 //! decoded, when it is complete or not read further, and whether a failed request is sent again.
 
+mod failure;
 mod retry;
 mod secrets;
 
@@ -277,13 +278,15 @@ impl Inference {
         // browser hides the status of a redirect, so that it is 0.
         if matches!(status, 0 | 300..=399) {
             let message = "the model's address redirects, which is not followed".to_owned();
-            return self.fail(now, Failure::new("model.redirected", message), None, true);
+            let repeatable = self.has_nothing();
+            return self.fail(now, Failure::new("model.redirected", message), None, repeatable);
         }
         let message = retry::status_message(status, body);
         let failure = Failure::new("model.status", message).with_status(status);
         let failure = failure.with_retry_after(retry_after_ms);
         let wait = retry_after_ms.unwrap_or_else(|| self.backoff_ms());
-        self.fail(now, failure, retry::is_retryable(status).then_some(wait), true)
+        let wait = Some(wait).filter(|_| retry::is_retryable(status));
+        self.fail(now, failure, wait, self.has_nothing())
     }
 
     fn ended(&mut self, now: u64) -> Heard {
@@ -318,8 +321,7 @@ impl Inference {
             return Heard { end: Some(self.done(now)), ..Heard::default() };
         }
         let wait = self.backoff_ms();
-        let repeatable = !self.seen && self.response.calls.is_empty();
-        self.fail(now, failure, Some(wait), repeatable)
+        self.fail(now, failure, Some(wait), self.has_nothing())
     }
 
     /// Adds deltas to the response, up to the one that ends it.
@@ -388,34 +390,6 @@ impl Inference {
         call.ended || call.ready && self.rules.early.contains(&call.name)
     }
 
-    /// Takes what a response that failed has cost.
-    fn take_usage(&mut self, deltas: &[Delta]) {
-        let last = deltas.iter().rfind(|delta| matches!(delta, Delta::Usage(_)));
-        if let Some(Delta::Usage(usage)) = last {
-            self.response.usage.get_or_insert_default().update(*usage);
-        }
-    }
-
-    /// Whether a call of the response was shown, or may have started.
-    fn shows_calls(&self) -> bool {
-        self.response.calls.iter().any(|call| {
-            self.rules.starts_calls && self.can_start(call)
-                || call.arguments.len() >= ARGUMENTS_STEP
-        })
-    }
-
-    /// Whether the response has nothing of what a response must have. What the provider withheld, or
-    /// ran itself, is not missing.
-    fn is_empty(&self) -> bool {
-        let Response { text, calls, finish, .. } = &self.response;
-        let withheld = matches!(finish, Some((FinishReason::ContentFilter, _)));
-        self.rules.needs_output
-            && text.trim().is_empty()
-            && calls.is_empty()
-            && !withheld
-            && !self.hosted
-    }
-
     /// Ends an attempt whose response is complete, or is not read further.
     fn done(&mut self, now: u64) -> End {
         if self.is_empty() {
@@ -430,22 +404,6 @@ impl Inference {
         End::Done(response)
     }
 
-    /// Ends an attempt whose response is empty.
-    fn empty(&mut self, now: u64) -> End {
-        let mut message = "the response of the model has no text and no call".to_owned();
-        if self.response.reasoning.iter().any(|block| !block.text.is_empty()) {
-            message.push_str(", only reasoning");
-        }
-        if let Some((FinishReason::Length, _)) = self.response.finish {
-            message.push_str("; it reached its output limit");
-        }
-        let wait = self.backoff_ms();
-        // Reasoning is no answer, and may be shown twice.
-        let repeatable = self.response.text.is_empty();
-        let failure = Failure::new("model.empty", message);
-        self.fail(now, failure, Some(wait), repeatable).end.unwrap_or(End::Retried)
-    }
-
     /// Ends an attempt that failed. `wait`: milliseconds until the request may be sent again.
     /// `repeatable`: nothing was shown, and no call may have started.
     fn fail(
@@ -457,9 +415,7 @@ impl Inference {
     ) -> Heard {
         self.repeatable = repeatable;
         secrets::mask(&mut failure.message, &self.secrets);
-        if let Some(hint) =
-            self.hint.take().filter(|_| !self.seen && self.response.calls.is_empty())
-        {
+        if let Some(hint) = self.hint.take().filter(|_| self.has_nothing()) {
             failure.message.push_str(" (");
             failure.message.push_str(&hint);
             failure.message.push(')');

@@ -19,7 +19,7 @@ use crate::tool::Outcome;
 
 const STATES: [&str; 8] =
     ["Idle", "Asking", "Waiting", "Taking", "Checking", "Running", "Judging", "Over"];
-const HOSTS: u64 = 160_000;
+const HOSTS: u64 = 260_000;
 
 /// By input and state: the states that follow.
 type Table = BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>>;
@@ -122,7 +122,8 @@ impl Host {
             deltas.push(Delta::Error(StreamError { class, message, raw: "null".to_owned() }));
         }
         if random.one(if self.busy { 6 } else { 2 }) {
-            deltas.push(Delta::Finish { reason: FinishReason::Stop, raw: "stop".to_owned() });
+            let stop = [FinishReason::Stop, FinishReason::Error][usize::from(random.one(12))];
+            deltas.push(Delta::Finish { reason: stop, raw: stop.name().to_owned() });
         }
         deltas
     }
