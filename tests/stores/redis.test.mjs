@@ -351,6 +351,14 @@ describe('Redis Cluster: the keys of a turn are in one slot', () => {
     for (const turn of ['', '}', '{', '{}', '}{a}', 'a}b{c']) {
       assert.deepEqual(await store.commit(turn, commitOf('o', 1)), { ok: true })
     }
+    for (const prefix of ['', 'a:', '{', '}', 'a{b}', 'x{y', 'a}b{c', ' ', 'é{']) {
+      const own = redisStore(client, { prefix })
+      assert.deepEqual(await own.commit('turn', commitOf('o', 1)), { ok: true }, prefix)
+    }
+    // Redis hashes the whole key if its first braces are empty.
+    for (const prefix of ['{}', 'a{}', '{}{a}', '}{}', 5]) {
+      assert.throws(() => redisStore(client, { prefix }), code('options.invalid'), String(prefix))
+    }
   })
 })
 

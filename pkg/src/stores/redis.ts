@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { TurnlockError } from '../errors.js'
+import { TurnlockError, wrong } from '../errors.js'
 import { REDIS_STORE_OPTIONS } from '../generated/rows.js'
 import type { RedisStoreOptions } from '../generated/stores.js'
 import { readOptions } from '../options.js'
@@ -60,6 +60,10 @@ function failure(cause: unknown): TurnlockError {
 export function redisStore(client: RedisClientLike, options: RedisStoreOptions = {}): Store {
   options = readOptions(options, REDIS_STORE_OPTIONS)
   const { prefix = 'turnlock:' } = options
+  // Redis hashes the whole key if its first braces are empty: the keys of a turn would be apart.
+  if (typeof prefix !== 'string' || /^[^{]*\{\}/.test(prefix)) {
+    throw wrong('prefix', 'a text whose first braces are not empty, because of Redis Cluster')
+  }
   const send = sender(client)
   const run = async (script: string, keys: string[], args: (string | number)[] = []) => {
     try {
