@@ -109,9 +109,11 @@ const HISTORY = {
 async function recorded() {
   let requests = 0
   const model = customModel(async function* () {
-    if (requests++ === 0) yield { type: 'tool_call', id: 'call_1', name: 'look', args: '{"a":"b"}' }
-    else yield { type: 'text', text: 'It is there.' }
-    yield { type: 'finish', reason: requests === 1 ? 'tool_calls' : 'stop' }
+    if (requests++ > 0) return yield { type: 'text', text: 'It is there.' }
+    yield { type: 'reasoning', text: 'I look.' }
+    yield { type: 'tool_call_start', index: 0, id: 'call_1', name: 'look' }
+    yield { type: 'tool_call_arguments', index: 0, text: '{"a":"b"}' }
+    yield { type: 'tool_call_end', index: 0 }
   })
   const tools = {
     look: defineTool({
@@ -124,6 +126,7 @@ async function recorded() {
   const events = []
   const turn = runTurn({ model, tools, messages: [{ role: 'user', content: 'Look.' }] })
   for await (const event of turn) events.push(event)
+  assert.equal(events.at(-1).type, 'complete')
   return events
 }
 

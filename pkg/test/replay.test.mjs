@@ -163,6 +163,42 @@ test('a trace of another program runs as Turnlock would have had it', () => {
   }
 })
 
+test('replay: events that were edited or cut end with a verdict or a typed error', async (t) => {
+  const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
+  t.after(() => rmSync(at, { recursive: true }))
+  const events = await eventsOf(runTurn({ model: model('one-call'), tools: tools(), messages }))
+  const places = []
+  const walk = (value, path) => {
+    for (const name of Object.keys(Object(value))) {
+      places.push([...path, name])
+      if (typeof value[name] === 'object') walk(value[name], [...path, name])
+    }
+  }
+  walk(events, [])
+  const files = places.flatMap((path) =>
+    [undefined, null, 'odd', 7, [], {}, [null]].map((odd) => {
+      const copy = structuredClone(events)
+      path.slice(0, -1).reduce((inner, name) => inner[name], copy)[path.at(-1)] = odd
+      return copy.map((event) => JSON.stringify(event) ?? '').join('\n')
+    }),
+  )
+  const lists = files
+    .filter((_, index) => index % 5 === 0)
+    .map((text, index) => {
+      const file = join(at, String(index))
+      writeFileSync(file, text)
+      return ['replay', file, '--json']
+    })
+  while (lists.length > 0) {
+    const some = lists.splice(0, 50)
+    for (const [index, { stderr, status }] of turnlocks(some).entries()) {
+      const text = readFileSync(some[index][1], 'utf8')
+      assert.ok(status <= 2, text)
+      assert.doesNotMatch(stderr, /Cannot read|is not|undefined|iterable/, text)
+    }
+  }
+})
+
 test('what cannot be replayed is said, with 2', () => {
   const trace = [{ type: 'llm_call' }, { type: 'tool_registration' }].map((one) =>
     JSON.stringify(one),

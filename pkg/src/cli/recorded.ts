@@ -1,5 +1,5 @@
 /** The events of a turn as what its model said and its tools returned, so that it can run again. */
-import { customModel, defineTool, signature, type TurnEvent } from 'turnlock'
+import { customModel, defineTool, signature, TurnlockError, type TurnEvent } from 'turnlock'
 import type { RunTurnOptions, Tool } from 'turnlock'
 
 type Of<T extends TurnEvent['type']> = Extract<TurnEvent, { type: T }>
@@ -17,6 +17,49 @@ interface Inference {
   isSettled: boolean
   /** It called nothing, and what it said was not shown. */
   isSilent?: boolean
+}
+
+const STATUSES = ['ok', 'error', 'timeout', 'blocked', 'skipped', 'unknown', 'cancelled']
+
+/**
+ * Checks the members that a replay reads: a file may have been edited or cut.
+ *
+ * @throws TurnlockError `command.usage`
+ */
+export function checkEvents(events: readonly TurnEvent[]): void {
+  const isText = (value: unknown) => typeof value === 'string'
+  for (const event of events) {
+    const members = event as unknown as Record<string, unknown>
+    const fail = (what: string): never => {
+      throw new TurnlockError('command.usage', `event ${event.seq} (${event.type}): ${what}`)
+    }
+    const entries = (name: string) => {
+      const list = members[name]
+      const isCall = ({ name, signature }: Record<string, unknown>) =>
+        isText(name) && (signature == null || isText(signature))
+      const isList = Array.isArray(list) && list.every((one) => isCall(Object(one)))
+      return isList
+        ? (list as Record<string, unknown>[])
+        : fail(`\`${name}\` must be a list of calls`)
+    }
+    const { projectId } = members
+    if (projectId != null && !isText(projectId)) fail('`projectId` must be a text')
+    switch (event.type) {
+      case 'text':
+      case 'reasoning':
+        if (!isText(members['chunk'])) fail('`chunk` must be a text')
+        break
+      case 'tool_calls':
+      case 'refused':
+        if (!entries('toolCalls').every(({ id }) => isText(id)))
+          fail('`id` of a call must be a text')
+        break
+      case 'tool_results': {
+        const odd = entries('toolResults').find(({ status }) => !STATUSES.includes(String(status)))
+        if (odd) fail(`\`status\` must be one of ${STATUSES.join(', ')}`)
+      }
+    }
+  }
 }
 
 /** Whether the turn came to its answer. */
@@ -93,6 +136,9 @@ function inferences(events: readonly TurnEvent[], split: boolean): Inference[] {
   return all.filter((one) => one.isSilent || one.text || one.reasoning || one.calls.length)
 }
 
+/** How long a tool without a result waits: a recorded turn may not end as its results say. */
+const CANCELLED_MS = 5_000
+
 /** The tools of the turn: each returns what it returned. */
 function toolsOf(events: readonly TurnEvent[]): Record<string, Tool> {
   const of = <T extends TurnEvent['type']>(type: T) =>
@@ -124,8 +170,8 @@ function toolsOf(events: readonly TurnEvent[]): Record<string, Tool> {
         return !invalid.has(signature({ tool: name, args, projectId }))
       }),
       dedupe,
-      // Only a tool that is too late waits for it.
-      timeoutMs: ran.some(({ status }) => status === 'timeout') ? 50 : 600_000,
+      // A tool that was too late waits for its limit, one that was cancelled for the end of the turn.
+      timeoutMs: ran.some(({ status }) => status === 'timeout') ? 50 : CANCELLED_MS,
       async execute(args, { signal }) {
         const result = next(args)
         if (!result) throw new Error('the recorded turn has no such call')

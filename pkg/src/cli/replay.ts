@@ -6,7 +6,7 @@ import { callsOf } from '../../../www/src/trace/calls.js'
 import { replay as replayTrace } from '../../../www/src/trace/replay.js'
 import { command, input, Usage, whole } from './command.js'
 import { asJson, line, visible } from './printable.js'
-import { again, isWhole, lastTurn, outline } from './recorded.js'
+import { again, checkEvents, isWhole, lastTurn, outline } from './recorded.js'
 import { dim, green, red } from './terminal.js'
 
 export const replay = command({
@@ -77,6 +77,7 @@ const isTraceEvent = (one: unknown) =>
 async function own(events: TurnEvent[], how: How): Promise<number> {
   const { json, print } = how
   const recorded = lastTurn(events)
+  checkEvents(recorded)
   const before = outline(recorded)
   const isSame = (now: string[]) =>
     before.length === now.length && before.every((text, at) => text === now[at])
