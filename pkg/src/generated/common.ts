@@ -197,6 +197,7 @@ export interface Repair {
  * - `THOUGHT_SIGNATURE_MISSING`: the first call of a step must carry a thought signature
  * - `TOOLS_REQUIRED_BY_HISTORY`: a history with tool calls needs tools to be declared
  * - `TOOLS_TOO_MANY`: too many tools are declared
+ * - `TOOL_ARGS_CONFLICT`: the call is described with other arguments too
  * - `TOOL_ARGS_EMPTY`: the arguments are empty
  * - `TOOL_ARGS_INVALID_JSON`: the arguments are not JSON
  * - `TOOL_ARGS_NOT_OBJECT`: the arguments are not an object
@@ -253,6 +254,7 @@ export type HistoryCode =
   | 'THOUGHT_SIGNATURE_MISSING'
   | 'TOOLS_REQUIRED_BY_HISTORY'
   | 'TOOLS_TOO_MANY'
+  | 'TOOL_ARGS_CONFLICT'
   | 'TOOL_ARGS_EMPTY'
   | 'TOOL_ARGS_INVALID_JSON'
   | 'TOOL_ARGS_NOT_OBJECT'
