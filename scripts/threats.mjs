@@ -29,8 +29,8 @@ function hasTest(file, code, name) {
     const above = String.raw`#\[[^\n]*\btest\b[^\n]*\]\n(?:\s*#\[[^\n]*\]\n)*\s*(?:pub )?(?:async )?`
     return new RegExp(`${above}fn ${plain}\\b`).test(code)
   }
-  // A call of `test`, or a member of a table of tests.
-  const begin = String.raw`(?:\btest(?:\.\w+)?\(\s*|^\s*(?:async )?)['"\u0060]`
+  // A call of `test` or of a function that names its tests (`case_`), or a member of a table of tests.
+  const begin = String.raw`(?:\b(?:test(?:\.\w+)?|case_)\(\s*|^\s*(?:async )?)['"\u0060]`
   return new RegExp(`${begin}${plain}(?!\\w)`, 'm').test(code)
 }
 
