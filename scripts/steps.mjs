@@ -199,6 +199,7 @@ export const PARTS = {
     }),
     tests('stores (workerd)', stores('durable-object', 'd1')),
     tests('stores (Chromium)', stores('indexeddb'), { needs: [browser] }),
+    tests('stores (Firefox)', stores('indexeddb-firefox'), { needs: [firefox] }),
     tests('stores (Rust and TypeScript, Chromium)', stores('rust', 'rust-turns'), {
       ...{ ...built, long: true, needs: [browser] },
     }),

@@ -10,10 +10,10 @@ const PREFERENCES = {
   'app.update.enabled': false,
 }
 
-/** Opens a page; returns what closes the browser. */
-export function firefox(url) {
+/** Opens a page, in a new profile with these preferences too; returns a function that closes the browser. */
+export function firefox(url, preferences = {}) {
   const profile = mkdtempSync(join(tmpdir(), 'turnlock-firefox-'))
-  const lines = Object.entries(PREFERENCES).map(
+  const lines = Object.entries({ ...PREFERENCES, ...preferences }).map(
     ([name, value]) => `user_pref("${name}", ${value});`,
   )
   writeFileSync(join(profile, 'user.js'), lines.join('\n'))
