@@ -99,6 +99,50 @@ test('JSON text: a long number, and one that an event divides, stay numbers', as
   for (let at = 0; at <= long.length; at++) assert.equal(streamed(redactor, long, [at]), shown)
 })
 
+test('JSON text: public reports, rebuilt', () => {
+  const { redact } = createRedactor()
+  const pem = (part) => `-----${part} RSA ${'PRIVATE'} KEY-----`
+  const body = 'MIIEowIBAAKCAQEA7bq1u3Xg9fS0aB2cD4eF6gH8'
+  const texts = [
+    // paperclipai/paperclip#9856 (2026-07-19), #11037 (2026-08-07): the backslash before a quote.
+    { command: 'curl -H "Authorization: Bearer q9X7vB2nM4kL8pT3wZ6yR1sD" "http://host.example"' },
+    { result: 'token="q9X7vB2nM4kL8pT3wZ6yR1sD5fG0hJ"\\n"' },
+    // kurrent-io/kcap-cli#681 (2026-08-26): objects, lists and numbers as values, a key in two strings.
+    { headers: { Cookie: { session: 'abc' }, Host: 'host.example' }, tail: 'shown' },
+    {
+      headers: { Authorization: ['Bearer q9X7vB2nM4kL8pT3wZ6y', 'Bearer y'], z: 1 },
+      tail: 'shown',
+    },
+    { h: { 'X-Api-Key': 12345, api_key: 1234567, next: 'shown' }, tail: 'shown' },
+    {
+      a: `${pem('BEGIN')}\n${body}`,
+      between: { n: [1] },
+      b: `${body}\n${pem('END')}`,
+      tail: 'shown',
+    },
+    // openclaw/openclaw#146718 (2026-09-13), hojinzs/github-symphony#520 (2026-08-02).
+    { message: '--token "synthetic-credential-123456"' },
+    { token: 123, secret: 45678, password: false, status: 'shown' },
+    // NousResearch/hermes-agent#69196 (2026-07-22), narailabs/narai-primitives#207 (2026-09-12).
+    { password: 'foo"bar_secret_value1' },
+    { message: 'prefix token: abc, password: hunter2hunter', tail: 'shown' },
+    // JeongJaeSoon/agent-guard#179 (2026-08-30).
+    { level: 'info', log: 'starting with API_KEY=hunter2-long-value', ok: true },
+  ].map((value) => JSON.stringify(value))
+  const hidden = /bar_secret|hunter2|synthetic-cred|q9X7vB2n|MIIEow|1234567|45678/
+  for (const text of texts) {
+    for (const whole of [text, JSON.stringify({ chunk: `${text}\n` })]) {
+      const shown = redact(whole)
+      assert.equal(JSON.stringify(JSON.parse(shown)), shown, whole)
+      assert.doesNotMatch(shown, hidden, whole)
+      if (whole.includes('"tail"')) assert.match(shown, /"tail":"shown"/)
+      for (let at = 0; at <= whole.length; at++) {
+        assert.equal(streamed(createRedactor(), whole, [at]), shown)
+      }
+    }
+  }
+})
+
 const spaces = fc.constantFrom('', '', ' ', '\n', '\r\n\t')
 const word = fc.constantFrom('a', 'password', 'pan', 'phone', 'x y', '', 'é', '😀', 'key', 'token')
 const number = fc.oneof(

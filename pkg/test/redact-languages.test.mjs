@@ -140,6 +140,29 @@ for (const [language, [names, ...sentences]] of Object.entries(LANGUAGES)) {
   })
 }
 
+test('password words: values in the letters of the writer, and obfuscated names', () => {
+  const rows = {
+    // vshulcz/deja-vu#3587 (2026-09-14): the word was known, the value had to be ASCII.
+    'пароль: ОченьДлинныйПароль2026 и': `пароль: ${MASK} и`,
+    'password: ОченьДлинныйПароль2026': `password: ${MASK}`,
+    'password: 非常に長いパスワード2026。': `password: ${MASK}。`,
+    '비밀번호: 데이터베이스2026 입니다': `비밀번호: ${MASK} 입니다`,
+    'password: 🔥SecretValue2026🔥 x': `password: ${MASK} x`,
+    '{"пароль":"ОченьДлинный2026"}': `{"пароль":"${MASK}"}`,
+    // stacktale/stacktale#25 (2026-07-10).
+    'senha={} invalida, senhora: maria12': 'senha={} invalida, senhora: maria12',
+    'senha=S3nhaForte x': `senha=${MASK} x`,
+    // thesongzhu/Friday#1619: names with invisible characters, marks, full width.
+    '{"pass\u200bword":"hunter2hunter2"}': `{"pass\u200bword":"${MASK}"}`,
+    '{"ｐａｓｓｗｏｒｄ":"hunter2hunter2"}': `{"ｐａｓｓｗｏｒｄ":"${MASK}"}`,
+    '{"pa\u0301ssword":"hunter2hunter2"}': `{"pa\u0301ssword":"${MASK}"}`,
+  }
+  for (const [text, expected] of Object.entries(rows)) checked(text, expected)
+  for (const name of ['api\u200bKey', 'to\u0301ken secret', 'ｓｅｃｒｅｔ', 'ｐａｓｓｗｏｒｄ']) {
+    assert.deepEqual(redactor.value({ [name]: 'opaque' }), { [name]: '[redacted:field]' }, name)
+  }
+})
+
 test('password words: prose, placeholders and other words are shown', () => {
   for (const text of [
     'Das Passwort ist falsch. Passwort vergessen? Passwort-Länge: 12',

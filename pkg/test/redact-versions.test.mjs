@@ -86,6 +86,9 @@ const NO_ADDRESSES = [
   'paragraph 2.3.4.5',
   'Annex 1.2.3.4',
   '## 3.2.1.1 Overview',
+  // garrytan/gstack#2784, #2856 (2026-09-12): headings of changelogs.
+  '## [1.128.1.0] - 2026-09-02',
+  '## v1.10.0.0',
   '<h2>3.2.1.1 Overview</h2>',
   'OID 1.3.6.1',
   'OID: 1.3.6.1',

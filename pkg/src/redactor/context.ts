@@ -239,7 +239,7 @@ export function valueAt(view: View, context: Context): number {
     return isCut || /^<\\?[/…]/.test(text.slice(to, to + 3)) ? from + value.length : NO
   }
   let begin = from
-  let to = runEnd(view, UNQUOTED, from, MOST)
+  let to = unquotedEnd(view, from)
   if (to - from < MOST && unknown(view, to)) return WAIT
   // `Authorization: Token …`
   if (header && text[to] === ' ') {
@@ -257,9 +257,32 @@ export function valueAt(view: View, context: Context): number {
   const called = whole && /[([{]/.test(text.charAt(to))
   const code =
     !isSetting(text, at, from) && (!isOdd(value) || (CODE.test(value) && !/^\w*\d\w*$/.test(value)))
-  if (value.length < 6 || called || code || !/[a-z]/i.test(value) || isNone(value)) return NO
+  if (value.length < 6 || called || code || !/\p{L}/u.test(value) || isNone(value)) return NO
   context.from = begin
   return begin + value.length
+}
+
+/** Letters and symbols of other alphabets; those of scripts without spaces, and what ends a sentence. */
+const DENSE = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}ー]/u
+const OTHER = /[^\0-\x7f\s\p{P}]|[·]/u
+
+/**
+ * Where a value without quotes ends. After a letter of ASCII, scripts without spaces go on the sentence;
+ * a value that begins with one has them.
+ */
+function unquotedEnd(view: View, from: number): number {
+  const { text } = view
+  const isDense = DENSE.test(text.charAt(from))
+  let to = from
+  for (;;) {
+    to = runEnd(view, UNQUOTED, to, MOST - (to - from))
+    if (to - from >= MOST || !(text.charCodeAt(to) > 127)) return to
+    // Halves of a pair are a letter, or a symbol.
+    const one = text.charAt(to)
+    const isHalf = one >= '\ud800' && one <= '\udfff'
+    if (!isHalf && (!OTHER.test(one) || (!isDense && DENSE.test(one)))) return to
+    to++
+  }
 }
 
 /** A sentence: with a capital letter and spaces, or of a script without them. */

@@ -24,7 +24,12 @@ export interface Hide {
 }
 
 const isSecret = (name: string) =>
-  SECRET.test(name.toLowerCase().replace(/[^a-z]/g, '')) || isForeignName(name)
+  SECRET.test(
+    name
+      .normalize('NFKD')
+      .toLowerCase()
+      .replace(/[^a-z]/g, ''),
+  ) || isForeignName(name)
 
 /** A copy of a value with all that may be shown; numbers stay numbers where they are shown. */
 export const hidden = (value: unknown, hide: Hide): unknown => walk(value, hide.paths, [], hide)

@@ -57,6 +57,8 @@ const REMEMBERED = 0x3100
 const remembered = new Uint16Array(REMEMBERED)
 /** The code of the folded character; 0 for a mark, which is skipped. */
 function foldedCode(code: number): number {
+  // Full width.
+  if (code >= 0xff01 && code <= 0xff5e) return foldedCode(code - 0xfee0)
   if (code >= REMEMBERED) return code
   // 1 is no character of a name: it stands for a mark.
   const known = (remembered[code] ||= folded(code).charCodeAt(0) || 1)

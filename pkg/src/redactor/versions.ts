@@ -39,7 +39,7 @@ const STRONG = [
   ends(named(PLURALS) + GAP),
   /(?:§{1,2}|版本|版|章|節|节|バージョン|第) ?(?:[:：] ?)?$/,
   // The number of a heading, and an identifier of an object.
-  /(?:(?:^|[\n\r])#{1,6} |<h[1-6][^<>]{0,40}>|urn:oid:)$/i,
+  /(?:(?:^|[\n\r])#{1,6} \[?v?|<h[1-6][^<>]{0,40}>|urn:oid:)$/i,
   // Products that clients and servers name, and folders of releases.
   /(?:^|[\s("';,])(?:chrom(?:e|ium)|headlesschrome|firefox|safari|version|edga?|opr|opera|vivaldi|brave|electron|applewebkit|gecko|mozilla|curl|wget|python|python-requests|okhttp|axios|git|npm|yarn|pnpm|java|go-http-client|ruby|php|openssl|nginx|apache|microsoft-iis|cfnetwork|darwin|postmanruntime)\/v?$/i,
   /\b(?:releases?|tags?|versions?)\/(?:tag\/|download\/)?v?$/i,
