@@ -27,6 +27,18 @@ async fn errors_of_javascript_are_told() {
     assert_error(&outcome(thrown).await, "tool.threw", "no 1");
     let rejected = Tool::js("tool", "", any(), function("return Promise.reject('later')"));
     assert_error(&outcome(rejected).await, "tool.threw", "later");
+    // As `describe` of the package has it.
+    for (value, text) in [
+        ("{ code: 'E42', message: 'quota' }", "quota"),
+        ("{ code: 'E42', detail: 'quota' }", r#"{"code":"E42","detail":"quota"}"#),
+        ("new Response('no', { status: 404, statusText: 'Not Found' })", "Response 404 Not Found"),
+        ("Object.assign(new Error(''), { status: 422 })", r#"Error {"status":422}"#),
+        ("new TypeError('')", "TypeError"),
+        ("7", "7"),
+    ] {
+        let thrown = Tool::js("tool", "", any(), function(&format!("throw {value}")));
+        assert_error(&outcome(thrown).await, "tool.threw", text);
+    }
     for nothing in
         ["undefined", "() => 1", "Symbol()", "Object.assign(new Error(), { message: 7 })"]
     {

@@ -262,12 +262,16 @@ fn tool_calls_count_where_a_block_has_other_arguments() {
 fn pieces_belong_to_their_call() {
     let block = |id: &str, index: Option<usize>| {
         let mut block = json!({ "type": "tool_use", "id": id, "name": "f", "input": {} });
-        index.map(|index| block["index"] = json!(index));
+        if let Some(index) = index {
+            block["index"] = json!(index);
+        }
         block
     };
     let delta = |text: &str, index: Option<usize>| {
         let mut delta = json!({ "type": "input_json_delta", "partial_json": text });
-        index.map(|index| delta["index"] = json!(index));
+        if let Some(index) = index {
+            delta["index"] = json!(index);
+        }
         delta
     };
     let orders = [

@@ -145,7 +145,7 @@ fn function<'a>(
     let mut same: Vec<_> = calls(entry, pieces).filter(|call| call.name == name).collect();
     let equal = same.iter().position(|call| args::same(&call.args, &args));
     let empty = || same.iter().position(|call| args::is_empty(&call.args));
-    let place = equal.or_else(empty).or(same.len().checked_sub(1));
+    let place = equal.or_else(empty).or_else(|| same.len().checked_sub(1));
     if let Some(known) = place.and_then(|place| same.get_mut(place)) {
         return argue(known, args, false);
     }
