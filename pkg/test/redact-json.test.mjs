@@ -117,7 +117,7 @@ test('JSON text: public reports, rebuilt', () => {
     {
       a: `${pem('BEGIN')}\n${body}`,
       between: { n: [1] },
-      b: `${body}\n${pem('END')}`,
+      b: pem('END'),
       tail: 'shown',
     },
     // openclaw/openclaw#146718 (2026-09-13), hojinzs/github-symphony#520 (2026-08-02).
