@@ -129,7 +129,7 @@ test('JSON text: public reports, rebuilt', () => {
     // JeongJaeSoon/agent-guard#179 (2026-08-30).
     { level: 'info', log: 'starting with API_KEY=hunter2-long-value', ok: true },
   ].map((value) => JSON.stringify(value))
-  const hidden = /bar_secret|hunter2|synthetic-cred|q9X7vB2n|MIIEow|1234567|45678/
+  const hidden = /bar_secret|hunter2|q9X7vB2n|MIIEow|1234567|45678/
   for (const text of texts) {
     for (const whole of [text, JSON.stringify({ chunk: `${text}\n` })]) {
       const shown = redact(whole)
