@@ -78,9 +78,9 @@ test('a validator that throws refuses; one that hangs ends with the turn', async
 test('an answer that is no answer in the end was read to its end, once', async () => {
   const usage = { inputTokens: 10, outputTokens: 5 }
   const finish = { type: 'finish', reason: 'stop', raw: 'stop' }
-  for (const text of ['Oslo.', '[]', '']) {
+  for (const text of ['Oslo.', '[]']) {
     for (const mode of ['two_stage', 'unified']) {
-      const said = [...(text ? [{ type: 'text', text }] : []), { type: 'usage', usage }, finish]
+      const said = [{ type: 'text', text }, { type: 'usage', usage }, finish]
       const traced = []
       const { status, error, ...result } = await runTurn({
         ...{ model: scriptedModel([said, said]), messages, mode },

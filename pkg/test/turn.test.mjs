@@ -459,7 +459,13 @@ test('a custom model: deltas, a throw, a stall, nonsense', async () => {
   })
   assert.equal(plain.text, '1 message')
   const silent = await run(async function* () {})
-  assert.deepEqual([silent.status, silent.text], ['complete', ''])
+  assert.deepEqual([silent.error.code, silent.text], ['model.empty', ''])
+  const broken = await run(async function* () {
+    yield { type: 'text', text: 'half' }
+    yield { type: 'finish', reason: 'error', raw: 'lost the GPU' }
+  })
+  assert.deepEqual([broken.error.code, broken.text], ['model.stream', 'half'])
+  assert.match(broken.error.message, /lost the GPU/)
   const thrown = await run(async function* () {
     yield { type: 'text', text: 'half' }
     throw new Error('GPU lost')
