@@ -172,8 +172,7 @@ impl Phase {
         }
     }
 
-    /// Whether the next request offers tools. The last step of the unified loop does not, so that it
-    /// is an answer, unless it is the only one.
+    /// Whether the next request offers tools. The last step does not, unless it is the only one.
     pub(super) fn offers_tools(&self, policy: &Policy) -> bool {
         let is_only_step = self.name == PhaseName::Unified && policy.max_steps == 1;
         (is_only_step || self.budget(policy) > 0) && self.has_tools(policy)
