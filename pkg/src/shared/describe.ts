@@ -17,9 +17,10 @@ export function describe(error: unknown): string {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** The message that a value has, if it is a text that says something. */
+/** The message that a value has, if it says something: a text, or an object as JSON. */
 function messageOf(value: object): string | undefined {
   const { message } = value as { message?: unknown }
+  if (isObject(message)) return json(message)
   return typeof message === 'string' && message.trim() ? message : undefined
 }
 
@@ -32,7 +33,8 @@ function textOf(error: unknown): string {
     const { status, statusText } = error as Partial<Response>
     return ['Response', status, statusText].filter(Boolean).join(' ')
   }
-  if (!Array.isArray(error) && error.toString !== Object.prototype.toString) {
+  const hasText = typeof error.toString === 'function'
+  if (hasText && !Array.isArray(error) && error.toString !== Object.prototype.toString) {
     const own = error instanceof Error ? json(error) : ''
     const text = String(error)
     return own === '{}' || own === '' ? text : `${text} ${own}`

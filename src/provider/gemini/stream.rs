@@ -28,6 +28,8 @@ pub(super) struct Parts {
     arguments: Json<'static>,
     /// Bytes of these arguments.
     held: usize,
+    /// The last value of these arguments goes on.
+    is_cut: bool,
     counts: Counts,
     /// The last thought had no signature.
     thinks: bool,
@@ -147,6 +149,7 @@ impl Parts {
         if !name.is_empty() {
             self.calls.start(OPEN, text(call, "id"), name, out);
             (self.arguments, self.held) = (Json::Object(Vec::new()), 0);
+            self.is_cut = false;
         }
         if self.calls.said(OPEN).is_none() {
             // A part of a call that has not begun.
@@ -160,6 +163,7 @@ impl Parts {
             self.arguments = args.clone().into_owned();
         }
         for piece in list(call, "partialArgs") {
+            self.is_cut = part(piece, "willContinue").as_bool() == Some(true);
             // 32: what a piece may take besides, such as an element of a list.
             self.held += 32 + text(piece, "stringValue").len();
             if self.held > limits::RESPONSE_BYTES || !partial::add(&mut self.arguments, piece) {
@@ -175,7 +179,8 @@ impl Parts {
 
     /// Ends the open call.
     fn end(&mut self, out: &mut Vec<Delta>) {
-        if self.calls.said(OPEN).is_some() {
+        // A value that was to go on is not the one that the model meant.
+        if self.calls.said(OPEN).is_some() && !self.is_cut {
             let arguments = std::mem::take(&mut self.arguments);
             self.calls.end(OPEN, &arguments.to_text(), out);
         }

@@ -75,6 +75,16 @@ impl Calls {
         self.calls.iter().any(|call| call.started.is_some())
     }
 
+    /// Whether a call has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.calls.iter().any(|call| call.ended)
+    }
+
+    /// Ends no call from now on, because a fragment could not be read: it may be of any of them.
+    pub(super) fn lose(&mut self) {
+        self.doubt(Certainty::Lost);
+    }
+
     /// Adds a fragment.
     pub(super) fn take(&mut self, fragment: Fragment<'_>, out: &mut Vec<Delta>) {
         let at = match self.part(&fragment) {
@@ -90,7 +100,14 @@ impl Calls {
                 self.calls.len() - 1
             }
         };
-        let Some(call) = self.calls.get_mut(at).filter(|call| !call.ended) else { return };
+        let Some(call) = self.calls.get_mut(at) else { return };
+        if call.ended {
+            if !fragment.is_blank() && !fragment.repeats(call) {
+                let said = "arguments of a call came after its end";
+                out.push(Delta::Error(malformed(said, fragment.text())));
+            }
+            return;
+        }
         // What does not go on with this call may belong to one that is not whole yet.
         let begins = call.arguments == Shape::Blank && fragment.begins();
         let continues = begins || call.is_open() && !call.contradictory;

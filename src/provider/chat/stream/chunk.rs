@@ -12,6 +12,8 @@ pub(super) struct Chunk<'a> {
     /// The texts of `reasoning_details`, which count where no other reasoning is.
     details: Vec<Piece<'a>>,
     pub(super) calls: Vec<Fragment<'a>>,
+    /// What may be a piece of a call has another form.
+    pub(super) unreadable: bool,
     pub(super) finish: Option<Cow<'a, str>>,
     pub(super) usage: Option<Usage>,
     pub(super) error: Option<StreamError>,
@@ -131,6 +133,7 @@ impl<'a> Chunk<'a> {
             self.others.append(&mut one.others);
             self.tools.append(&mut one.tools);
             self.calls.append(&mut one.calls);
+            self.unreadable |= one.unreadable;
             self.finish = one.finish.or_else(|| self.finish.take());
             self.error = self.error.take().or(one.error);
         }
@@ -176,12 +179,25 @@ impl<'a> Chunk<'a> {
                 self.tools.push(reader.value()?);
                 Ok(())
             }),
-            "tool_calls" => list(reader, &mut |reader| {
-                let mut fragment = Fragment::default();
-                object(reader, &mut |key, reader| fragment.member(key, reader))?;
-                self.calls.push(fragment);
-                Ok(())
-            }),
+            "tool_calls" => {
+                self.unreadable |= !matches!(reader.peek()?, Kind::Array | Kind::Null);
+                list(reader, &mut |reader| {
+                    self.unreadable |= !matches!(reader.peek()?, Kind::Object | Kind::Null);
+                    let mut fragment = Fragment::default();
+                    object(reader, &mut |key, reader| {
+                        let is_known = fragment.member(key, reader)?;
+                        self.unreadable |= !is_known;
+                        Ok(())
+                    })?;
+                    self.calls.push(fragment);
+                    Ok(())
+                })
+            }
+            // The form of calls before tools.
+            "function_call" => {
+                self.unreadable |= reader.peek()? != Kind::Null;
+                reader.skip()
+            }
             _ => reader.skip(),
         }
     }
@@ -215,10 +231,25 @@ impl<'a> Chunk<'a> {
 }
 
 impl<'a> Fragment<'a> {
-    fn member(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+    /// Reads a member; `false` if it may hold arguments in a form that is not read.
+    fn member(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<bool, JsonError> {
+        let kind = reader.peek()?;
+        let is_known = match key {
+            "function" => matches!(kind, Kind::Object | Kind::Null),
+            "arguments" | "parameters" => kind == Kind::Null,
+            _ => true,
+        };
+        self.read(key, reader).map(|()| is_known)
+    }
+
+    fn read(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
         match key {
             "index" if reader.peek()? == Kind::Number => {
                 self.index = reader.number()?.parse().ok();
+                Ok(())
+            }
+            "index" if reader.peek()? == Kind::String => {
+                self.index = reader.string()?.parse().ok();
                 Ok(())
             }
             // Continuations repeat the id, or send "" or "null".

@@ -51,20 +51,29 @@ impl Events for Chunks {
 /// DeepSeek's, `network_error` and `sensitive` GLM's, `abort` vLLM's; Gemini writes its own reason
 /// behind that of a filter.
 fn reason_of(raw: &str) -> FinishReason {
-    match raw.split_once(':').map_or(raw, |(kind, _)| kind) {
+    let kind = raw.split_once(':').map_or(raw, |(kind, _)| kind);
+    match kind.to_ascii_lowercase().as_str() {
         "stop" | "eos" | "end_turn" | "stop_sequence" => FinishReason::Stop,
-        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => {
-            FinishReason::Length
-        }
+        "length"
+        | "max_tokens"
+        | "max_output_tokens"
+        | "model_length"
+        | "model_context_window_exceeded" => FinishReason::Length,
         "tool_calls" | "function_call" => FinishReason::ToolCalls,
-        "content_filter" | "sensitive" => FinishReason::ContentFilter,
+        "content_filter" | "sensitive" | "safety" | "recitation" | "prohibited_content" => {
+            FinishReason::ContentFilter
+        }
         "error"
         | "abort"
         | "insufficient_system_resource"
         | "network_error"
         | "network-error"
         | "function_call_filter"
-        | "malformed_function_call" => FinishReason::Error,
+        | "malformed_function_call"
+        | "unexpected_tool_call"
+        | "server_error"
+        | "timeout"
+        | "incomplete" => FinishReason::Error,
         _ => FinishReason::Other,
     }
 }
@@ -91,6 +100,9 @@ impl Chunks {
         }
         chunk.tools.iter().for_each(|tool| executed(tool, out));
         out.extend(chunk.others.into_iter().map(|raw| Delta::Other { raw }));
+        if chunk.unreadable {
+            self.calls.lose();
+        }
         for fragment in chunk.calls {
             self.calls.take(fragment, out);
             if matches!(out.last(), Some(Delta::Error(_))) {
@@ -129,6 +141,10 @@ impl Chunks {
         }
         // Some providers send the reason with the call and again after it: the first one counts.
         if std::mem::replace(&mut self.finished, true) {
+            let is_cut = matches!(said, FinishReason::Length | FinishReason::ContentFilter);
+            if (is_cut || said == FinishReason::Error) && self.calls.has_ended() {
+                out.push(Delta::Error(malformed("the response ends in two different ways", raw)));
+            }
             return;
         }
         // With a forced tool choice, OpenAI itself sends `stop`.
