@@ -164,3 +164,70 @@ test('fragments: more arguments after a whole object end the call that they cont
     ['a', 'f', '{"a":1}'],
   ])
 })
+
+const chunk = (delta, finish_reason = null) =>
+  `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+const head = {
+  index: 0,
+  id: 'a',
+  type: 'function',
+  function: { name: 'deleteFiles', arguments: '' },
+}
+const late = '{"only":"tmp.txt"}'
+const deltasOf = (dialect, body) => {
+  const decoder = decodeStream(dialect)
+  return [...decoder.feed(new TextEncoder().encode(body)), ...decoder.end()]
+}
+
+for (const [name, tool_calls] of Object.entries({
+  'a piece that is no list': { index: 0, function: { arguments: late } },
+  'a list in the list': [[{ index: 0, function: { arguments: late } }]],
+  'arguments beside the function': [{ index: 0, arguments: late }],
+  'parameters beside the function': [{ index: 0, parameters: { only: 'tmp.txt' } }],
+  'a function that is a text': [{ index: 0, function: late }],
+})) {
+  test(`fragments: ${name} may be of any call, so none ends`, () => {
+    const body = [chunk({ tool_calls: [head] }), chunk({ tool_calls }), chunk({}, 'tool_calls')]
+    const deltas = deltasOf('openai-chat', `${body.join('')}data: [DONE]\n\n`)
+    assert.deepEqual(
+      deltas.filter(({ type }) => type === 'tool_call_end'),
+      [],
+    )
+  })
+}
+
+test('fragments: arguments after the end of a call fail the response', () => {
+  const piece = chunk({ tool_calls: [{ index: 0, function: { arguments: late } }] }, 'tool_calls')
+  const body = `${chunk({ tool_calls: [head] }, 'tool_calls')}${piece}data: [DONE]\n\n`
+  assert.equal(deltasOf('openai-chat', body).filter(({ type }) => type === 'error').length, 1)
+  const twice = `${chunk({ tool_calls: [head] }, 'stop')}${chunk({}, 'length')}data: [DONE]\n\n`
+  assert.equal(deltasOf('openai-chat', twice).filter(({ type }) => type === 'error').length, 1)
+})
+
+test('fragments: a finish reason in capitals is the same reason', () => {
+  for (const reason of [
+    'MAX_TOKENS',
+    'SAFETY',
+    'MALFORMED_FUNCTION_CALL',
+    'UNEXPECTED_TOOL_CALL',
+  ]) {
+    const deltas = deltasOf(
+      'openai-chat',
+      `${chunk({ tool_calls: [head] })}${chunk({}, reason)}data: [DONE]\n\n`,
+    )
+    assert.ok(!deltas.some(({ type }) => type === 'tool_call_end'), reason)
+  }
+})
+
+test('fragments: a value of Gemini that was to go on ends no call', () => {
+  const event = (functionCall, finishReason) =>
+    `data: ${JSON.stringify({ candidates: [{ content: { parts: functionCall ? [{ functionCall }] : [] }, finishReason }] })}\n\n`
+  const value = { jsonPath: '$.dir', stringValue: '/home/me', willContinue: true }
+  const body = [
+    event({ name: 'deleteFiles', willContinue: true }),
+    event({ partialArgs: [value], willContinue: true }),
+    event(undefined, 'STOP'),
+  ]
+  const deltas = deltasOf('gemini', body.join(''))
+  assert.ok(!deltas.some(({ type }) => type === 'tool_call_end'))
+})

@@ -220,6 +220,14 @@ cases('responses', [
   ['escaped types', respelled(response, 'function_call', 'function\\u005fcall')],
   ['a stored prompt, no tools', response, { body: { tools: undefined, prompt: { id: 'p' } } }],
   ['a whole response', [JSON.stringify({ id: 'r', object: 'response', output: items })]],
+  [
+    'an environment of the provider beside a function call',
+    (() => {
+      const own = items.map((item) => ({ ...item, environment: { type: 'container_auto' } }))
+      const events = own.flatMap((item, at) => [added(item, at), done(item, at)])
+      return [created, ...events, completed(own)]
+    })(),
+  ],
   ...OTHERS.map((type) => {
     const own = items.map(({ arguments: text, ...item }) => ({
       ...{ ...item, type, arguments: text },

@@ -121,10 +121,12 @@ test('partial history: a call may have its result at the provider; other faults 
 })
 
 test('partial history: references to items are partial, and nothing of them is mended', async () => {
-  const history = [{ type: 'item_reference', id: 'fc_1' }, result('responses', 'c1')]
-  const body = JSON.stringify({ model: 'm', input: history })
-  const { json, report } = await sent('responses', body, { mode: 'repair' })
-  assert.deepEqual([json, report.history], [body, 'partial'])
+  // The `type` of a reference is optional.
+  for (const reference of [{ type: 'item_reference', id: 'fc_1' }, { id: 'fc_1' }]) {
+    const body = JSON.stringify({ model: 'm', input: [reference, result('responses', 'c1')] })
+    const { json, report } = await sent('responses', body, { mode: 'repair' })
+    assert.deepEqual([json, report.history], [body, 'partial'])
+  }
 })
 
 test('partial history: no result is lost, whatever else the request contains', async () => {

@@ -23,7 +23,8 @@ function isCall({ type, execution, environment }: Members): boolean {
   const kind = text(type)
   if (kind === 'mcp_approval_request' || execution === 'client') return true
   // A shell in a container of the provider.
-  if (/^container/.test(text(object(environment).type))) return false
+  const isShell = /shell_call$/.test(kind)
+  if (isShell && /^container/.test(text(object(environment).type))) return false
   return /_call$/.test(kind) && !OWN.test(kind)
 }
 
@@ -40,6 +41,11 @@ function callOf(item: Members): Call {
   const does = DOES.flatMap((member) => (item[member] == null ? [] : [[member, item[member]]]))
   return { name: name || text(item.type), args: stringify(Object.fromEntries(does)) }
 }
+
+/** Whether an item refers to one that only the provider has. Its `type` is optional. */
+const isReference = (item: Members): boolean =>
+  item.type === 'item_reference' ||
+  (item.type === undefined && item.role === undefined && typeof item.id === 'string')
 
 const idOf = ({ call_id, id }: Members): string => text(call_id) || text(id)
 
@@ -371,7 +377,7 @@ export const responses: Wire = {
   dialect: 'openai-responses',
   history: 'input',
   noTools: () => ['tool_choice', '"none"'],
-  isWhole: (body) => !list(body.input).some((item) => object(item).type === 'item_reference'),
+  isWhole: (body) => !list(body.input).some((item) => isReference(object(item))),
   orphans(history) {
     const calls = new Set(
       history.flatMap((value) => {
