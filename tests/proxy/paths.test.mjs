@@ -124,6 +124,25 @@ test("what is the client's account stays at the edge, unless its key is passed o
  * open-webui/open-webui#28959 (2026-08-24) wants `x-forwarded-for` at a backend of its own.
  */
 const CLIENT_HEADERS = [
+  ...[
+    'x_forwarded_for',
+    'z-forwarded-for',
+    'xff',
+    'x-ff',
+    'x-socket-address',
+    'x-client-dn',
+    'x-client-city',
+    'x-rewrite-url',
+    'x-host',
+    'x-user',
+    'x-user-id',
+    'x-user-email',
+    'x-userinfo',
+    'x-apigateway-api-userinfo',
+    'x-authenticated-user',
+    'x-authenticated-userid',
+    'x-consumer-id',
+  ],
   ...['via', 'forwarded', 'from', 'x-forwarded', 'x-forwarded-for', 'x-forwarded-client-cert'],
   ...['x-forwarded-host', 'x-forwarded-server', 'x-forwarded-ssl'],
   ...['x-real-ip', 'x-client-ip', 'client-ip', 'true-client-ip', 'x-cluster-client-ip', 'x-ip'],
@@ -153,12 +172,34 @@ const CLIENT_HEADERS = [
  * (blue-pen5805/llm-proxy-on-cloudflare-workers#350, 2026-08-31).
  */
 const GATEWAY_HEADERS = [
+  ...[
+    'x-tfy-provider-name',
+    'x-llm-provider',
+    'x-target-url',
+    'x-base-url',
+    'openai-base-url',
+    'x-upstream-url',
+  ],
   ...['helicone-auth', 'helicone-target-url', 'helicone-user-id', 'cf-aig-authorization'],
   ...['x-portkey-api-key', 'x-portkey-virtual-key', 'x-portkey-custom-host', 'x-portkey-config'],
   ...['x-bt-parent', 'x-langfuse-public-key', 'x-langsmith-trace', 'x-kong-request-id'],
 ]
 /** Credentials that are the client's (`x-pass-authorization`: BerriAI/litellm#32202, 2026-07-05). */
 const CREDENTIALS = [
+  ...[
+    'bearer',
+    'x-bearer',
+    'x-authz',
+    'authorization2',
+    'x-bf-vk',
+    'x-litellm-key',
+    'x-openrouter-key',
+    'x-claude-key',
+    'x-passwd',
+    'x-pwd',
+    'x-sid',
+    'x-signature',
+  ],
   'x-pass-authorization',
   ...['x-access-token', 'x-gateway-token', 'x-litellm-api-key', 'x-secret', 'x-session-token'],
   ...[

@@ -51,10 +51,16 @@ for (const wire of NAMES) {
       const answers = [streamOf(wire, { calls: [LOOP] }), streamOf(wire, { text: ['Done.'] })]
       const repeated = await through(wire, body([deep, ...looped(2)]), answers)
       assert.doesNotMatch(repeated.text, /call_again/)
-      assert.match(repeated.text, /Done\./)
-      assert.equal(repeated.report.blocked[0].reason, 'duplicate')
-      const fresh = await through(wire, body([deep, ...looped(1)]), answers)
-      assert.match(fresh.text, /call_again/)
+      // On the other wires, arguments are a text of the body.
+      if (wire === 'messages' && levels === 100_000) {
+        assert.deepEqual([repeated.status, repeated.requests], [400, []])
+        assert.match(repeated.text, /request\.json/)
+      } else {
+        assert.match(repeated.text, /Done\./)
+        assert.equal(repeated.report.blocked[0].reason, 'duplicate')
+        const fresh = await through(wire, body([deep, ...looped(1)]), answers)
+        assert.match(fresh.text, /call_again/)
+      }
       const policy = { maxTools: 1 }
       const spent = await through(wire, body([deep]), answers, { policy })
       assert.doesNotMatch(spent.text, /call_again/)

@@ -8,7 +8,10 @@ const HOP = new Set([
   ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
 ])
 /** Sent by the client's browser, or about the name that the client called. */
-const BROWSER = new Set(['cookie', 'cookie2', 'origin', 'referer', 'host', 'from'])
+const BROWSER = new Set([
+  ...['cookie', 'cookie2', 'set-cookie', 'origin', 'referer', 'host', 'from'],
+  ...['x-http-method-override', 'x-http-method', 'x-method-override'],
+])
 /** The client's keys for the provider. */
 const KEYS = new Set([
   ...['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-auth-token'],
@@ -22,7 +25,8 @@ const ACCOUNTS = new Set([
 /** Credentials under any other name. */
 const CREDENTIAL = new RegExp(
   [
-    '(^|[-_])(auth|authorization|authentication|token|jwt|secret|password|credentials?|apikey)([-_]|$)',
+    '(^|[-_])(auth|authz|authorization2?|authentication|bearer|token|jwt|secret|password|passwd|pwd)([-_]|$)',
+    '(^|[-_])(credentials?|apikey)([-_]|$)|[-_](sid|vk|signature)$|(?<!idempotency|cache)[-_]key$',
     '(^|[-_])(api|access|secret|subscription|virtual|auth|private|master|account)[-_]?key([-_]|$)',
   ].join('|'),
 )
@@ -36,15 +40,16 @@ const CLIENT = new RegExp(
     '^(akamai-|x-akamai-|x-appengine-|x-azure-|x-envoy-|x-vercel-|x-nf-|x-arr-|tailscale-)',
     '(^|[-_])ip([-_]|$)|(client|remote|socket|user|real)[-_]?ip$',
     '(^|[-_])(client|remote|peer|external|source|real)[-_](addr|address|host|port)$',
-    '(^|[-_])geo(ip)?([-_]|$)',
-    '(^|[-_])client[-_]?cert|(^|[-_])ssl[-_]client',
+    '(^|[-_])geo(ip)?([-_]|$)|(^|[-_])forwarded([-_]|$)|^x-?ff$|^x-(host|rewrite-url|socket-address)$',
+    '(^|[-_])client[-_]?(cert|dn|city|region|country)|(^|[-_])ssl[-_]client',
+    '^x-user([-_]?(id|e?mail|name|groups?|info))?$|userinfo$|authenticated-user|^x-consumer-',
     '(^|[-_])remote[-_](user|groups?|email|name)$|^x-webauth-|^x-auth-request-|^x-pomerium-',
     '^x-authentik-|^x-goog-(authenticated-user|iap)-|^x-amzn-oidc-|^x-ms-(client-principal|token)',
   ].join('|'),
 )
 /** Of other gateways: their credentials, and headers with which a client chooses the provider. */
 const GATEWAY =
-  /^(helicone-|x-portkey-|portkey-|x-bt-|braintrust-|x-langfuse-|x-langsmith-|x-kong-)/
+  /^(helicone-|x-portkey-|portkey-|x-bt-|braintrust-|x-langfuse-|x-langsmith-|x-kong-|x-tfy-)|^x-llm-provider$|(^|[-_])(base|target|upstream)[-_]url$/
 /** `accept-encoding` makes providers buffer; what `fetch` decodes is its own business. */
 const REMADE = new Set(['accept-encoding', 'content-length'])
 /** `fetch` has decoded the body, and it may get longer. Cookies of a provider are for the proxy. */
