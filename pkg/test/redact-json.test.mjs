@@ -143,6 +143,18 @@ test('JSON text: public reports, rebuilt', () => {
   }
 })
 
+test('JSON text: a number that an event divides after its sign stays a number', async () => {
+  const redactor = createRedactor({ values: [String(VALUE)] })
+  async function* events() {
+    yield { type: 'text', chunk: '[-' }
+    yield { type: 'tool_progress', toolCallId: 'a', data: 'x' }
+    yield { type: 'text', chunk: `${VALUE}E+2]` }
+  }
+  let shown = ''
+  for await (const event of redactor.events(events())) shown += event.chunk ?? ''
+  assert.equal(shown, '[-1000000000E+2]')
+})
+
 const spaces = fc.constantFrom('', '', ' ', '\n', '\r\n\t')
 const word = fc.constantFrom('a', 'password', 'pan', 'phone', 'x y', '', 'é', '😀', 'key', 'token')
 const number = fc.oneof(

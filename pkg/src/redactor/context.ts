@@ -301,23 +301,36 @@ const isSetting = (text: string, at: number, from: number) =>
 const COMMANDS =
   /(?:^|\s)--?[\w-]{2,40}$|identified by$|(?:login|user(?:name)?)[ \t:=]{1,3}\S{1,40}[\s,/]{1,8}\w{0,8}$/i
 
-/** Where a quoted value ends: at its quote, which may be escaped as the first one was. */
+/**
+ * Where a quoted value ends: at its quote, which is escaped as the first one was. In JSON within JSON
+ * that has 1, 3, 7 … backslashes before it; one that is escaped within the value has more.
+ */
 function quotedEnd(view: View, { from, quote }: Context): number {
   const { text } = view
-  const inText = text.charAt(from - 2) === '\\'
-  let to = from
-  for (; to - from < MOST_QUOTED; to++) {
+  const outer = /\\*$/.exec(back(text, from - 1, MOST_ESCAPES))?.[0].length ?? 0
+  const period = 2 * (outer + 1)
+  const end = (to: number) => {
+    view.steps += to - from + 1
+    return Math.min(to, text.length)
+  }
+  for (let to = from; ; to++) {
+    if (to - from >= MOST_QUOTED) return end(to)
     if (unknown(view, to)) return WAIT
     const one = text.charAt(to)
-    if (one === quote || (quote !== '<' && /[\n\r]/.test(one))) break
+    // Or a quote of a level above: the text is cut within the value.
+    if (one === quote || to >= text.length || (quote !== '<' && /[\n\r]/.test(one))) return end(to)
     if (one !== '\\') continue
-    if (inText) break
-    if (unknown(view, to + 1)) return WAIT
-    to++
+    const begin = to
+    while (text.charAt(to) === '\\' && to - from < MOST_QUOTED) to++
+    if (unknown(view, to)) return WAIT
+    const count = to - begin
+    if (text.charAt(to) === quote) {
+      if (count < outer || count % period === outer) return end(Math.max(begin, to - outer))
+    } else if (outer === 0 && count % 2 === 0) to--
   }
-  view.steps += to - from + 1
-  return Math.min(to, text.length)
 }
+/** Backslashes before a quote that are counted: four levels of JSON. */
+const MOST_ESCAPES = 15
 
 /** Whether a key may not end before this character. */
 export const goesOn = (code: number) => within(KEYS, code)

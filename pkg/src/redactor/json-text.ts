@@ -184,7 +184,11 @@ export class JsonText {
     if (scalar.emitted) {
       // A number of which a part was emitted stays a number.
       if (shape === 'space') this.#out += unit
-      else if (scalar.emitted === 'shown') this.#out += kind ? unit.replace(/\d$/, '0') : unit
+      else if (scalar.emitted === 'shown') {
+        // After a sign alone a zero could not be followed by digits.
+        const zero = /\d/.test(scalar.text.slice(0, -1)) ? '0' : '1'
+        this.#out += kind ? unit.replace(/\d$/, zero) : unit
+      }
       return
     }
     if (shape === 'space') {

@@ -186,7 +186,7 @@ const SPACE = '[ \\t\\u00a0\\u202f\\u3000]'
 /** What stands between a word and its value: the end of the word, quotes, an operator or "is". */
 const BETWEEN = new RegExp(
   `^(\\p{M}*(?:\\p{L}\\p{M}*){0,3}?[_-]?\\d{0,2})(?:["'\`*\\]\\\\”»」）)]{0,12})` +
-    `(?:${SPACE}{0,3}(?:=>|:=|->|→|[:=：])${SPACE}{0,3}|${SPACE}{1,3}(?:${IS})${SPACE}{1,3}|${SPACE}{1,3}(?=["'“«「『‘])|` +
+    `(?:${SPACE}{0,3}(?:=>|:=|->|→|[:=：])${SPACE}{0,3}|${SPACE}{1,3}(?:${IS})${SPACE}{1,3}|${SPACE}{1,3}(?=["'“«「『‘][\\p{L}\\p{N}!#$%&@])|` +
     `(?:は|が|는|은|이|가|是|为|為)[:： ]?${SPACE}?)(?:[*\\\\"'\`“«「『‘]{0,12})`,
   'u',
 )
