@@ -89,7 +89,9 @@ for (const [what, [make, ...methods]] of Object.entries(OBJECTS)) {
   })
 }
 
-const model = turnlock.customModel(async function* () {})
+const model = turnlock.customModel(async function* () {
+  yield { type: 'text', text: 'x' }
+})
 const store = turnlock.memoryStore()
 const http = { baseURL: 'https://models.example/v1', model: 'm' }
 const remote = remoteTurns({ url: '/agent', fetch: () => assert.fail('nothing is sent') })

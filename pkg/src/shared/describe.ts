@@ -20,7 +20,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 /** The message that a value has, if it says something: a text, or an object as JSON. */
 function messageOf(value: object): string | undefined {
   const { message } = value as { message?: unknown }
-  if (isObject(message)) return json(message)
+  if (value instanceof Error && isObject(message)) return json(message)
   return typeof message === 'string' && message.trim() ? message : undefined
 }
 
