@@ -29,7 +29,7 @@ const PAGES = {
   runWithToolRequests: { parts: ['planning'] },
   runChain: { parts: ['chain'] },
   'signature, canonicalize': { run: 25 },
-  decodeStream: { run: 56 },
+  decodeStream: { run: 57 },
   // Its result is put together where it is awaited.
   remoteTurns: { from: 'turnlock/remote', parts: ['remote/result'], first: 5 },
   // Without React, which the page has.

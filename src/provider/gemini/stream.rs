@@ -90,7 +90,8 @@ impl Parts {
             }
         }
         let Some(reason) = reason else { return };
-        if reason == FinishReason::Stop {
+        // A value that was to go on is not the one that the model meant.
+        if reason == FinishReason::Stop && !self.is_cut {
             self.end(out);
         }
         self.finish(finished(reason, self.calls.any()), raw, out);
@@ -179,8 +180,7 @@ impl Parts {
 
     /// Ends the open call.
     fn end(&mut self, out: &mut Vec<Delta>) {
-        // A value that was to go on is not the one that the model meant.
-        if self.calls.said(OPEN).is_some() && !self.is_cut {
+        if self.calls.said(OPEN).is_some() {
             let arguments = std::mem::take(&mut self.arguments);
             self.calls.end(OPEN, &arguments.to_text(), out);
         }
