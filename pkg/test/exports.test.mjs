@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import test from 'node:test'
 import { diagnoseTools } from '../../.cache/trap/dist/diagnose-tools.js'
 import * as turnlock from '../../.cache/trap/dist/index.js'
+import { demoteInstructions } from '../../.cache/trap/dist/turn/turn.js'
 import { exhaust, nearTheEnd } from './exhaust.mjs'
 import { partsOf } from './parts.mjs'
 
@@ -147,6 +148,7 @@ const USES = {
       ],
     }),
   cite: () => turnlock.citedDisagreements('x', { summary: { disagreements: [] } }),
+  demote: () => demoteInstructions([{ role: 'system', content: 'x' }]),
   diagnoseTools: () =>
     diagnoseTools({ pay: defineTool({ inputSchema, execute: () => 1 }) }, { dialect: 'gemini' }),
 }
