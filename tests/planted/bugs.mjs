@@ -36,11 +36,6 @@ export const bugs = [
     (name) => `(Ruling::Execute, Approval::Denied) if !${planted(name)} =>`,
   ),
   bug(
-    'a denied call is put to the user again',
-    ...[BATCH, 'let denied = call.signatures().any(|one| ledger.is_denied(one));'],
-    (name) => `let denied = ${unless(name, 'call.signatures().any(|one| ledger.is_denied(one))')};`,
-  ),
-  bug(
     'a late result changes the outcome',
     OUTCOMES,
     `let running = |call: &&mut Call| call.number == number && call.limits().is_some();
@@ -67,13 +62,6 @@ export const bugs = [
     'a resumed phase has its budget anew',
     ...[SNAPSHOT, 'small("executed")?'],
     (name) => `if ${planted(name)} { 0 } else { small("executed")? }`,
-  ),
-  bug(
-    'a resumed turn forgets a denial',
-    ...[BATCH, 'self.calls.iter().for_each(|call| call.remember_denial(ledger));'],
-    (name) => `if !${planted(name)} {
-            self.calls.iter().for_each(|call| call.remember_denial(ledger));
-        }`,
   ),
   bug(
     'a resumed turn forgets what ran',
@@ -217,6 +205,18 @@ export const bugs = [
  * that goes wrong in the same way twice.
  */
 export const others = [
+  bug(
+    'a denied call is put to the user again',
+    ...[BATCH, 'let denied = call.signatures().any(|one| ledger.is_denied(one));'],
+    (name) => `let denied = ${unless(name, 'call.signatures().any(|one| ledger.is_denied(one))')};`,
+  ),
+  bug(
+    'a resumed turn forgets a denial',
+    ...[BATCH, 'self.calls.iter().for_each(|call| call.remember_denial(ledger));'],
+    (name) => `if !${planted(name)} {
+            self.calls.iter().for_each(|call| call.remember_denial(ledger));
+        }`,
+  ),
   bug(
     'a call that is refused again does not end the tool phase',
     ...['turn/phase.rs', 'calls.is_spent || calls.is_refused_again'],
