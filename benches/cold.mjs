@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { Miniflare } from 'miniflare'
 import { launch } from '../tests/browser.mjs'
-import { median } from '../www/src/bench/measure.js'
+import { median } from './measure.mjs'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 9)
 const here = fileURLToPath(new URL('.', import.meta.url))

@@ -11,7 +11,7 @@ import { convertMessagesToModelMessages } from '@tanstack/ai'
 import { convertToModelMessages } from 'ai'
 import * as turnlock from 'turnlock'
 import { asOpenAI, asTanStack, history, toolTurn, userTurn } from './histories/history.mjs'
-import { median } from '../www/src/bench/measure.js'
+import { median } from './measure.mjs'
 
 const TURNS = Number(process.env.TURNS ?? 5_000)
 const ROUNDS = Number(process.env.ROUNDS ?? 11)

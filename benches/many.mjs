@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { defineTool, openaiChat, runTurn } from 'turnlock'
-import { median, medianRatio } from '../www/src/bench/measure.js'
+import { median, medianRatio } from './measure.mjs'
 
 const LINES = [1000, 2000, 5000, 10_000]
 const ROUNDS = Number(process.env.ROUNDS ?? 7)

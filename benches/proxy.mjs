@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Miniflare } from 'miniflare'
 import { bundleWorker } from '../tests/server/bundle.mjs'
-import { median, medianRatio } from '../www/src/bench/measure.js'
+import { median, medianRatio } from './measure.mjs'
 import { names, play } from './proxy/subjects.mjs'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 9)

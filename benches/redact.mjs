@@ -3,7 +3,7 @@
 // repeat. Medians of interleaved rounds. npm run bench -- redactor
 import { readFileSync } from 'node:fs'
 import { createRedactor } from 'turnlock/redact'
-import { median } from '../www/src/bench/measure.js'
+import { median } from './measure.mjs'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 9)
 const FILE = new URL(

@@ -7,7 +7,7 @@ import { launch } from '../tests/browser.mjs'
 import { serveRepository } from '../tests/runtimes.mjs'
 import { cargo, glue, optimize } from '../scripts/build.mjs'
 import { root, target } from '../scripts/setup.mjs'
-import { median, medianRatio } from '../www/src/bench/measure.js'
+import { median, medianRatio } from './measure.mjs'
 
 const made = join(root, '.cache', 'bench-rust')
 mkdirSync(made, { recursive: true })

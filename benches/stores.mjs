@@ -14,7 +14,7 @@ import { openSite } from '../tests/kills/site.mjs'
 import { startRedis } from '../tests/stores/redis-server.mjs'
 import { childrenNamed, cpuOf } from './stores/cpu.mjs'
 import { countedTurns } from './stores/turns.mjs'
-import { median } from '../www/src/bench/measure.js'
+import { median } from './measure.mjs'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 7)
 const folder = mkdtempSync(join(tmpdir(), 'turnlock-bench-'))

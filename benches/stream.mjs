@@ -7,7 +7,7 @@ import { Miniflare } from 'miniflare'
 import { launch } from '../tests/browser.mjs'
 import { serveRepository } from '../tests/runtimes.mjs'
 import { bundleWorker } from '../tests/server/bundle.mjs'
-import { median } from '../www/src/bench/measure.js'
+import { median } from './measure.mjs'
 import { play, SUBJECTS } from './stream/play.mjs'
 import { EVENTS, FLOOR } from './stream/subjects.mjs'
 

@@ -4,7 +4,7 @@
 // npm run bench -- wires
 import { readFileSync, readdirSync } from 'node:fs'
 import { decodeStream } from 'turnlock'
-import { median, medianRatio } from '../www/src/bench/measure.js'
+import { median, medianRatio } from './measure.mjs'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 15)
 const BYTES = 2_000_000

@@ -22,7 +22,6 @@ import {
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deflateRawSync } from 'node:zlib'
-import { BENCH, bundleBench } from './bench.mjs'
 import { PAGE, besides, bundlePage, bundleServed } from './page.mjs'
 import {
   browser,
@@ -413,7 +412,6 @@ const PACKAGE = [
   ...readdirSync(join(root, 'www'))
     .filter((name) => name.endsWith('.css'))
     .map((name) => `www/${name}`),
-  ...['benches/bundle', 'benches/histories', 'benches/stream'],
   ...['package.json', 'pkg/package.json', 'scripts/build.mjs', 'scripts/page.mjs'],
 ]
 
@@ -439,10 +437,6 @@ export const build = once(async () => {
   const parts = ['index.js', 'cli.js', 'page/main.js'].map((file) => `pkg/dist/${file}`)
   await unlessFresh('package', [...made, ...PACKAGE], parts, () =>
     task('the npm package', buildPackage),
-  )
-  const bench = ['www/src/bench', 'benches', 'pkg/dist', 'package-lock.json', 'scripts/bench.mjs']
-  await unlessFresh('bench', bench, [`${BENCH}/worker.js`], () =>
-    task('the benchmarks of the page', bundleBench),
   )
   const page = ['www/src', 'pkg/dist', 'tests/provider', 'package-lock.json', 'scripts/page.mjs']
   await unlessFresh('www', page, [`${PAGE}/main.js`], () => task('the page', bundlePage))

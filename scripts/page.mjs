@@ -46,8 +46,7 @@ const NAMES = ['', '/proxy', '/remote', '/stores/indexeddb']
 
 /**
  * What the page of the package is: one sheet, its own scripts, and the modules of the package, which
- * stand at `./turnlock/`. Without the benchmarks, whose workers have other packages in them, and
- * without the guides, which are not beside it.
+ * stand at `./turnlock/`. Without the guides, which are not in the package's page.
  */
 function served(text) {
   const { exports } = JSON.parse(readFileSync(join(root, 'pkg/package.json'), 'utf8'))
@@ -61,8 +60,6 @@ function served(text) {
     ['"./src/main.js"', '"./turnlock/page/main.js"'],
     [/(<script type="importmap">)(?=<\/script>)/, `$1${JSON.stringify({ imports })}`],
     [/ *<a href="\.\/docs\/.*\n/, ''],
-    [/ *<a href="#bench".*\n/, ''],
-    [/ *<div id="bench" hidden>[^]*?(?= *<\/main>)/, ''],
   ]
   for (const [what, by] of changes) {
     const made = text.replace(what, by)
@@ -70,15 +67,6 @@ function served(text) {
     text = made
   }
   return text
-}
-
-/** The view that the page of the package does not have. */
-const withoutBench = {
-  name: 'without bench',
-  setup: ({ onLoad }) =>
-    onLoad({ filter: /[\\/]bench[\\/]bench\.js$/ }, () => ({
-      contents: 'export const setUpBench = undefined',
-    })),
 }
 
 /** Writes the page of the package to `dist/page`. */
@@ -99,7 +87,7 @@ export async function bundleServed(dist) {
     build({
       ...options,
       entryPoints: ['www/src/main.js'],
-      plugins: [besides('..'), withoutBench],
+      plugins: [besides('..')],
       outdir,
     }),
   ])

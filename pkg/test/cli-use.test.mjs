@@ -75,8 +75,6 @@ test('wrong input ends with 2, an error with its code, and nothing on standard o
     ['command.usage', 'proxy', '--upstream', 'ftp://x'],
     ['command.usage', 'proxy', ...upstream, '--max-repeats', '0'],
     ['command.usage', 'replay', 'a', '--step'],
-    ['command.usage', 'bench', '--rounds', '0'],
-    ['command.usage', 'bench', '--only', 'constructor'],
     ['command.file', 'doctor', '/nowhere/to/be/found'],
     ['command.file', 'replay', tmpdir()],
     ['command.listen', 'serve', '--port', port],

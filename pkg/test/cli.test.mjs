@@ -412,28 +412,3 @@ test('serve is a scripted model on every wire', async (t) => {
   assert.match(turnlock('serve', '--list').stdout, /^loop: The looping model/m)
   assert.equal(turnlock('serve', '--behaviour', 'no').status, 2)
 })
-
-test('bench measures each case beside plain JavaScript, in rounds', () => {
-  const lines = turnlock('bench', '--rounds', '2', '--json').stdout.trim().split('\n')
-  const [{ machine, rounds }, ...cases] = lines.map((line) => JSON.parse(line))
-  assert.deepEqual([rounds, machine.node], [2, process.versions.node])
-  assert.deepEqual(
-    cases.map((one) => one.case),
-    ['text', 'history', 'bundle'],
-  )
-  for (const { rows, unit } of cases) {
-    assert.ok(unit && rows.length > 1)
-    assert.ok(rows[0].subject.startsWith('plain JavaScript'))
-    assert.deepEqual([rows[0].ratio, rows[0].least, rows[0].greatest], [1, 1, 1])
-    for (const { subject, median, ratio, least, greatest } of rows) {
-      assert.ok(median > 0 && least > 0 && least <= ratio && ratio <= greatest, subject)
-    }
-  }
-  // A ratio does not contradict the medians that stand beside it.
-  for (const { rows } of cases) {
-    for (const { median, ratio } of rows) assert.equal(ratio, median / rows[0].median)
-  }
-  assert.match(cases[0].note, /JSON\.parse/)
-  const one = turnlock('bench', '--rounds', '1', '--only', 'bundle').stdout
-  assert.match(one, /1 round\n\nA bundle of 8 [^\n]*\n {2}plain JavaScript.*\n {2}turnlock .* × /)
-})

@@ -69,13 +69,6 @@ const BEFORE = {
     one('#dock-rows [role=option]').click()
     return typeof JSON.parse(one('#dock-json').textContent)
   },
-  async bench() {
-    await go('bench')
-    one('#bench-rounds').value = 1
-    await click('#bench-run')
-    await says('#bench-status', /^(Done|Not finished)/)
-    return one('#bench-status').textContent
-  },
   async turn() {
     await go('turn')
     preset('A model that loops').click()

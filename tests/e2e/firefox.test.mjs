@@ -50,7 +50,6 @@ test('every view, and a turn that goes on after a reload', async () => {
     assert.deepEqual(await found, {
       ...{ race: '25,3', doctor: 'phase_start', bundle: true, planner: 'act on what was read' },
       ...{ chain: true, share: true, dock: 'object', turn: true, resumed: true },
-      bench: 'Done: medians of 1 interleaved rounds.',
       wrong: [],
     })
   } finally {

@@ -93,7 +93,7 @@ test('title, focus and scroll follow the view', async () => {
   }
 })
 
-const VIEWS = ['#race', '#turn', '#doctor', '#bundle', '#planner', '#chain', '#proxy', '#bench']
+const VIEWS = ['#race', '#turn', '#doctor', '#bundle', '#planner', '#chain', '#proxy']
 
 test('no view is wider than the narrowest phone', async () => {
   await page.setViewportSize({ width: 320, height: 700 })

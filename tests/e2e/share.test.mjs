@@ -35,7 +35,6 @@ const CHANGED = {
   bundle: { replicates: '["a","a","b"]', epsilon: '0.4', 'bundle-rule': 'majority_lock' },
   planner: { ask: '{"tool_requests":[]}', 'ask-limit': '4' },
   chain: { 'chain-query': 'Compare A and B', 'chain-parallel': '2', 'chain-plan': '{"steps":[]}' },
-  bench: { 'bench-rounds': '5' },
 }
 
 test('each view is opened as it was', async () => {

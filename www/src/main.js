@@ -1,5 +1,4 @@
 // The page: what the buttons do, and that one thing runs at a time.
-import { setUpBench } from './bench/bench.js'
 import { setUpBundle } from './bundle/bundle.js'
 import { setUpChain } from './chain/chain.js'
 import { Chat } from './chat.js'
@@ -179,7 +178,6 @@ setUpViews(followView, openShared, {
   chain: setUpChain,
   // Loads the proxy's part of the core.
   proxy: async () => (await import('./proxy/proxy.js')).openProxy(),
-  bench: setUpBench,
 })
 document.documentElement.dataset.ready = 'true'
 if (recall('turn')) void alone((started) => chat.catchUp(started), 'Reading a turn that is open…')

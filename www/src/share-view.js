@@ -18,7 +18,6 @@ const FIELDS = {
   bundle: ['replicates', 'bundle-schema', 'must-agree', 'bundle-bytes', 'epsilon', 'bundle-rule'],
   planner: ['ask', 'ask-input', 'ask-limit'],
   chain: ['chain-query', 'chain-plan', 'chain-steps', 'chain-parallel', 'chain-fails'],
-  bench: ['bench-rounds', 'bench-peer'],
 }
 
 /** What runs with the fields as they are then. */

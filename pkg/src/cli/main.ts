@@ -1,6 +1,5 @@
 /** `npx turnlock`: one command a file. Ends with 2 for what cannot be read. */
 import { meant, Usage } from './command.js'
-import { bench } from './bench.js'
 import { doctor } from './doctor.js'
 import { help, overview, version } from './help.js'
 import { asJson } from './printable.js'
@@ -10,7 +9,7 @@ import { serve } from './serve.js'
 import { sign } from './sign.js'
 import { complain } from './terminal.js'
 
-const COMMANDS = [doctor, replay, proxy, serve, sign, bench]
+const COMMANDS = [doctor, replay, proxy, serve, sign]
 
 function find(name: string) {
   const found = COMMANDS.find((command) => command.name === name)
