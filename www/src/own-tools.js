@@ -1,7 +1,7 @@
 // Tools that the visitor describes as JSON, with the results that they return. They stay in this
 // browser.
 import { defineTool } from 'turnlock'
-import { syntaxError } from './doctor/examine.js'
+import { syntaxError } from 'turnlock/inspect'
 import { byId } from './dom.js'
 import { recall, remember } from './kept.js'
 

@@ -1,12 +1,16 @@
 /** What is wrong with a history, and what becomes of it. */
 import type { Dialect, Repair, Violation } from 'turnlock'
-import { examine, read, type Examined } from '../../../www/src/doctor/examine.js'
-import { groupsOf } from '../../../www/src/trace/calls.js'
+import {
+  detectProvider,
+  findLoops,
+  inspectText,
+  recognizeFormat,
+  type InspectReport,
+} from 'turnlock/inspect'
 import { command, input, output, Usage } from './command.js'
 import { differences } from './diff.js'
 import { asJson, line } from './printable.js'
 import { dim, green, progress, red, wrapped } from './terminal.js'
-import { whose } from './whose.js'
 
 const DIALECTS: readonly string[] = [
   ...['openai-chat', 'openai-responses', 'anthropic', 'gemini', 'mistral', 'deepseek', 'cohere'],
@@ -33,7 +37,7 @@ export const doctor = command({
     }
     const text = await input(file)
     if (dialect !== undefined) return one(text, dialect as Dialect, { fix, diff, json })
-    const own = whose(text, read(text))
+    const own = detectProvider(text, recognizeFormat(text))
     if (own !== undefined) return one(text, own, { fix, diff, json, others: true })
     const needs = fix !== undefined ? '--fix' : diff ? '--diff' : undefined
     if (needs === undefined) return all(text, json)
@@ -41,8 +45,8 @@ export const doctor = command({
   },
 })
 
-function examined(text: string, dialect: Dialect): Examined {
-  const found = examine(text, { dialect, strategy: 'reconstruct' })
+function inspected(text: string, dialect: Dialect): InspectReport {
+  const found = inspectText(text, { dialect })
   if (found.error) throw found.error
   return found
 }
@@ -58,8 +62,8 @@ interface Row {
 function glance(text: string) {
   const rows = DIALECTS.map((name, at): Row => {
     progress(`${name}, ${at + 1} of ${DIALECTS.length}`, at / DIALECTS.length)
-    const { what, violations = [], refused } = examined(text, name as Dialect)
-    return { name, what, refused, violations }
+    const { format, violations = [], refused } = inspected(text, name as Dialect)
+    return { name, what: format, refused, violations }
   })
   progress()
   const dialects = Object.fromEntries(rows.map(({ name, violations }) => [name, violations.length]))
@@ -137,14 +141,15 @@ function joined(own: unknown, more: unknown): unknown {
 const ALIKE = ['openai-chat', 'mistral', 'deepseek', 'groq', 'xai']
 
 /** What a request says beside its history, if this provider can be sent it. */
-function restOf(text: string, dialect: Dialect, found: Examined): Body | undefined {
-  const own = whose(text, found)
+function restOf(text: string, dialect: Dialect, found: InspectReport): Body | undefined {
+  const { format = '', history = [] } = found
+  const own = detectProvider(text, { format, history })
   const fits = own === dialect || [own, dialect].every((name) => ALIKE.includes(name as string))
   return fits ? found.body : undefined
 }
 
 /** The request as it is, or what there is of it, and as the provider takes it. */
-function bodies(text: string, dialect: Dialect, found: Examined) {
+function bodies(text: string, dialect: Dialect, found: InspectReport) {
   const { history, result } = found
   if (!result) throw new Usage('--fix and --diff: there is no history in it')
   const rest = restOf(text, dialect, found)
@@ -171,9 +176,9 @@ interface How {
 
 function one(text: string, dialect: Dialect, { fix, diff, json, others = false }: How): number {
   progress(`asking ${dialect}`)
-  const found = examined(text, dialect)
+  const found = inspected(text, dialect)
   progress()
-  const { what, beside, refused, partial, violations = [], result, traced } = found
+  const { format: what, otherFields: beside, refused, partial, violations = [], result } = found
   const sent = result || fix !== undefined || diff ? bodies(text, dialect, found) : undefined
   if (fix !== undefined) output(fix, `${JSON.stringify(sent?.after, null, 2)}\n`)
   const differs = diff && sent ? differences(sent.before, sent.after) : undefined
@@ -208,7 +213,7 @@ function one(text: string, dialect: Dialect, { fix, diff, json, others = false }
     console.log(dim('Turnlock sends it in another form; --diff shows which'))
   }
   for (const row of differs ?? []) console.log(PAINTED[row[0] as string]?.(row) ?? row)
-  const loops = groupsOf(traced?.calls ?? []).filter(({ places }) => places.length > 1)
+  const loops = found.trace ? findLoops(found.trace) : []
   if (loops.length) console.log('repeated within a user turn:')
   for (const { places, name, args } of loops) {
     console.log(`  ${places.length}× ${line(name, 64)} ${line(args, 100)}`)

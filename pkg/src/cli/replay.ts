@@ -1,9 +1,7 @@
 /** A turn again, from its events or from another program's trace: nothing is asked, nothing runs. */
 import { once } from 'node:events'
 import { isTurnlockError, runTurn, type TurnEvent } from 'turnlock'
-import { read as readTrace } from '../../../www/src/doctor/examine.js'
-import { callsOf } from '../../../www/src/trace/calls.js'
-import { replay as replayTrace } from '../../../www/src/trace/replay.js'
+import { recognizeFormat, replay as replayTrace, traceCalls } from 'turnlock/inspect'
 import { command, input, Usage, whole } from './command.js'
 import { asJson, line, visible } from './printable.js'
 import { again, checkEvents, isWhole, lastTurn, outline } from './recorded.js'
@@ -30,7 +28,7 @@ export const replay = command({
     }
     const maxTools = whole(values, 'max-tools')
     const text = await input(file)
-    const { history = [] } = asTrace(() => readTrace(text))
+    const { history } = asTrace(() => recognizeFormat(text))
     const print = printer(json, step)
     const events = history.filter(isEvent)
     if (events.length) return own(events, { mode, maxTools, json, print })
@@ -136,17 +134,14 @@ const isText = ({ type }: TurnEvent) => type === 'text' || type === 'reasoning'
 
 /** A trace of another program: what a turn of Turnlock makes of the same model and tools. */
 async function trace(history: unknown[], maxTools: number, json: boolean, print: Print) {
-  const found = asTrace(() => callsOf(history))
+  const found = asTrace(() => traceCalls(history))
   if (!found.calls.length) throw noTrace('there is no call in it')
   const { turn } = found.calls.at(-1) as { turn: number }
   const asked = found.calls.filter((call) => call.turn === turn).length
-  const waiting: Promise<unknown>[] = []
-  let before = Promise.resolve(true)
-  const result = await replayTrace(found, maxTools, {}, (event: TurnEvent) => {
-    before = before.then((goes) => goes && print(event))
-    waiting.push(before)
-  })
-  await Promise.all(waiting)
+  const { turn: replayed } = replayTrace(found, { maxTools })
+  let isPrinting = true
+  for await (const event of replayed) isPrinting &&= await print(event)
+  const result = await replayed.result
   const ran = result.toolResults.filter(
     ({ status, replayed }) => (status === 'ok' || status === 'error') && !replayed,
   ).length

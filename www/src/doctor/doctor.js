@@ -1,14 +1,13 @@
 // Your trace: paste what an agent left behind; see where it looped, what a provider would refuse, and
 // how it is repaired.
+import { inspectText, replay } from 'turnlock/inspect'
 import { showLog } from '../dock/dock.js'
 import { Log } from '../dock/log.js'
 import { byId, element, many, short } from '../dom.js'
 import { LONGEST, packed, unpacked, withoutKeys } from '../share.js'
 import { showLoops } from '../trace/loops.js'
 import { markChosen, showProviders } from '../trace/providers.js'
-import { replay } from '../trace/replay.js'
 import { showElements } from './elements.js'
-import { examine } from './examine.js'
 import { EXAMPLES } from './examples.js'
 import { showFindings } from './findings.js'
 import { showOutput } from './output.js'
@@ -51,7 +50,7 @@ export function setUpDoctor() {
   byId('refusal').addEventListener('input', soon)
   byId('loops-budget').addEventListener('input', ({ target }) => {
     byId('loops-budget-value').textContent = target.value
-    showLoops(shown.traced, Number(target.value))
+    showLoops(shown.trace, Number(target.value))
   })
   byId('loops-replay').addEventListener('click', () => void again())
   byId('replay-at').addEventListener('input', ({ target }) => point(Number(target.value)))
@@ -120,7 +119,7 @@ function setUpDrop(take) {
 
 /** Replays the calls of the trace, with the budget that the slider says. */
 async function again() {
-  const { traced } = shown
+  const { trace } = shown
   events = []
   const log = new Log()
   showLog('doctor', log)
@@ -128,12 +127,16 @@ async function again() {
   byId('replay').hidden = false
   byId('replay-said').textContent = 'Replaying…'
   const budget = Number(byId('loops-budget').value)
-  const result = await replay(traced, budget, log, (event) => {
-    if (shown.traced !== traced) return
+  const policy = { maxTools: budget }
+  const { turn, messages, tools, deltas } = replay(trace, policy)
+  log.turn = { mode: 'two_stage', policy, messages, tools, deltas }
+  for await (const event of turn) {
+    if (shown.trace !== trace) continue
     events.push(event)
     log.add(event)
-  })
-  if (shown.traced !== traced) return
+  }
+  const result = await turn.result
+  if (shown.trace !== trace) return
   byId('replay-events').replaceChildren(...events.map(eventRow))
   byId('replay-at').max = events.length - 1
   byId('replay-at').value = events.length - 1
@@ -189,15 +192,15 @@ function logged(history) {
 }
 
 /** What was recognised, in a line. */
-function recognised({ what, history, traced, beside, partial }) {
-  if (!what) return ''
+function recognised({ format, history, trace, otherFields, partial }) {
+  if (!format) return ''
   const counts = [
     history.length && many(history.length, 'element'),
-    traced?.calls.length && many(traced.calls.length, 'call'),
+    trace?.calls.length && many(trace.calls.length, 'call'),
   ]
   if (partial) counts.push('continues state at the provider')
-  const left = beside?.length ? `; beside it: ${beside.slice(0, 6).join(', ')}` : ''
-  return [what, ...counts].filter(Boolean).join(' · ') + left
+  const left = otherFields?.length ? `; beside it: ${otherFields.slice(0, 6).join(', ')}` : ''
+  return [format, ...counts].filter(Boolean).join(' · ') + left
 }
 
 function show() {
@@ -206,11 +209,11 @@ function show() {
   byId('strategy-about').textContent = STRATEGIES[strategy.value]
   byId('thread').hidden = strategy.value !== 'thread'
   const found = text.trim()
-    ? examine(text, {
+    ? inspectText(text, {
         dialect: dialect.value,
         strategy: strategy.value,
         conversationId: byId('conversation').value,
-        refusal: byId('refusal').value.trim(),
+        providerError: byId('refusal').value.trim(),
       })
     : {}
   const isNew =
@@ -218,8 +221,8 @@ function show() {
     shown.partial !== found.partial
   shown = found
   byId('recognised').textContent = recognised(found)
-  showLoops(found.traced, Number(byId('loops-budget').value))
-  byId('loops-replay').disabled = !found.traced?.calls.length
+  showLoops(found.trace, Number(byId('loops-budget').value))
+  byId('loops-replay').disabled = !found.trace?.calls.length
   if (isNew) {
     byId('replay').hidden = true
     showLog('doctor', logged(found.history ?? []))
@@ -240,17 +243,17 @@ function show() {
 }
 
 /** Where the provider's error leads. */
-function refusalSaid({ refused, violations, refusal }, named) {
-  if (!refused || refusal) return ''
+function refusalSaid({ refused, violations, providerError }, named) {
+  if (!refused || providerError) return ''
   if (!refused.length) return 'No rule about histories that Turnlock knows.'
   const where = named < 0 ? 'but nothing here breaks it' : `element ${violations[named].index}`
   return `${refused.join(', ')}: ${where}.`
 }
 
 /** What came of it, in a line. */
-function outcome({ history, violations, result, refused, refusal, error }, provider) {
+function outcome({ history, violations, result, refused, providerError, error }, provider) {
   if (error) return `${error.code ?? error.name}: ${error.message}`
-  if (refusal) {
+  if (providerError) {
     const rules = refused.length
       ? `It names ${refused.join(', ')}.`
       : 'It is not about the history.'

@@ -10,23 +10,23 @@ const PARTS = {
   threadId: 'Thread id',
 }
 
-export function showOutput({ result, left }) {
+export function showOutput({ result, remaining }) {
   byId('copied').textContent = ''
-  if (!left) {
+  if (!remaining) {
     byId('output').replaceChildren(element('p', { className: 'hint' }, 'Nothing yet.'))
     return
   }
   const there = Object.keys(PARTS).filter((key) => result[key] !== undefined)
   byId('output').replaceChildren(
-    element('p', { className: left.length ? 'failed' : 'hint' }, check(result, left)),
+    element('p', { className: remaining.length ? 'failed' : 'hint' }, check(result, remaining)),
     ...there.flatMap((key) => part(key, result[key])),
   )
 }
 
-function check({ messages }, left) {
+function check({ messages }, remaining) {
   if (!messages.length) return 'Nothing to send: the thread has it all.'
-  if (!left.length) return 'Checked again: no violation.'
-  const codes = left.map(({ code }) => code).join(', ')
+  if (!remaining.length) return 'Checked again: no violation.'
+  const codes = remaining.map(({ code }) => code).join(', ')
   return `Checked again, it still breaks rules, a fault of Turnlock: ${codes}.`
 }
 

@@ -1,6 +1,6 @@
 // Loops: one row for each signature, its calls in order; repeats are hollow.
+import { estimateSavings, groupCalls } from 'turnlock/inspect'
 import { byId, element, many, short } from '../dom.js'
-import { groupsOf, saved } from './calls.js'
 
 const SVG = 'http://www.w3.org/2000/svg'
 const ROWS = 12
@@ -14,7 +14,7 @@ function drawn(name, attributes) {
   return made
 }
 
-/** @param {{ calls: object[], steps: object[] } | undefined} found */
+/** @param {import('turnlock/inspect').CallTrace | undefined} found */
 export function showLoops(found, budget) {
   byId('loops-verdict').className = ''
   if (!found?.calls.length) {
@@ -25,8 +25,8 @@ export function showLoops(found, budget) {
     byId('loops-rows').replaceChildren()
     return
   }
-  const groups = groupsOf(found.calls)
-  const gain = saved(found, budget)
+  const groups = groupCalls(found.calls)
+  const gain = estimateSavings(found, budget)
   byId('loops-verdict').textContent = verdict(groups, found.calls)
   byId('loops-verdict').className = groups[0].places.length > 1 ? 'bad' : 'good'
   byId('loops-saved').textContent = saving(gain, budget)
@@ -48,16 +48,16 @@ function verdict(groups, calls) {
   const [worst] = groups
   const times = worst.places.length
   if (times === 1) return `${many(calls.length, 'call')}, none of them twice.`
-  const spelled = worst.texts.size > 1 ? ' (spelled differently)' : ''
+  const spelled = worst.texts.length > 1 ? ' (spelled differently)' : ''
   const told =
-    worst.results.size === 1 ? `${many(times - 1, 'run')} told nothing new` : 'the results differ'
+    worst.results === 1 ? `${many(times - 1, 'run')} told nothing new` : 'the results differ'
   return `${worst.name} with the same arguments${spelled} ${times} times in one turn: ${told}.`
 }
 
-function saving({ models, runs, bytes }, budget) {
-  if (!models && !runs) return `With maxTools: ${budget} nothing would have been different.`
+function saving({ inferences, runs, bytes }, budget) {
+  if (!inferences && !runs) return `With maxTools: ${budget} nothing would have been different.`
   const parts = [
-    models && `${many(models, 'model call')} and ${size(bytes)} of requests`,
+    inferences && `${many(inferences, 'model call')} and ${size(bytes)} of requests`,
     runs && `${many(runs, 'run')} of tools`,
   ]
   return `With maxTools: ${budget} the answer is asked for there: ${parts.filter(Boolean).join(', ')} less.`
@@ -80,7 +80,7 @@ function row({ name, args, places, texts }, count, gap, cut) {
   })
   const label = element(
     'code',
-    { title: [...texts].join('\n').slice(0, 2000) },
+    { title: texts.join('\n').slice(0, 2000) },
     `${name} ${short(args || '{}', 60)}`,
   )
   const times = element(

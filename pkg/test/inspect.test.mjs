@@ -1,11 +1,19 @@
-// "Your trace", without the page: what a pasted text is, where it loops, who would refuse it.
+// turnlock/inspect: formats of texts, repeated calls, savings of a budget, replays.
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import test from 'node:test'
-import { data } from '../data.mjs'
-import { callsOf, groupsOf, saved } from '../../www/src/trace/calls.js'
-import { recognise } from '../../www/src/trace/recognise.js'
-import { asked, body, LOOP, said, told } from './looping.mjs'
+import { data } from '../../tests/data.mjs'
+import {
+  detectProvider,
+  estimateSavings,
+  findLoops,
+  groupCalls,
+  inspectText,
+  recognizeFormat,
+  replay,
+  traceCalls,
+} from 'turnlock/inspect'
+import { asked, body, LOOP, said, told } from '../../tests/e2e/looping.mjs'
 
 test('bodies of requests, by their shape', () => {
   const bodies = {
@@ -16,11 +24,11 @@ test('bodies of requests, by their shape', () => {
     'OpenAI Responses request body': { input: [said], store: false },
   }
   for (const [what, value] of Object.entries(bodies)) {
-    const found = recognise(JSON.stringify(value))
-    assert.equal(found.what, what)
+    const found = recognizeFormat(JSON.stringify(value))
+    assert.equal(found.format, what)
     const list = value.messages ?? value.contents ?? value.input
     assert.deepEqual(found.history, list)
-    assert.equal(found.beside.length, Object.keys(value).length - 1)
+    assert.equal(found.otherFields.length, Object.keys(value).length - 1)
   }
 })
 
@@ -38,7 +46,11 @@ test('lists, by whose they are', () => {
     'Turnlock events': [{ type: 'text', seq: 1, requestId: 'r', chunk: 'x' }],
   }
   for (const [what, list] of Object.entries(lists)) {
-    assert.deepEqual(recognise(JSON.stringify(list)), { what, history: list })
+    assert.deepEqual(recognizeFormat(JSON.stringify(list)), {
+      format: what,
+      history: list,
+      partial: false,
+    })
   }
 })
 
@@ -51,23 +63,27 @@ test('a curl command, as shells quote', () => {
     `$ curl https://x.test --data-binary $'${json.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`,
   ]
   for (const command of commands) {
-    const found = recognise(command)
-    assert.equal(found?.what, 'curl command, OpenAI request body', command)
+    const found = recognizeFormat(command)
+    assert.equal(found?.format, 'curl command, OpenAI request body', command)
     assert.deepEqual(found.history, LOOP)
   }
 })
 
 test('JSON lines: messages, requests, chunks of a response', () => {
   const lines = (...values) => values.map((value) => JSON.stringify(value)).join('\n')
-  assert.deepEqual(recognise(lines(...LOOP)), {
-    what: 'JSON lines: OpenAI messages',
+  assert.deepEqual(recognizeFormat(lines(...LOOP)), {
+    format: 'JSON lines: OpenAI messages',
     history: LOOP,
+    partial: false,
   })
-  const log = recognise(lines({ messages: [said] }, body, { level: 'info' }))
-  assert.match(log.what, /^JSON lines, 2 of them with a history; the longest: OpenAI request body$/)
+  const log = recognizeFormat(lines({ messages: [said] }, body, { level: 'info' }))
+  assert.match(
+    log.format,
+    /^JSON lines, 2 of them with a history; the longest: OpenAI request body$/,
+  )
   assert.deepEqual(log.history, LOOP)
   const chunk = (delta) => ({ choices: [{ index: 0, delta }] })
-  const streamed = recognise(
+  const streamed = recognizeFormat(
     lines(chunk({ role: 'assistant', content: 'a' }), chunk({ content: 'b' })),
   )
   assert.deepEqual(streamed.history, [{ role: 'assistant', content: 'ab' }])
@@ -80,17 +96,30 @@ test('exports of tracing tools: the list in them, and the answer', () => {
     inputs: { messages: [LOOP] },
     outputs: { generations: [[{ message: answer }]] },
   }
-  assert.deepEqual(recognise(JSON.stringify(langsmith)), {
-    what: 'LangSmith run: OpenAI messages',
+  assert.deepEqual(recognizeFormat(JSON.stringify(langsmith)), {
+    format: 'LangSmith run: OpenAI messages',
     history: [...LOOP, answer],
+    partial: false,
   })
   const langfuse = { id: 't', observations: [{ input: [said] }, { input: LOOP, output: answer }] }
-  const found = recognise(JSON.stringify(langfuse))
-  assert.deepEqual([found.what, found.history], ['Langfuse trace: OpenAI messages', LOOP])
-  assert.equal(recognise('{"a":[1,2,{"b":3}]}'), undefined)
-  assert.equal(recognise('42'), undefined)
-  assert.throws(() => recognise('hello'), SyntaxError)
+  const found = recognizeFormat(JSON.stringify(langfuse))
+  assert.deepEqual([found.format, found.history], ['Langfuse trace: OpenAI messages', LOOP])
+  for (const text of ['{"a":[1,2,{"b":3}]}', '42']) {
+    assert.throws(() => recognizeFormat(text), { code: 'options.invalid' })
+  }
+  const details = { offset: 0, line: 1, column: 1 }
+  assert.throws(() => recognizeFormat('hello'), { code: 'json.syntax', details })
 })
+
+/** Undefined for JSON without a history. */
+function recognized(text) {
+  try {
+    return recognizeFormat(text)
+  } catch ({ code }) {
+    assert.equal(code, 'options.invalid')
+    return undefined
+  }
+}
 
 test('recorded responses of every wire, whole and streamed, become messages', () => {
   let known = 0
@@ -100,10 +129,10 @@ test('recorded responses of every wire, whole and streamed, become messages', ()
     for (const name of readdirSync(root).filter(
       (file) => !/error|embed|spliced|wrapper/.test(file),
     )) {
-      const found = recognise(readFileSync(new URL(name, root), 'utf8'))
+      const found = recognized(readFileSync(new URL(name, root), 'utf8'))
       if (!found) continue
-      assert.match(found.what, /^(response|JSON lines|the longest|error)/, name)
-      if (/^response stream/.test(found.what)) {
+      assert.match(found.format, /^(response|JSON lines|the longest|error)/, name)
+      if (/^response stream/.test(found.format)) {
         const [{ role, content, tool_calls: calls = [] }] = found.history
         assert.equal(role, 'assistant')
         for (const call of calls) JSON.parse(call.function.arguments || '{}')
@@ -118,34 +147,70 @@ test('conversations of agents: the calls that stand in them, repeats by signatur
   const text = readFileSync(data('trajectories-tau-bench/gpt-4o-airline.61.jsonl'), 'utf8')
   for (const line of text.trim().split('\n')) {
     const given = JSON.parse(line)
-    const { calls } = callsOf(recognise(line).history)
+    const { calls } = traceCalls(recognizeFormat(line).history)
     assert.equal(calls.length, given.n_tool_calls)
-    const groups = groupsOf(calls.map((call) => ({ ...call, turn: 0 })))
+    const groups = groupCalls(calls.map((call) => ({ ...call, turn: 0 })))
     const twice = groups.reduce((sum, { places }) => sum + places.length - 1, 0)
     assert.equal(twice, given.duplicate_calls)
   }
 })
 
 test('what a budget would have saved', () => {
-  const found = callsOf(LOOP)
+  const found = traceCalls(LOOP)
   assert.deepEqual(
-    groupsOf(found.calls).map(({ name, places, texts }) => [name, places, texts.size]),
+    groupCalls(found.calls).map(({ name, places, texts }) => [name, places, texts.length]),
     [
       ['read_file', [0, 1, 2, 3], 2],
       ['list_files', [4], 1],
     ],
   )
   // Five requests, of which the first asked for the call and the second is the answer's.
-  const one = saved(found, 1)
-  assert.deepEqual([one.models, one.runs, one.cut], [3, 4, 1])
+  const one = estimateSavings(found, 1)
+  assert.deepEqual([one.inferences, one.runs, one.cut], [3, 4, 1])
   const bytes = (messages) =>
     messages.reduce((sum, each) => sum + Buffer.byteLength(JSON.stringify(each)), 0)
   assert.equal(
     one.bytes,
     [5, 7, 9].reduce((sum, end) => sum + bytes(LOOP.slice(0, end)), 0),
   )
-  const two = saved(found, 2)
-  assert.deepEqual([two.models, two.runs], [0, 3])
-  const apart = callsOf([...LOOP.slice(0, 3), said, ...LOOP.slice(3, 5)])
-  assert.equal(groupsOf(apart.calls)[0].places.length, 1, 'another user turn is no repeat')
+  const two = estimateSavings(found, 2)
+  assert.deepEqual([two.inferences, two.runs], [0, 3])
+  const apart = traceCalls([...LOOP.slice(0, 3), said, ...LOOP.slice(3, 5)])
+  assert.equal(groupCalls(apart.calls)[0].places.length, 1, 'another user turn is no repeat')
+})
+
+test('a replay runs the recorded calls under another policy, without requests', async () => {
+  const { turn, messages, tools, deltas } = replay(traceCalls(LOOP), { maxTools: 1 })
+  const { status, toolResults, text } = await turn.result
+  assert.equal(status, 'complete')
+  assert.equal(toolResults.filter(({ replayed }) => !replayed).length, 1)
+  assert.ok(text)
+  assert.deepEqual(messages, LOOP.slice(0, messages.length))
+  assert.deepEqual(tools.map(({ name }) => name).sort(), ['list_files', 'read_file'])
+  assert.ok(deltas.length > 1)
+  assert.throws(() => replay(traceCalls([said])), RangeError)
+})
+
+test('repeats are found in a history or in its trace', () => {
+  const repeated = findLoops(LOOP)
+  assert.deepEqual(repeated, findLoops(traceCalls(LOOP)))
+  assert.deepEqual(
+    repeated.map(({ name, places, results }) => [name, places.length, results]),
+    [['read_file', 4, 1]],
+  )
+})
+
+test('a text becomes a report; an error stands beside what was known before it', () => {
+  const report = inspectText(JSON.stringify(body), { dialect: 'openai-chat' })
+  assert.equal(report.format, 'OpenAI request body')
+  assert.deepEqual(report.remaining, [])
+  assert.equal(inspectText('{', { dialect: 'openai-chat' }).error.code, 'json.syntax')
+  const refused = inspectText(
+    '{"error":{"message":"messages with role \'tool\' must be a response to a preceeding message with \'tool_calls\'"}}',
+    { dialect: 'openai-chat' },
+  )
+  assert.ok(refused.refused.length)
+  assert.equal(refused.violations, undefined)
+  const curl = `curl https://api.groq.com/openai/v1/chat/completions -d '${JSON.stringify({ messages: [{ role: 'user', content: 'x' }] })}'`
+  assert.equal(detectProvider(curl, recognizeFormat(curl)), 'groq')
 })

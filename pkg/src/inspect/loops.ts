@@ -1,0 +1,180 @@
+/** The calls of a history with their signatures, the repeats among them, and the cost of these. */
+import { normalize } from '../history/history.js'
+import { signature } from '../signature.js'
+
+/** A call of a history. */
+export interface TracedCall {
+  id: string
+  name: string
+  /** JSON text, as the model wrote it. */
+  args: string
+  /** Canonical signature; for arguments that are not JSON, name and text. */
+  signature: string
+  /** Number of the user turn, from 1; 0 before the first user message. */
+  turn: number
+  /** Index in `inferences`. */
+  inference: number
+  /** Undefined if the history has no result of the call. */
+  result?: unknown
+}
+
+/** A response of the model. */
+export interface TracedInference {
+  /** Number of the user turn. */
+  turn: number
+  /** UTF-8 bytes of the messages that the request held, as JSON. */
+  requestBytes: number
+  message: ChatMessage
+}
+
+/** A message of OpenAI Chat Completions. */
+export interface ChatMessage {
+  role: string
+  content?: unknown
+  tool_calls?: { id: string; function: { name: string; arguments: string } }[]
+  tool_call_id?: string
+}
+
+/** The calls of a history in order, and the inferences that requested them. */
+export interface CallTrace {
+  calls: TracedCall[]
+  inferences: TracedInference[]
+  /** The whole history as messages of OpenAI Chat Completions. */
+  messages: ChatMessage[]
+}
+
+/** Calls with one signature within one user turn. */
+export interface CallGroup {
+  name: string
+  /** Arguments of the first call. */
+  args: string
+  signature: string
+  turn: number
+  /** Indexes in the trace's `calls`; at least one. */
+  places: number[]
+  /** The different texts of the arguments. */
+  texts: string[]
+  /** Number of different results. */
+  results: number
+}
+
+const byteLength = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length
+
+/**
+ * Reads the calls of a history in any format that `normalize` takes.
+ *
+ * @throws TurnlockError for a history that cannot be read
+ */
+export function traceCalls(history: readonly unknown[]): CallTrace {
+  const { messages: normalized, repairs } = normalize(history, { dialect: 'openai-chat' })
+  const messages = normalized as unknown as ChatMessage[]
+  const results = new Map<string, unknown>()
+  for (const { role, tool_call_id: id, content } of messages) {
+    if (role === 'tool' && id !== undefined) results.set(id, content)
+  }
+  // A synthesized result is not in the history.
+  for (const { action, toolCallId } of repairs) {
+    if (action === 'synthesized' && toolCallId !== undefined) results.delete(toolCallId)
+  }
+  const calls: TracedCall[] = []
+  const inferences: TracedInference[] = []
+  let turn = 0
+  let requestBytes = 0
+  for (const message of messages) {
+    if (message.role === 'user') turn++
+    if (message.role === 'assistant') {
+      const inference = inferences.length
+      inferences.push({ turn, requestBytes, message })
+      for (const { id, function: call } of message.tool_calls ?? []) {
+        const { name, arguments: args } = call
+        const result = results.get(id)
+        calls.push({ id, name, args, signature: signCall(name, args), turn, inference, result })
+      }
+    }
+    requestBytes += byteLength(message)
+  }
+  return { calls, inferences, messages }
+}
+
+function signCall(name: string, args: string): string {
+  try {
+    return signature({ tool: name, args: JSON.parse(args || '{}') })
+  } catch {
+    return `${name} ${args}`
+  }
+}
+
+/** Groups calls by signature within a user turn, the most repeated first. */
+export function groupCalls(calls: readonly TracedCall[]): CallGroup[] {
+  const groups = new Map<string, { group: CallGroup; results: Set<unknown> }>()
+  calls.forEach(({ name, args, signature, turn, result }, place) => {
+    const key = `${turn} ${signature}`
+    const entry = groups.get(key) ?? {
+      group: { name, args, signature, turn, places: [], texts: [], results: 0 },
+      results: new Set(),
+    }
+    groups.set(key, entry)
+    entry.group.places.push(place)
+    if (!entry.group.texts.includes(args)) entry.group.texts.push(args)
+    entry.results.add(result)
+    entry.group.results = entry.results.size
+  })
+  return [...groups.values()]
+    .map(({ group }) => group)
+    .sort((a, b) => b.places.length - a.places.length)
+}
+
+/**
+ * Returns the calls that occur more than once within a user turn, the most repeated first.
+ *
+ * @param trace of `traceCalls`, or a history in any format that `normalize` takes
+ */
+export function findLoops(trace: CallTrace | readonly unknown[]): CallGroup[] {
+  const { calls } = 'calls' in trace ? trace : traceCalls(trace)
+  return groupCalls(calls).filter(({ places }) => places.length > 1)
+}
+
+/** What a budget would have saved. */
+export interface BudgetSavings {
+  inferences: number
+  /** Runs of tools. */
+  runs: number
+  /** Bytes of requests. */
+  bytes: number
+  /** Number of calls before the first cut; undefined if the budget cuts nothing. */
+  cut: number | undefined
+}
+
+/**
+ * Estimates what `maxTools: budget` would have saved: in each user turn, the model answers as soon as
+ * that many different calls have run.
+ */
+export function estimateSavings({ calls, inferences }: CallTrace, budget: number): BudgetSavings {
+  const savings: BudgetSavings = { inferences: 0, runs: 0, bytes: 0, cut: undefined }
+  let turn: number | undefined
+  let ran = new Set<string>()
+  let isSpent = false
+  let answers = 0
+  let place = 0
+  for (const [index, inference] of inferences.entries()) {
+    if (inference.turn !== turn) {
+      turn = inference.turn
+      ran = new Set()
+      isSpent = false
+      answers = 0
+    }
+    // One inference after the budget writes the answer.
+    if (isSpent && ++answers > 1) {
+      savings.inferences++
+      savings.bytes += inference.requestBytes
+    }
+    for (; calls[place]?.inference === index; place++) {
+      const { signature } = calls[place] as TracedCall
+      if (isSpent || ran.has(signature)) savings.runs++
+      else ran.add(signature)
+      isSpent ||= ran.size >= budget
+      if (isSpent) savings.cut ??= place + 1
+    }
+  }
+  return savings
+}
