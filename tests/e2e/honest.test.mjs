@@ -77,14 +77,27 @@ test('why an endpoint cannot be reached: nobody there, no CORS, the policy of th
   await failed.filter({ hasText: 'content security policy of this page' }).waitFor()
 })
 
-test('a turn without an answer is no success', async () => {
-  const empty = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
-  await page.route('**/chat/completions', (route) =>
-    route.fulfill({
+const respond = (finish) =>
+  page.route('**/chat/completions', (route) => {
+    const end = { choices: [{ index: 0, delta: {}, finish_reason: finish }] }
+    return route.fulfill({
       contentType: 'text/event-stream',
-      body: `data: ${JSON.stringify(empty)}\n\ndata: [DONE]\n\n`,
-    }),
-  )
+      body: `data: ${JSON.stringify(end)}\n\ndata: [DONE]\n\n`,
+    })
+  })
+
+test('a turn whose model sends empty responses is shown as failed', async () => {
+  await respond('stop')
+  await send()
+  await page.locator('.message.failed').filter({ hasText: 'model.empty: ' }).waitFor()
+  const row = page.locator('#timeline .bad')
+  assert.match(await row.textContent(), /^Error model\.empty: /)
+  await idle()
+  assert.match(await page.textContent('#facts'), /Status: failed/)
+})
+
+test('a turn without an answer is no success', async () => {
+  await respond('content_filter')
   await send()
   const row = page.locator('#timeline .end')
   await row.waitFor()
