@@ -13,6 +13,8 @@ mod back;
 #[path = "wires/bad.rs"]
 mod bad;
 mod common;
+#[path = "wires/contradictions.rs"]
+mod contradictions;
 #[path = "wires/frames.rs"]
 mod frames;
 #[path = "wires/oracle.rs"]

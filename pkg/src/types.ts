@@ -35,7 +35,7 @@ export type Delta =
   | { type: 'reasoning'; text: string; signature?: string }
   | { type: 'tool_call_start'; index: number; id: string; name: string }
   | { type: 'tool_call_arguments'; index: number; text: string }
-  /** The arguments are a complete object, but the wire format has no mark that ends a call: only a call that may run twice may start here. */
+  /** The arguments are complete as far as is known, but the wire format has no mark that ends a call: only a call that may run twice may start here. */
   | { type: 'tool_call_ready'; index: number }
   /** The arguments are complete. A call with effects starts here, and never without this delta. */
   | { type: 'tool_call_end'; index: number }

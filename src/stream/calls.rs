@@ -1,4 +1,4 @@
-//! The calls of a response, for wire formats that say when a call ends.
+//! The calls of a response, for wire formats that send an end mark of each call, or whole calls.
 
 use super::classify::malformed;
 use super::delta::Delta;
@@ -21,6 +21,10 @@ pub(crate) struct Calls {
     /// A call that ended without arguments. The output limit may have cut it before them, so its end
     /// counts once another call starts or the response ends normally.
     blank: Option<u32>,
+    /// Calls without an end mark. They end if the response ends normally.
+    unmarked: Vec<u32>,
+    /// The response was cut, or a piece belongs to no call and may be of any: no call ends any more.
+    lost: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,9 +32,12 @@ struct Started {
     key: u64,
     index: u32,
     id: String,
+    name: String,
     /// A piece of its arguments was received.
     said: bool,
     sum: Sum,
+    /// The whole arguments, if a part of the response has them.
+    whole: Option<String>,
     /// Its arguments contradict each other, or some of them may be missing: it never ends.
     doubtful: bool,
     ended: bool,
@@ -89,7 +96,8 @@ impl Calls {
         let id = if id.is_empty() { format!("call_{index}") } else { id.to_owned() };
         out.push(Delta::ToolCallStart { index, id: id.clone(), name: name.to_owned() });
         // A call with this key that the provider did not end before this one never ends.
-        self.set(Started { key, index, id, ..Started::default() });
+        let (name, doubtful) = (name.to_owned(), self.lost);
+        self.set(Started { key, index, id, name, doubtful, ..Started::default() });
     }
 
     /// Notes that pieces with this key belong to no call that was started.
@@ -97,10 +105,25 @@ impl Calls {
         self.set(Started { key, index: u32::MAX, ended: true, ..Started::default() });
     }
 
-    /// The key of the open call with this id.
-    pub(crate) fn key(&self, id: &str) -> Option<u64> {
-        let open = |call: &&Started| !call.ended && call.id == id;
-        self.calls.iter().find(open).map(|call| call.key)
+    /// The key of the open call with this id. `likely`: the key of the call, if it has the id.
+    pub(crate) fn key(&self, id: &str, likely: u64) -> Option<u64> {
+        let is_open = |call: &&Started| !call.ended && call.id == id;
+        let likely = self.place(likely).ok().and_then(|place| self.calls.get(place));
+        likely.filter(is_open).or_else(|| self.calls.iter().find(is_open)).map(|call| call.key)
+    }
+
+    /// Whether a call had this key.
+    pub(crate) fn has(&self, key: u64) -> bool {
+        self.place(key).is_ok()
+    }
+
+    /// Compares the name of an open call with a later one. If they differ, it is not known which the
+    /// model meant.
+    pub(crate) fn compare_name(&mut self, key: u64, name: &str) {
+        let place = self.place(key).ok();
+        let call = place.and_then(|place| self.calls.get_mut(place)).filter(|call| !call.ended);
+        let Some(call) = call else { return };
+        call.doubtful |= !name.is_empty() && call.name != name;
     }
 
     /// Whether a call is open; `Some(true)` if a piece of its arguments was received.
@@ -118,7 +141,7 @@ impl Calls {
         let call = place.and_then(|place| self.calls.get_mut(place));
         if let Some(call) = call.filter(|call| !call.ended) {
             if !text.is_empty() {
-                call.said = true;
+                call.said |= !text.trim().is_empty();
                 call.sum.add(text);
                 out.push(Delta::ToolCallArguments { index: call.index, text: text.to_owned() });
             }
@@ -134,31 +157,25 @@ impl Calls {
         false
     }
 
-    /// Compares the arguments of a call with the pieces that were received. If they differ, it is not
-    /// known which the model meant.
-    pub(crate) fn compare(&mut self, key: u64, whole: &str) {
+    /// Notes the whole arguments of an open call. They count if no piece of them is received. If they
+    /// differ from the pieces, or were others before, it is not known which the model meant.
+    pub(crate) fn expect(&mut self, key: u64, whole: &str) {
         let place = self.place(key).ok();
         let call = place.and_then(|place| self.calls.get_mut(place)).filter(|call| !call.ended);
-        let Some(call) = call else { return };
-        call.doubtful |= call.said && !whole.is_empty() && Sum::of(whole) != call.sum;
+        let Some(call) = call.filter(|_| !whole.trim().is_empty()) else { return };
+        let before = call.whole.get_or_insert_with(|| whole.to_owned());
+        call.doubtful |= Sum::of(before) != Sum::of(whole);
     }
 
-    /// Ends a call; `false` if there is no such call. `whole`: the arguments, which count if no
-    /// piece of them was received. A call does not end if they contradict its pieces.
+    /// Ends a call; `false` if there is no such call. `whole`: as for [`Calls::expect`]. A call whose
+    /// arguments contradict each other does not end.
     pub(crate) fn end(&mut self, key: u64, whole: &str, out: &mut Vec<Delta>) -> bool {
-        let Some(said) = self.said(key) else { return false };
-        if !said {
-            self.arguments(key, whole, out);
-        }
-        self.compare(key, whole);
-        let place = self.place(key).ok();
-        let Some(call) = place.and_then(|place| self.calls.get_mut(place)) else { return false };
-        call.ended = true;
+        let Some(call) = self.close(key, whole, out) else { return false };
+        let (index, has_arguments) = (call.index, call.said);
         if call.doubtful {
             return true;
         }
-        let index = call.index;
-        if call.said || key == WHOLE {
+        if has_arguments {
             out.push(Delta::ToolCallEnd { index });
         } else {
             self.blank = Some(index);
@@ -167,19 +184,65 @@ impl Calls {
         true
     }
 
+    /// As [`Calls::end`], for a wire format without an end mark: the call ends with the response.
+    pub(crate) fn end_later(&mut self, key: u64, whole: &str, out: &mut Vec<Delta>) {
+        let call = self.close(key, whole, out).filter(|call| !call.doubtful);
+        if let Some(index) = call.map(|call| call.index) {
+            self.unmarked.push(index);
+            out.push(Delta::ToolCallReady { index });
+        }
+    }
+
+    /// Closes an open call.
+    fn close(&mut self, key: u64, whole: &str, out: &mut Vec<Delta>) -> Option<&Started> {
+        let said = self.said(key)?;
+        self.expect(key, whole);
+        let place = self.place(key).ok()?;
+        let whole = self.calls.get_mut(place)?.whole.take();
+        if let Some(whole) = whole.as_deref().filter(|_| !said) {
+            self.arguments(key, whole, out);
+        }
+        let call = self.calls.get_mut(place)?;
+        call.doubtful |= whole.is_some_and(|whole| Sum::of(&whole) != call.sum);
+        call.ended = true;
+        Some(call)
+    }
+
+    /// Ends no call from now on, because a piece belongs to none or the response was cut.
+    pub(crate) fn lose(&mut self) {
+        self.lost = true;
+        self.calls.iter_mut().for_each(|call| call.doubtful = true);
+        self.unmarked.clear();
+        self.blank = None;
+    }
+
+    /// Notes that the call with this key may lack a piece, or have one of another call.
+    pub(crate) fn doubt(&mut self, key: u64) {
+        let place = self.place(key).ok();
+        let Some(call) = place.and_then(|place| self.calls.get_mut(place)) else { return };
+        call.doubtful = true;
+        self.blank.take_if(|blank| *blank == call.index);
+    }
+
     /// Forgets an open call, which then never ends.
     pub(crate) fn forget(&mut self, key: u64) {
         self.skip(key);
     }
 
-    /// Takes a call that arrives whole.
+    /// Takes a call that arrives whole. A piece is no end mark, so the call ends with the response.
     pub(crate) fn whole(&mut self, id: &str, name: &str, arguments: &str, out: &mut Vec<Delta>) {
         self.start(WHOLE, id, name, out);
-        self.end(WHOLE, arguments, out);
+        self.end_later(WHOLE, arguments, out);
+    }
+
+    /// Ends the calls that wait for the normal end of the response.
+    pub(crate) fn complete(&mut self, out: &mut Vec<Delta>) {
+        self.end_blank(out);
+        out.extend(self.unmarked.drain(..).map(|index| Delta::ToolCallEnd { index }));
     }
 
     /// Ends the call that ended without arguments, because it was not cut.
-    pub(crate) fn end_blank(&mut self, out: &mut Vec<Delta>) {
+    fn end_blank(&mut self, out: &mut Vec<Delta>) {
         if let Some(index) = self.blank.take() {
             out.push(Delta::ToolCallEnd { index });
         }
@@ -187,12 +250,11 @@ impl Calls {
 
     /// Ends all calls of which arguments were received.
     pub(crate) fn end_all(&mut self, out: &mut Vec<Delta>) {
-        self.end_blank(out);
-        for call in self.calls.iter_mut().filter(|call| !call.ended && call.said) {
-            call.ended = true;
-            if !call.doubtful {
-                out.push(Delta::ToolCallEnd { index: call.index });
-            }
+        self.complete(out);
+        let open = |call: &&Started| !call.ended && (call.said || call.whole.is_some());
+        let keys: Vec<u64> = self.calls.iter().filter(open).map(|call| call.key).collect();
+        for key in keys {
+            self.end(key, "", out);
         }
     }
 

@@ -33,8 +33,8 @@ pub enum Delta {
         /// The piece.
         text: String,
     },
-    /// The arguments of a call are a complete object, but its wire format has no mark that ends a
-    /// call before the response ends. Only a call that may run twice may start here. An end follows if
+    /// The arguments of a call are complete as far as is known, but its wire format has no mark that
+    /// ends a call before the response ends. Only a call that may run twice may start here. An end follows if
     /// the response ends normally.
     ToolCallReady {
         /// The index of the call.

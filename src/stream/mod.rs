@@ -50,8 +50,8 @@ pub(crate) use events::{AnyEvents, Events};
 pub(crate) use frames::{FRAMES, Framer};
 pub(crate) use hosted::Hosted;
 pub(crate) use tree::{
-    Counts, count, event, finished, is_failure, json_text, list, part, push_finish, push_other,
-    push_reasoning, push_text, push_tool, text,
+    Counts, arguments_text, count, event, finished, is_failure, list, part, push_finish,
+    push_other, push_reasoning, push_text, push_tool, text,
 };
 
 pub use assemble::{Call, Reasoning, Response};

@@ -68,8 +68,17 @@ pub(crate) fn count(of: &Json<'_>, key: &str) -> Option<u64> {
 
 /// The JSON text of a member; empty if it is missing or `null`.
 #[inline(never)]
-pub(crate) fn json_text(of: &Json<'_>, key: &str) -> String {
+fn json_text(of: &Json<'_>, key: &str) -> String {
     of.get(key).filter(|value| !value.is_null()).map(Json::to_text).unwrap_or_default()
+}
+
+/// Arguments: JSON text, or the value itself, as some gateways send it. Empty if there are none.
+#[inline(never)]
+pub(crate) fn arguments_text(of: &Json<'_>, key: &str) -> String {
+    match part(of, key) {
+        Json::String(text) => text.to_string(),
+        _ => json_text(of, key),
+    }
 }
 
 /// Takes the member `error` as a failure; `false` if there is none.

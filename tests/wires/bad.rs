@@ -248,6 +248,7 @@ fn long_arguments_and_names() {
         call(json!({ "partialArgs": [part], "willContinue": true }))
     }));
     gemini.push(call(json!({})));
+    gemini.push(json!({ "candidates": [{ "finishReason": "STOP" }] }));
     for (wire, events) in [
         ("openai-responses", responses),
         ("bedrock", bedrock),

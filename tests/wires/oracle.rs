@@ -295,7 +295,7 @@ fn signatures() {
         Delta::ToolCallStart { index: 0, id: "call_0".to_owned(), name: "f".to_owned() },
         // Numbers as they were given.
         Delta::ToolCallArguments { index: 0, text: r#"{"x":1.0,"y":9007199254740993}"#.to_owned() },
-        Delta::ToolCallEnd { index: 0 },
+        Delta::ToolCallReady { index: 0 },
     ];
     let mut want =
         vec![reasoning("a", Some("s")), reasoning("", Some("t")), reasoning("", Some("u"))];

@@ -3,14 +3,15 @@
 //! The `type` inside the data is read, not the event's name, because proxies drop the latter. An
 //! unknown event type is passed on as `other`, because the provider adds types without notice.
 
-use std::borrow::Cow;
+mod event;
 
-use crate::json::{Json, JsonError, Kind, Reader};
+use crate::json::{Json, Reader};
 use crate::limits;
 use crate::stream::{
-    Delta, Events, FinishReason, Hosted, NO_INDEX, ProviderToolStatus, REDACTED, Usage, failure,
-    malformed, part, push_reasoning, push_text, push_tool, text,
+    Delta, Events, FinishReason, Hosted, NO_INDEX, ProviderToolStatus, REDACTED, Sum, Usage,
+    failure, malformed, part, push_reasoning, push_text, push_tool, text,
 };
+use event::{Change, Event};
 
 /// The state between two events.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -25,6 +26,8 @@ pub(super) struct Messages {
     /// A call that ended without arguments. The output limit may have cut it before them, so its end
     /// counts once another block starts or the response ends normally.
     blank: Option<u32>,
+    /// Calls of a message that is no stream. They end if the message ends normally.
+    unmarked: Vec<u32>,
     calls: u32,
     ended_calls: u32,
     tokens: Tokens,
@@ -37,7 +40,7 @@ enum Block {
     /// Text or thinking; the type of each delta tells which.
     Plain,
     /// A call for the host to run. `whole` is the input, if it came with the start.
-    Call { index: u32, whole: Option<String>, said: bool },
+    Call { index: u32, whole: Option<String>, pieces: Option<Sum> },
     /// A tool that the provider runs. `whole` is the input, as it came with the start.
     Hosted { block: Hosted, whole: String },
     /// The result of such a tool, or an unknown block.
@@ -51,27 +54,6 @@ struct Tokens {
     cache_write: Option<u64>,
     cache_read: Option<u64>,
     output: Option<u64>,
-}
-
-#[derive(Debug, Default)]
-struct Event<'a> {
-    kind: Cow<'a, str>,
-    index: Option<u64>,
-    block: Option<Json<'a>>,
-    delta: Change<'a>,
-    message: Option<Json<'a>>,
-    usage: Option<Json<'a>>,
-    error: Option<Json<'a>>,
-}
-
-#[derive(Debug, Default)]
-struct Change<'a> {
-    kind: Cow<'a, str>,
-    text: Cow<'a, str>,
-    thinking: Cow<'a, str>,
-    signature: Option<Cow<'a, str>>,
-    partial_json: Cow<'a, str>,
-    stop_reason: Option<Cow<'a, str>>,
 }
 
 impl Events for Messages {
@@ -116,7 +98,7 @@ impl Messages {
             }
             "content_block_start" => self.block_start(at, event.block.as_ref(), data, out),
             "content_block_delta" => self.block_delta(at, &event.delta, data, out),
-            "content_block_stop" => self.block_stop(at, out),
+            "content_block_stop" => self.block_stop(at, true, out),
             "message_delta" => {
                 if let Some(raw) = &event.delta.stop_reason {
                     self.finish(raw, out);
@@ -126,9 +108,10 @@ impl Messages {
             "message_stop" => {
                 self.done = true;
                 if !self.finished {
-                    self.end_blank(out);
+                    self.complete(out);
                 }
                 self.blank = None;
+                self.unmarked.clear();
                 self.highest = None;
                 // A message that starts after this one is separate; the two cannot be mixed.
                 self.said = false;
@@ -159,7 +142,7 @@ impl Messages {
             let at = u64::try_from(at).unwrap_or(u64::MAX);
             // Not the whole message for each block of it.
             self.block_start(at, Some(block), &block.to_text(), out);
-            self.block_stop(at, out);
+            self.block_stop(at, false, out);
         }
         if let Some(raw) = part("stop_reason").and_then(Json::as_str) {
             self.finish(raw, out);
@@ -196,9 +179,8 @@ impl Messages {
                 let id = Some(text("id")).filter(|id| !id.is_empty());
                 let id = id.unwrap_or_else(|| format!("call_{index}"));
                 out.push(Delta::ToolCallStart { index, id, name: text("name") });
-                let input = block.and_then(|block| block.get("input"));
-                let said = |input: &&Json<'_>| input.as_object().is_some_and(|o| !o.is_empty());
-                Block::Call { index, whole: input.filter(said).map(Json::to_text), said: false }
+                let whole = block.and_then(|block| whole_input(block.get("input")?));
+                Block::Call { index, whole, pieces: None }
             }
             "server_tool_use" | "mcp_tool_use" => {
                 let mut own = block.cloned().unwrap_or_default();
@@ -259,10 +241,9 @@ impl Messages {
             Some(_) | None => found,
         };
         match place.and_then(|place| self.blocks.get_mut(place)) {
-            Some((_, Block::Call { index, whole, said })) => {
+            Some((_, Block::Call { index, pieces, .. })) => {
                 if !piece.is_empty() {
-                    *whole = None;
-                    *said = true;
+                    pieces.get_or_insert_default().add(piece);
                     out.push(Delta::ToolCallArguments { index: *index, text: piece.to_owned() });
                 }
                 true
@@ -279,20 +260,29 @@ impl Messages {
         }
     }
 
-    fn block_stop(&mut self, at: u64, out: &mut Vec<Delta>) {
+    /// `is_marked`: the provider sent the end of the block.
+    fn block_stop(&mut self, at: u64, is_marked: bool, out: &mut Vec<Delta>) {
         let place = self.blocks.iter().position(|(open, _)| *open == at);
         let block = place.map(|place| self.blocks.remove(place).1);
         match block {
-            Some(Block::Call { index, whole, said }) => {
+            Some(Block::Call { index, whole, pieces }) => {
                 self.ended_calls += 1;
-                if said || whole.is_some() {
-                    let text = whole.map(|text| Delta::ToolCallArguments { index, text });
-                    out.extend(text);
-                    out.push(Delta::ToolCallEnd { index });
-                } else {
-                    self.blank = Some(index);
-                    out.push(Delta::ToolCallReady { index });
+                let pieces = pieces.filter(|pieces| *pieces != Sum::default());
+                let is_blank = whole.is_none() && pieces.is_none();
+                match (whole, pieces) {
+                    // It is not known which of them the model meant, so the call never ends.
+                    (Some(whole), Some(pieces)) if Sum::of(&whole) != pieces => return,
+                    (Some(text), None) => out.push(Delta::ToolCallArguments { index, text }),
+                    (_, Some(_)) | (None, None) => {}
                 }
+                if !is_marked {
+                    self.unmarked.push(index);
+                } else if is_blank {
+                    self.blank = Some(index);
+                } else {
+                    return out.push(Delta::ToolCallEnd { index });
+                }
+                out.push(Delta::ToolCallReady { index });
             }
             Some(Block::Hosted { block, whole }) => block.end(&whole, out),
             _ => {}
@@ -306,10 +296,13 @@ impl Messages {
         }
     }
 
+    /// Ends the calls that wait for the normal end of the message.
+    fn complete(&mut self, out: &mut Vec<Delta>) {
+        self.end_blank(out);
+        out.extend(self.unmarked.drain(..).map(|index| Delta::ToolCallEnd { index }));
+    }
+
     fn finish(&mut self, raw: &str, out: &mut Vec<Delta>) {
-        if std::mem::replace(&mut self.finished, true) {
-            return;
-        }
         let reason = match raw {
             "end_turn" | "stop_sequence" if self.ended_calls > 0 => FinishReason::ToolCalls,
             "end_turn" | "stop_sequence" => FinishReason::Stop,
@@ -319,9 +312,14 @@ impl Messages {
             _ => FinishReason::Other, // `pause_turn` and future reasons
         };
         if matches!(reason, FinishReason::Stop | FinishReason::ToolCalls) {
-            self.end_blank(out);
+            self.complete(out);
+        } else {
+            self.blank = None;
+            self.unmarked.clear();
         }
-        out.push(Delta::Finish { reason, raw: raw.to_owned() });
+        if !std::mem::replace(&mut self.finished, true) {
+            out.push(Delta::Finish { reason, raw: raw.to_owned() });
+        }
     }
 
     fn usage(&mut self, usage: Option<&Json<'_>>, out: &mut Vec<Delta>) {
@@ -344,6 +342,18 @@ impl Messages {
     }
 }
 
+/// The arguments in the input that a call starts with, as JSON text; `None` if it is empty, because
+/// then pieces may follow. Some gateways send the text itself.
+fn whole_input(input: &Json<'_>) -> Option<String> {
+    match input {
+        Json::Null => None,
+        Json::Object(members) if members.is_empty() => None,
+        Json::String(text) if text.trim().is_empty() || Sum::of(text) == Sum::of("{}") => None,
+        Json::String(text) => Some(text.to_string()),
+        input => Some(input.to_text()),
+    }
+}
+
 /// The result of a tool that the provider ran; `name` is the provider's for its kind.
 fn hosted_result(name: &str, block: &Json<'_>, out: &mut Vec<Delta>) {
     let content = part(block, "content");
@@ -351,45 +361,6 @@ fn hosted_result(name: &str, block: &Json<'_>, out: &mut Vec<Delta>) {
         || text(content, "type").ends_with("_error");
     let status = if failed { ProviderToolStatus::Failed } else { ProviderToolStatus::Done };
     push_tool((name, text(block, "tool_use_id")), status, (block.to_text(), true), out);
-}
-
-impl<'a> Event<'a> {
-    fn member(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
-        match key {
-            "type" if reader.peek()? == Kind::String => self.kind = reader.string()?,
-            "index" if reader.peek()? == Kind::Number => {
-                self.index = reader.number()?.parse().ok();
-            }
-            "content_block" => self.block = Some(reader.value()?),
-            "delta" if reader.peek()? == Kind::Object => {
-                reader.object(&mut |key, reader| self.delta.member(&key, reader))?;
-            }
-            "message" => self.message = Some(reader.value()?),
-            "usage" => self.usage = Some(reader.value()?),
-            "error" => self.error = Some(reader.value()?).filter(|error| !error.is_null()),
-            _ => reader.skip()?,
-        }
-        Ok(())
-    }
-}
-
-impl<'a> Change<'a> {
-    fn member(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
-        if reader.peek()? != Kind::String {
-            return reader.skip();
-        }
-        let text = reader.string()?;
-        match key {
-            "type" => self.kind = text,
-            "text" => self.text = text,
-            "thinking" => self.thinking = text,
-            "signature" => self.signature = Some(text),
-            "partial_json" => self.partial_json = text,
-            "stop_reason" => self.stop_reason = Some(text),
-            _ => {}
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -433,6 +404,7 @@ mod tests {
         assert_eq!(arguments("{\"x\":1}", &[]), "{\"x\":1}");
         assert_eq!(arguments("{\"x\":1}", &["{\"x\"", ":1}"]), "{\"x\":1}");
         assert_eq!(arguments("{}", &[""]), "");
+        assert_eq!(arguments("{\"x\":1}", &[" "]), " {\"x\":1}");
     }
 
     #[test]

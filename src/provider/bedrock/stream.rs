@@ -6,8 +6,8 @@
 
 use crate::json::{Json, object};
 use crate::stream::{
-    Calls, Delta, Events, FinishReason, Hosted, NO_INDEX, ProviderToolStatus, REDACTED, Usage,
-    count, event, failure, finished, json_text, list, part, push_finish, push_other,
+    Calls, Delta, Events, FinishReason, Hosted, NO_INDEX, ProviderToolStatus, REDACTED, Sum, Usage,
+    arguments_text, count, event, failure, finished, list, part, push_finish, push_other,
     push_reasoning, push_text, push_tool, text,
 };
 
@@ -68,6 +68,11 @@ impl Blocks {
         let call = part(start, "toolUse");
         if call.as_object().is_some() && call.get("type").is_none() {
             self.calls.start(at, text(call, "toolUseId"), text(call, "name"), out);
+            let input = arguments_text(call, "input");
+            // An empty object stands for the pieces that follow.
+            if Sum::of(&input) != Sum::of("{}") {
+                self.calls.expect(at, &input);
+            }
         } else if let Some((called, status)) = hosted(start) {
             // Input and content come behind the start.
             let rest = if call.is_null() { ("content\":[", "]}}") } else { ("input\":", "}}") };
@@ -79,21 +84,22 @@ impl Blocks {
 
     fn delta(&mut self, at: u64, delta: &Json<'_>, raw: &str, out: &mut Vec<Delta>) {
         let reasoning = part(delta, "reasoningContent");
-        let input = part(part(delta, "toolUse"), "input").as_str();
+        let call = part(delta, "toolUse");
+        let input = call.get("input").map(|_| arguments_text(call, "input"));
         push_text(text(delta, "text"), out);
         push_reasoning(text(reasoning, "text"), Some(text(reasoning, "signature")), out);
         // The member is called `data` in the SDKs.
         push_redacted(text(reasoning, "redactedContent"), out);
         push_redacted(text(reasoning, "data"), out);
         if let Some((_, block)) = self.hosted.as_mut().filter(|open| open.0 == at) {
-            block.add(input.unwrap_or_default(), false, out);
+            block.add(input.as_deref().unwrap_or_default(), false, out);
             for piece in list(delta, "toolResult") {
                 block.add(&piece.to_text(), true, out);
             }
             return;
         }
         let known = delta.get("text").is_some() || !reasoning.is_null();
-        if !known && !input.is_some_and(|piece| self.calls.arguments(at, piece, out)) {
+        if !known && !input.is_some_and(|piece| self.calls.arguments(at, &piece, out)) {
             push_other(raw, out);
         }
     }
@@ -108,7 +114,7 @@ impl Blocks {
             push_reasoning(text(said, "text"), Some(text(said, "signature")), out);
             push_redacted(text(reasoning, "redactedContent"), out);
             if call.as_object().is_some() && call.get("type").is_none() {
-                let input = json_text(call, "input");
+                let input = arguments_text(call, "input");
                 self.calls.whole(text(call, "toolUseId"), text(call, "name"), &input, out);
             } else if let Some((called, status)) = hosted(block) {
                 push_tool(called, status, (block.to_text(), true), out);
@@ -131,7 +137,9 @@ impl Blocks {
             _ => FinishReason::Other,
         };
         if matches!(reason, FinishReason::Stop | FinishReason::ToolCalls) {
-            self.calls.end_blank(out);
+            self.calls.complete(out);
+        } else {
+            self.calls.lose();
         }
         if !std::mem::replace(&mut self.finished, true) {
             push_finish(finished(reason, self.calls.any()), raw, out);

@@ -5,8 +5,9 @@
 
 use crate::json::Json;
 use crate::stream::{
-    Calls, Delta, Events, FinishReason, NO_INDEX, PART, Usage, count, event, failure, finished,
-    is_failure, list, part, push_finish, push_other, push_reasoning, push_text, text,
+    Calls, Delta, Events, FinishReason, NO_INDEX, PART, Usage, arguments_text, count, event,
+    failure, finished, is_failure, list, part, push_finish, push_other, push_reasoning, push_text,
+    text,
 };
 
 /// The state between two events.
@@ -36,9 +37,9 @@ impl Events for Steps {
             "tool-plan-delta" => push_reasoning(text(message, "tool_plan"), None, out),
             "tool-call-start" => {
                 self.calls.start(at, text(call, "id"), text(function, "name"), out);
-                self.calls.arguments(at, arguments(function), out);
+                self.calls.arguments(at, &arguments(function), out);
             }
-            "tool-call-delta" if self.calls.arguments(at, arguments(function), out) => {}
+            "tool-call-delta" if self.calls.arguments(at, &arguments(function), out) => {}
             "tool-call-end" if self.calls.end(at, "", out) => {}
             "message-start" | "citation-end" => {}
             "message-end" => self.finish(delta, data, out),
@@ -65,7 +66,7 @@ impl Steps {
         for call in list(message, "tool_calls") {
             let function = part(call, "function");
             let name = text(function, "name");
-            self.calls.whole(text(call, "id"), name, arguments(function), out);
+            self.calls.whole(text(call, "id"), name, &arguments(function), out);
         }
         for citation in list(message, "citations") {
             push_other(&citation.to_text(), out);
@@ -105,7 +106,9 @@ impl Steps {
             _ => FinishReason::Other,
         };
         if matches!(reason, FinishReason::Stop | FinishReason::ToolCalls) {
-            self.calls.end_blank(out);
+            self.calls.complete(out);
+        } else {
+            self.calls.lose();
         }
         if !std::mem::replace(&mut self.finished, true) {
             push_finish(finished(reason, self.calls.any()), raw, out);
@@ -124,6 +127,6 @@ impl Steps {
 }
 
 /// Cohere sends `null`, as a value or as text, for a tool without parameters.
-fn arguments<'a>(function: &'a Json<'_>) -> &'a str {
-    Some(text(function, "arguments")).filter(|text| *text != "null").unwrap_or_default()
+fn arguments(function: &Json<'_>) -> String {
+    Some(arguments_text(function, "arguments")).filter(|text| text != "null").unwrap_or_default()
 }

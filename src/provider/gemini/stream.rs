@@ -2,14 +2,14 @@
 //! <https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse>.
 //!
 //! Each event is a response of its own with more parts. Calls are whole, or (Vertex, on request)
-//! their arguments arrive by JSON path. A signature belongs to the part that it comes with; in the
+//! their arguments arrive by JSON path. A call ends if the response ends normally. A signature belongs to the part that it comes with; in the
 //! deltas it is reasoning without text, before the call or behind the text of that part.
 
 use crate::json::Json;
 use crate::limits;
 use crate::stream::{
-    Calls, Counts, Delta, Events, FinishReason, PART, ProviderToolStatus, Usage, count, event,
-    finished, is_failure, json_text, list, malformed, part, push_finish, push_other,
+    Calls, Counts, Delta, Events, FinishReason, PART, ProviderToolStatus, Usage, arguments_text,
+    count, event, finished, is_failure, list, malformed, part, push_finish, push_other,
     push_reasoning, push_text, push_tool, text,
 };
 
@@ -34,6 +34,8 @@ pub(super) struct Parts {
     /// The last thought had no signature.
     thinks: bool,
     finish: Option<(FinishReason, String)>,
+    /// Calls ended with a normal finish reason.
+    has_ended: bool,
 }
 
 impl Events for Parts {
@@ -91,18 +93,30 @@ impl Parts {
         }
         let Some(reason) = reason else { return };
         // A value that was to go on is not the one that the model meant.
-        if reason == FinishReason::Stop && !self.is_cut {
-            self.end(out);
+        if reason == FinishReason::Stop {
+            if !self.is_cut {
+                self.end(out);
+            }
+            self.has_ended |= self.calls.any();
+            self.calls.complete(out);
         }
         self.finish(finished(reason, self.calls.any()), raw, out);
     }
 
     /// Older models repeat the reason with every event: it counts again if it is another one.
     fn finish(&mut self, reason: FinishReason, raw: &str, out: &mut Vec<Delta>) {
-        if self.finish.as_ref().is_none_or(|before| before.0 != reason || before.1 != raw) {
-            self.finish = Some((reason, raw.to_owned()));
-            push_finish(reason, raw, out);
+        if self.finish.as_ref().is_some_and(|before| before.0 == reason && before.1 == raw) {
+            return;
         }
+        self.finish = Some((reason, raw.to_owned()));
+        if !matches!(reason, FinishReason::Stop | FinishReason::ToolCalls) {
+            self.calls.lose();
+            if self.has_ended {
+                out.push(Delta::Error(malformed("the response ends in two different ways", raw)));
+                return;
+            }
+        }
+        push_finish(reason, raw, out);
     }
 
     fn part(&mut self, one: &Json<'_>, refused: bool, out: &mut Vec<Delta>) {
@@ -138,7 +152,7 @@ impl Parts {
         let goes_on = part(call, "willContinue").as_bool() == Some(true);
         let name = text(call, "name");
         if !name.is_empty() && !goes_on && call.get("partialArgs").is_none() {
-            let (id, args) = (text(call, "id"), json_text(call, "args"));
+            let (id, args) = (text(call, "id"), arguments_text(call, "args"));
             if refused {
                 self.calls.start(REFUSED, id, name, out);
                 self.calls.arguments(REFUSED, &args, out);
@@ -154,6 +168,9 @@ impl Parts {
         }
         if self.calls.said(OPEN).is_none() {
             // A part of a call that has not begun.
+            if ["args", "partialArgs"].iter().any(|key| !part(call, key).is_null()) {
+                self.calls.lose();
+            }
             if call.members().len() > 0 {
                 push_other(&call.to_text(), out);
             }
@@ -161,6 +178,9 @@ impl Parts {
         }
         let args = part(call, "args");
         if !args.is_null() {
+            if self.arguments.members().len() > 0 && self.arguments != *args {
+                self.calls.doubt(OPEN);
+            }
             self.arguments = args.clone().into_owned();
         }
         for piece in list(call, "partialArgs") {
@@ -182,7 +202,7 @@ impl Parts {
     fn end(&mut self, out: &mut Vec<Delta>) {
         if self.calls.said(OPEN).is_some() {
             let arguments = std::mem::take(&mut self.arguments);
-            self.calls.end(OPEN, &arguments.to_text(), out);
+            self.calls.end_later(OPEN, &arguments.to_text(), out);
         }
     }
 

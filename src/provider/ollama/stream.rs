@@ -1,10 +1,11 @@
 //! Responses of `/api/chat`, a JSON object a line: <https://docs.ollama.com/api/chat>.
 //!
-//! Calls are whole, their arguments are objects, and most have no id.
+//! Calls are whole, their arguments are objects, and most have no id. They end if the response ends
+//! normally.
 
 use crate::stream::{
-    Calls, Delta, Events, FinishReason, Usage, count, event, finished, is_failure, json_text, list,
-    part, push_finish, push_other, push_reasoning, push_text, text,
+    Calls, Delta, Events, FinishReason, Usage, arguments_text, count, event, finished, is_failure,
+    list, part, push_finish, push_other, push_reasoning, push_text, text,
 };
 
 /// The state between two lines.
@@ -34,12 +35,13 @@ impl Events for Lines {
         push_text(text(message, "content"), out);
         for call in list(message, "tool_calls") {
             let function = part(call, "function");
-            // Some servers that speak this wire send a text.
-            let arguments = match part(function, "arguments").as_str() {
-                Some(text) => text.to_owned(),
-                None => json_text(function, "arguments"),
-            };
-            self.calls.whole(text(call, "id"), text(function, "name"), &arguments, out);
+            let arguments = arguments_text(function, "arguments");
+            let name = text(function, "name");
+            if name.is_empty() {
+                // Its arguments may be those of any call.
+                self.calls.lose();
+            }
+            self.calls.whole(text(call, "id"), name, &arguments, out);
         }
         if done == Some(true) && !std::mem::replace(&mut self.finished, true) {
             let raw = text(&line, "done_reason");
@@ -49,6 +51,11 @@ impl Events for Lines {
                 "length" => FinishReason::Length,
                 _ => FinishReason::Other,
             };
+            if reason == FinishReason::Stop {
+                self.calls.complete(out);
+            } else {
+                self.calls.lose();
+            }
             push_finish(finished(reason, self.calls.any()), raw, out);
             let usage = Usage {
                 input_tokens: count(&line, "prompt_eval_count"),

@@ -1,13 +1,14 @@
 //! Events of the Responses API:
 //! <https://platform.openai.com/docs/api-reference/responses-streaming>.
 //!
-//! Items are told apart by `output_index`: gateways change the ids of items between two events.
+//! Items are told apart by `output_index`: gateways change the ids of items between two events. An
+//! id that is that of another item contradicts the index.
 
 use crate::json::{Json, object, write_string};
 use crate::stream::{
-    Calls, Counts, Delta, Events, FinishReason, PART, ProviderToolStatus, Usage, count, event,
-    failure, finished, is_failure, list, part, push_finish, push_other, push_reasoning, push_text,
-    push_tool, text,
+    Calls, Counts, Delta, Events, FinishReason, PART, ProviderToolStatus, Sum, Usage,
+    arguments_text, count, event, failure, finished, is_failure, list, part, push_finish,
+    push_other, push_reasoning, push_text, push_tool, text,
 };
 
 /// The state between two events.
@@ -20,6 +21,8 @@ pub(super) struct Items {
     part: (u64, u64),
     /// The item of the last event, for events without an index.
     at: u64,
+    /// The id of each call's item, with its index; `None` if several items have the id.
+    ids: Vec<(String, Option<u64>)>,
     /// An item has ended.
     any: bool,
     counts: Counts,
@@ -40,12 +43,19 @@ impl Events for Items {
     fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
         let Some(event) = event(data, out) else { return };
         let delta = text(&event, "delta");
-        if let Some(at) = count(&event, "output_index") {
-            self.at = at;
-        }
+        let index = count(&event, "output_index");
+        self.at = index.unwrap_or(self.at);
         let kind = text(&event, "type");
         let kind = kind.strip_prefix("response.").unwrap_or(kind);
         let item = part(&event, "item");
+        if kind != "output_item.added"
+            && ["item_id", "id"]
+                .iter()
+                .zip([&event, item])
+                .any(|(key, of)| self.contradicts(text(of, key), index))
+        {
+            return;
+        }
         match kind {
             "output_text.delta" | "refusal.delta" => {
                 self.speaks();
@@ -60,9 +70,11 @@ impl Events for Items {
                 self.speaks();
                 push_reasoning(delta, None, out);
             }
-            "function_call_arguments.delta" if self.calls.arguments(self.at, delta, out) => {}
+            "function_call_arguments.delta"
+                if self.calls.arguments(self.at, &arguments_text(&event, "delta"), out) => {}
             "function_call_arguments.done" => {
-                self.calls.compare(self.at, text(&event, "arguments"));
+                self.calls.compare_name(self.at, text(&event, "name"));
+                self.calls.expect(self.at, &arguments_text(&event, "arguments"));
             }
             "custom_tool_call_input.delta" if self.calls.said(self.at).is_some() => {
                 self.custom(delta, out);
@@ -108,17 +120,48 @@ impl Items {
         }
     }
 
+    /// Goes to the call whose item has this id. Returns whether the index names another call: then it
+    /// is not known which of them is meant, and neither ends.
+    fn contradicts(&mut self, id: &str, index: Option<u64>) -> bool {
+        let known = self.ids.iter().find(|(known, _)| known == id);
+        let Some(at) = known.and_then(|(_, at)| *at).filter(|at| *at != self.at) else {
+            return false;
+        };
+        let contradicts = index.is_some() && self.calls.has(self.at);
+        if contradicts {
+            [at, self.at].into_iter().for_each(|at| self.calls.doubt(at));
+        } else {
+            self.at = at;
+        }
+        contradicts
+    }
+
+    /// Notes the id of a call's item.
+    fn identify(&mut self, id: &str) {
+        match self.ids.iter_mut().find(|(known, _)| known == id) {
+            _ if id.is_empty() => {}
+            Some((_, at)) => *at = at.filter(|at| *at == self.at),
+            None => self.ids.push((id.to_owned(), Some(self.at))),
+        }
+    }
+
     /// Begins an item; `false` if it is none that this crate knows.
     fn begin(&mut self, item: &Json<'_>, out: &mut Vec<Delta>) -> bool {
         match text(item, "type") {
             "message" | "reasoning" => true,
             "function_call" | "custom_tool_call" => {
+                self.identify(text(item, "id"));
                 // Without its name, the call is taken when it is whole.
                 let name = text(item, "name");
                 if name.is_empty() {
                     self.calls.skip(self.at);
                 } else {
                     self.calls.start(self.at, text(item, "call_id"), name, out);
+                    let given = arguments_text(item, "arguments");
+                    // An empty object stands for the pieces that follow.
+                    if Sum::of(&given) != Sum::of("{}") {
+                        self.calls.expect(self.at, &given);
+                    }
                 }
                 true
             }
@@ -172,31 +215,34 @@ impl Items {
                 push_reasoning("", Some(text(item, "encrypted_content")), out);
             }
             kind @ ("function_call" | "custom_tool_call") => {
-                let id = text(item, "call_id");
-                if self.calls.said(self.at).is_none() {
-                    // Gateways change the index of an item, too.
-                    match self.calls.key(id) {
-                        Some(key) => self.at = key,
-                        None => self.calls.start(self.at, id, text(item, "name"), out),
+                let (id, name) = (text(item, "call_id"), text(item, "name"));
+                match (self.calls.key(id, self.at), self.calls.said(self.at)) {
+                    // The index is that of another call.
+                    (Some(key), Some(_)) if key != self.at => {
+                        [key, self.at].into_iter().for_each(|at| self.calls.doubt(at));
+                        return;
                     }
+                    // Gateways change the index of an item, too.
+                    (Some(key), _) => self.at = key,
+                    (None, None) => self.calls.start(self.at, id, name, out),
+                    (None, Some(_)) => {}
                 }
+                self.calls.compare_name(self.at, name);
                 if text(item, "status") == "incomplete" {
                     self.calls.forget(self.at);
                     return;
                 }
                 if kind == "function_call" {
-                    // Some gateways send the object itself.
-                    let whole = match part(item, "arguments") {
-                        given @ Json::Object(_) => given.to_text(),
-                        _ => text(item, "arguments").to_owned(),
-                    };
-                    self.calls.end(self.at, &whole, out);
-                } else if self.calls.said(self.at) == Some(true) {
-                    self.calls.arguments(self.at, "\"}", out);
-                    self.calls.end(self.at, "", out);
+                    self.calls.end(self.at, &arguments_text(item, "arguments"), out);
                 } else {
                     let input = object! { "input": Json::from(text(item, "input")) };
-                    self.calls.end(self.at, &input.to_text(), out);
+                    let has_pieces = self.calls.said(self.at) == Some(true);
+                    if has_pieces {
+                        self.calls.arguments(self.at, "\"}", out);
+                    }
+                    let is_given = !has_pieces || !part(item, "input").is_null();
+                    let whole = if is_given { input.to_text() } else { String::new() };
+                    self.calls.end(self.at, &whole, out);
                 }
             }
             kind if is_hosted(kind) => {

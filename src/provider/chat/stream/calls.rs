@@ -237,11 +237,24 @@ impl Calls {
             None => self.calls.len().checked_sub(1),
         };
         let with_id = match &fragment.id {
-            Some(id) => last(&|call| call.id.as_deref() == Some(id)),
+            // Several calls may have one id.
+            Some(id) => {
+                let has_id = |call: &Call| call.id.as_deref() == Some(id);
+                let is_same = |call: &Call| has_id(call) && call.index == fragment.index;
+                last(&is_same).or_else(|| last(&has_id))
+            }
             None => None,
         };
         match (with_id, &fragment.id, &fragment.name) {
-            (Some(at), _, _) => self.known_id(at, fragment),
+            (Some(at), _, _) => {
+                match at_index.filter(|other| self.contradicts(fragment, at, *other)) {
+                    Some(other) => {
+                        [at, other].into_iter().for_each(|at| self.contradict(at));
+                        Part::Nothing
+                    }
+                    None => self.known_id(at, fragment),
+                }
+            }
             (None, Some(_), _) => self.new_id(at_index, fragment),
             (None, None, Some(_)) => self.name_only(at_index, fragment),
             (None, None, None) => self.neither(at_index, fragment),
@@ -274,7 +287,7 @@ impl Calls {
         match fragment.name.is_some() {
             // Two calls with one id.
             true if whole && begins && (elsewhere || fragment.index.is_none()) => {
-                self.contradict(at);
+                self.expect_whole(at);
                 Part::New
             }
             true if elsewhere && fragment.is_blank() => Part::Repeated,
@@ -282,6 +295,11 @@ impl Calls {
                 // Perhaps they are two.
                 let restarts = begins && self.calls.get(at).is_some_and(Call::is_open);
                 self.doubt(if restarts { Certainty::Lost } else { Certainty::Doubtful });
+                Part::Of(at)
+            }
+            // No call has the index: the id is that of the call.
+            false if elsewhere && !fragment.is_blank() => {
+                self.doubt(Certainty::Doubtful);
                 Part::Of(at)
             }
             _ => Part::Of(at),
@@ -330,7 +348,7 @@ impl Calls {
             } else if fragment.continues(call) {
                 return Part::Of(at);
             } else if !fragment.repeats(call) {
-                self.contradict(at);
+                self.expect_whole(at);
             }
         } else {
             // Or the index is another one for each fragment.
@@ -351,11 +369,26 @@ impl Calls {
         self.certainty = self.certainty.max(certainty);
     }
 
-    /// Notes that whole arguments follow those of a call under the same head: an empty object before
-    /// them may be a placeholder.
+    /// Whether arguments have the id of the call at one place, and the index of the call at another.
+    fn contradicts(&self, fragment: &Fragment<'_>, at: usize, other: usize) -> bool {
+        let index_of = |at: usize| self.calls.get(at).and_then(|call| call.index);
+        let is_named = fragment.index.is_some() && index_of(other) == fragment.index;
+        let is_elsewhere = index_of(at).is_some() && index_of(at) != fragment.index;
+        is_named && is_elsewhere && !fragment.is_blank()
+    }
+
+    /// Never ends a call, because its arguments contradict each other.
     fn contradict(&mut self, at: usize) {
         if let Some(call) = self.calls.get_mut(at) {
-            call.contradictory |= call.sum == Sum::of("{}");
+            call.contradictory = true;
+        }
+    }
+
+    /// Notes that whole arguments follow those of a call under the same head: an empty object before
+    /// them may be a placeholder.
+    fn expect_whole(&mut self, at: usize) {
+        if self.calls.get(at).is_some_and(|call| call.sum == Sum::of("{}")) {
+            self.contradict(at);
         }
     }
 }
