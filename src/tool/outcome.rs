@@ -9,7 +9,7 @@ names! {
         /// Unified mode: the call was refused; its result is a notice for the model. In any mode: the
         /// result was dropped by whoever resumed the turn (`tool.result_dropped`).
         Blocked "blocked",
-        /// The turn ended before the tool settled.
+        /// The turn ended before the tool settled. Whether it had an effect is unknown.
         Cancelled "cancelled",
         /// The tool threw, or returned a value that has no JSON form.
         Error "error",

@@ -94,7 +94,7 @@ export type Strategy = 'reconstruct' | 'thread' | 'text_only'
  *
  * - `blocked`: Unified mode: the call was refused; its result is a notice for the model. In any
  *   mode: the result was dropped by whoever resumed the turn (`tool.result_dropped`).
- * - `cancelled`: The turn ended before the tool settled.
+ * - `cancelled`: The turn ended before the tool settled. Whether it had an effect is unknown.
  * - `error`: The tool threw, or returned a value that has no JSON form.
  * - `ok`: The tool returned.
  * - `skipped`: Unified mode: the call was not started, because no inference would read its result.

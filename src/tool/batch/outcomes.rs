@@ -124,11 +124,7 @@ impl CallBatch {
             let outcome = if call.reconciles {
                 unknown(&message)
             } else {
-                let message = match call.read_only {
-                    true => message,
-                    false => format!("{message}; {UNKNOWN_EFFECT}"),
-                };
-                Outcome::failed(Status::Timeout, "tool.timeout", message)
+                call.cut_off_with(Outcome::failed(Status::Timeout, "tool.timeout", message))
             };
             call.settled = Some((outcome, since));
             late.push(call.number);
@@ -146,7 +142,8 @@ impl CallBatch {
                 running.push(call.number);
             }
             call.cut_off = true;
-            let outcome = if call.reconciles { unknown("") } else { outcome.clone() };
+            let outcome =
+                if call.reconciles { unknown("") } else { call.cut_off_with(outcome.clone()) };
             call.settled = Some((outcome, now.saturating_sub(call.since)));
         }
         self.rest(now);
@@ -180,9 +177,23 @@ impl CallBatch {
     /// process, which cannot be notified from here.
     pub(crate) fn abandon(&mut self, cancelled: &Outcome) {
         for call in self.calls.iter_mut().filter(|call| call.limits().is_some()) {
-            let outcome = if call.may_run_again { cancelled.clone() } else { unknown("") };
+            let outcome = match call.may_run_again {
+                true => call.cut_off_with(cancelled.clone()),
+                false => unknown(""),
+            };
             call.settled = Some((outcome, 0));
         }
+    }
+}
+
+impl Call {
+    /// The outcome of the call if it is cut off: that of a tool with effects says what is not known.
+    fn cut_off_with(&self, mut outcome: Outcome) -> Outcome {
+        let is_unknown = outcome.status == Status::Unknown;
+        if let Some(error) = outcome.error.as_mut().filter(|_| !self.read_only && !is_unknown) {
+            error.message = format!("{}; {UNKNOWN_EFFECT}", error.message);
+        }
+        outcome
     }
 }
 

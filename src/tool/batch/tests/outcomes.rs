@@ -1,4 +1,5 @@
 use super::*;
+use crate::tool::outcome::UNKNOWN_EFFECT;
 
 #[test]
 fn a_call_settles_once_with_its_duration() {
@@ -85,6 +86,32 @@ fn the_end_of_a_machine_settles_what_is_open() {
     let cut: Vec<_> = batch.calls().iter().map(Call::is_cut_off).collect();
     assert_eq!(cut, [true, true, false, false]);
     assert_eq!(batch.elapsed_ms(99), 20);
+}
+
+/// Of a tool with effects it is not known whether it had them, also if it may run again.
+#[test]
+fn a_cancelled_call_says_that_its_effect_is_unknown() {
+    let tools = registry();
+    let names = ["read", "send", "put"];
+    let cancelled = Outcome::failed(Status::Cancelled, "tool.cancelled", "over");
+    let message = |batch: &CallBatch, number| {
+        let outcome = batch.call(number).unwrap().outcome().unwrap().0;
+        outcome.error.clone().unwrap().message
+    };
+    let unknown = format!("over; {UNKNOWN_EFFECT}");
+    let mut running = batch(&names.map(|name| (name, "{}")));
+    running.judge(0, &terms(&tools), &mut Ledger::default());
+    let mut left = running.clone();
+    assert_eq!(running.cancel(5, &cancelled), [1, 2, 3]);
+    let messages = [1, 2, 3].map(|number| message(&running, number));
+    assert_eq!(messages, ["over".to_owned(), unknown.clone(), unknown.clone()]);
+    left.abandon(&cancelled);
+    assert_eq!([message(&left, 1), message(&left, 3)], ["over".to_owned(), unknown]);
+    // An outcome that is unknown as a whole says so already.
+    let mut lost = batch(&[("send", "{}")]);
+    lost.judge(0, &terms(&tools), &mut Ledger::default());
+    lost.cancel(5, &Outcome::failed(Status::Unknown, "tool.outcome_unknown", "elsewhere"));
+    assert_eq!(message(&lost, 1), "elsewhere");
 }
 
 #[test]
