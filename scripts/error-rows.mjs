@@ -75,7 +75,7 @@ export const AREAS = {
         'Resume the turn, or run it again. If the message names the output limit, raise it: reasoning counts against it.',
       ],
       'model.stream': [
-        'The provider reported an error within its stream, or ended the response with one (such as `error`, `MALFORMED_FUNCTION_CALL`), or the response is not in its wire format, or is beyond a [limit](limits.md).',
+        'The provider reported an error within its stream, or ended the response with one (such as `error`, `MALFORMED_FUNCTION_CALL`), or the response is a page or a text of a gateway, or not in its wire format, or is beyond a [limit](limits.md).',
         'Check `baseURL` and the client (`openaiChat`, `anthropic`, …); try again.',
       ],
       'model.truncated': [

@@ -1,4 +1,4 @@
-//! What a response lacks, and whether its request may be sent again.
+//! What a response lacks, what of it may be shown, and whether its request may be sent again.
 
 use super::{ARGUMENTS_STEP, End, Inference};
 use crate::error::Failure;
@@ -8,6 +8,35 @@ impl Inference {
     /// Whether no text, reasoning or call was received, and no tool of the provider.
     pub(super) fn has_nothing(&self) -> bool {
         !self.seen && self.response.calls.is_empty()
+    }
+
+    /// Whether nothing of the response was shown that the response to another request would
+    /// contradict: no visible text, no tool of the provider, and no call. Reasoning may be shown twice.
+    pub(super) fn is_unseen(&self) -> bool {
+        self.blank.is_some() && !self.hosted && !self.shows_calls()
+    }
+
+    /// Adds a delta to those that may be shown. Text at the beginning of the response is held back
+    /// until a visible character follows or a call may start, so that the request may be sent again.
+    pub(super) fn show(&mut self, delta: Delta, out: &mut Vec<Delta>) {
+        if let (Delta::Text(text), Some(blank)) = (&delta, &mut self.blank) {
+            blank.push_str(text);
+            if !text.trim().is_empty() {
+                self.release(out);
+            }
+            return;
+        }
+        let is_held = self.blank.as_ref().is_some_and(|blank| !blank.is_empty());
+        if is_held && self.shows_calls() {
+            self.release(out);
+        }
+        out.push(delta);
+    }
+
+    /// Adds the text that was held back.
+    pub(super) fn release(&mut self, out: &mut Vec<Delta>) {
+        let blank = self.blank.take().filter(|blank| !blank.is_empty());
+        out.extend(blank.map(Delta::Text));
     }
 
     /// Takes what a response that failed has cost.
@@ -48,9 +77,7 @@ impl Inference {
             message.push_str("; it reached its output limit");
         }
         let wait = self.backoff_ms();
-        // Reasoning is no answer, and may be shown twice.
-        let repeatable = self.response.text.is_empty();
         let failure = Failure::new("model.empty", message);
-        self.fail(now, failure, Some(wait), repeatable).end.unwrap_or(End::Retried)
+        self.fail(now, failure, Some(wait), self.is_unseen()).end.unwrap_or(End::Retried)
     }
 }

@@ -36,6 +36,9 @@ pub(crate) struct Inference {
     seen: bool,
     /// The provider ran a tool itself.
     hosted: bool,
+    /// Text at the beginning of the response that has no visible character, which is held back;
+    /// `None` once text was shown.
+    blank: Option<String>,
     /// The request failed, and may be sent again, to this model or to another one.
     repeatable: bool,
     /// The host sent deltas instead of bytes.
@@ -145,6 +148,7 @@ impl Inference {
             read: 0,
             seen: false,
             hosted: false,
+            blank: Some(String::new()),
             repeatable: false,
             from_host: false,
             hint: None,
@@ -224,7 +228,7 @@ impl Inference {
         if !current || self.connection != Connection::Open {
             return None;
         }
-        Some(match part {
+        let mut heard = match part {
             Part::Head { status, retry_after_ms, body, hint, secrets } => {
                 (self.hint, self.secrets) = (hint, secrets);
                 self.head(now, status, retry_after_ms, &body)
@@ -257,7 +261,16 @@ impl Inference {
                 };
                 self.broken(now, Failure::new(code, message))
             }
-        })
+        };
+        self.complete(&mut heard);
+        Some(heard)
+    }
+
+    /// Shows the rest of a response that is complete.
+    fn complete(&mut self, heard: &mut Heard) {
+        if matches!(heard.end, Some(End::Done(_))) {
+            self.release(&mut heard.deltas);
+        }
     }
 
     /// Ends an attempt whose time limit has passed.
@@ -267,7 +280,9 @@ impl Inference {
         } else {
             format!("the model sent nothing for {} ms", self.rules.first_byte_ms)
         };
-        Heard { abort: true, ..self.broken(now, Failure::new("model.timeout", message)) }
+        let mut heard = self.broken(now, Failure::new("model.timeout", message));
+        self.complete(&mut heard);
+        Heard { abort: true, ..heard }
     }
 
     fn head(&mut self, now: u64, status: u16, retry_after_ms: Option<u64>, body: &str) -> Heard {
@@ -321,35 +336,31 @@ impl Inference {
             return Heard { end: Some(self.done(now)), ..Heard::default() };
         }
         let wait = self.backoff_ms();
-        self.fail(now, failure, Some(wait), self.has_nothing())
+        self.fail(now, failure, Some(wait), self.is_unseen())
     }
 
     /// Adds deltas to the response, up to the one that ends it.
-    fn deltas(&mut self, now: u64, mut deltas: Vec<Delta>) -> Heard {
-        let mut end = None;
-        let mut taken = 0;
-        for delta in &deltas {
-            match self.delta(delta) {
-                Taken::Open => taken += 1,
+    fn deltas(&mut self, now: u64, deltas: Vec<Delta>) -> Heard {
+        let mut heard = Heard::default();
+        let mut rest = deltas.into_iter();
+        while let Some(delta) = rest.next().filter(|_| heard.end.is_none()) {
+            match self.delta(&delta) {
+                Taken::Open => self.show(delta, &mut heard.deltas),
                 Taken::Last => {
-                    taken += 1;
-                    end = Some(self.done(now));
+                    self.show(delta, &mut heard.deltas);
+                    heard.end = Some(self.done(now));
                 }
-                Taken::Excess => end = Some(self.done(now)),
+                Taken::Excess => heard.end = Some(self.done(now)),
                 Taken::Broken(error) => {
                     let wait = error.class.retryable().then(|| self.backoff_ms());
                     let failure = Failure::new("model.stream", error.message);
-                    self.take_usage(deltas.get(taken..).unwrap_or_default());
-                    let repeatable = !self.seen && !self.shows_calls();
-                    end = self.fail(now, failure, wait, repeatable).end;
+                    self.take_usage(rest.as_slice());
+                    heard.end = self.fail(now, failure, wait, self.is_unseen()).end;
                 }
             }
-            if end.is_some() {
-                break;
-            }
         }
-        deltas.truncate(taken);
-        Heard { deltas, abort: end.is_some(), end }
+        heard.abort = heard.end.is_some();
+        heard
     }
 
     fn delta(&mut self, delta: &Delta) -> Taken {

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::classify::{failure, malformed};
-use super::delta::{Delta, ErrorClass};
+use super::delta::{Delta, ErrorClass, StreamError};
 use super::events::AnyEvents;
 use super::frames::{Frame, Framer, Frames};
 use super::sse::{SseDecoder, SseEvent};
@@ -177,8 +177,10 @@ impl Decoder {
                 } else if !last.trim_ascii().is_empty() {
                     half = Some(last.to_owned());
                 }
-                if let Some(line) = sse.foreign() {
-                    meaning.foreign.get_or_insert_with(|| line.to_owned());
+                let is_read =
+                    meaning.known || meaning.foreign.is_some() || meaning.events.is_finished();
+                if let Some(line) = sse.foreign().filter(|_| !is_read && half.is_none()) {
+                    meaning.page(line.as_bytes(), out);
                 }
             }
             Framing::Values(mut values) => {
@@ -295,9 +297,14 @@ impl Meaning {
         }
     }
 
+    /// Takes the page or the text of a gateway. As its status 502, it may be gone with the next request.
     fn page(&mut self, page: &[u8], out: &mut Vec<Delta>) {
         let page = String::from_utf8_lossy(page);
-        self.broken("the response is a page and no stream of a model", &page, out);
+        let said = "the response is a page or a plain text, not a response of the model's API";
+        if !std::mem::replace(&mut self.failed, true) {
+            let class = ErrorClass::Server;
+            out.push(Delta::Error(StreamError { class, ..malformed(said, &page) }));
+        }
     }
 
     fn too_large(&mut self, out: &mut Vec<Delta>) {

@@ -73,7 +73,8 @@ pub fn response(
         lane.push_back(head(inference, attempt, status, retry));
     } else if entry["then"] != "stall_head" {
         lane.push_back(head(inference, attempt, 200, None));
-        for bytes in cut(render(entry, dialect)) {
+        let page = entry["page"].as_str().map(|page| page.as_bytes().to_vec());
+        for bytes in cut(page.unwrap_or_else(|| render(entry, dialect))) {
             lane.push_back(Input::ResponseBytes { inference, attempt, bytes });
         }
         match entry["then"].as_str() {

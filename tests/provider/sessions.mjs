@@ -156,6 +156,7 @@ async function play({ request, text }, log, { name, streams }, { name: script, s
   const entry = entryOf(script, scripts, { query, wire: name, log: log.slice(0, n) })
   if (!entry) return fail(404, `The script ${script} has no entry ${n}.`)
   if (entry.status) return fail(entry.status, entry.message ?? 'scripted failure', headersOf(entry))
+  if (entry.page) return page(entry.page)
   if (!isStreamed && entry.then === 'error') return fail(503, 'The model is overloaded')
   const client = new Client(request.signal, kept, entry)
   if (entry.then === 'stall_head') await client.gone
@@ -172,6 +173,10 @@ async function play({ request, text }, log, { name, streams }, { name: script, s
   const sent = streamOf(bytesOf(events, entry, client, told), client)
   return new Response(sent, { headers: { ...OPEN, ...headers, 'x-request-id': `req_${n}` } })
 }
+
+/** The page of a gateway. */
+const page = (html) =>
+  new Response(html, { headers: { ...OPEN, 'content-type': 'text/html; charset=utf-8' } })
 
 /** The body of a response that is not streamed; half of it where it does not come to its end. */
 function wholly(entry, place, wire) {

@@ -56,21 +56,25 @@ fn streams_of_another_dialect() {
 fn pages_compressed_bodies_and_other_texts() {
     let page = format!("<!DOCTYPE html>\n<html>{}</html>", "x".repeat(5000));
     let gzip = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, b'K', b'\n', b'\n'];
-    let texts: [&[u8]; 8] = [
-        page.as_bytes(),
-        b"  \n<html></html>",
-        &gzip,
-        b"upstream connect error or disconnect/reset before headers",
-        b"Internal Server Error\n\n",
-        b"{\"choices\": nonsense}",
-        b"\x00\x00\x00\x10 no frame at all",
-        b"[1,2,3]",
+    let (server, malformed) = (ErrorClass::Server, ErrorClass::Malformed);
+    // A page or a text of a gateway may be gone with the next request, as a status 502.
+    let texts: [(ErrorClass, &[u8]); 9] = [
+        (server, page.as_bytes()),
+        (server, b"  \n<html></html>"),
+        (server, b"\xef\xbb\xbf<html></html>\n"),
+        (server, b"upstream connect error or disconnect/reset before headers"),
+        (server, b"Internal Server Error\n\n"),
+        (malformed, &gzip),
+        (malformed, b"{\"choices\": nonsense}"),
+        (malformed, b"\x00\x00\x00\x10 no frame at all"),
+        (malformed, b"[1,2,3]"),
     ];
     for wire in WIRES {
-        for bytes in texts {
+        for (class, bytes) in texts {
             let deltas = decode(dialect(wire), [bytes]);
             let text = String::from_utf8_lossy(bytes);
-            assert!(malformed(&deltas), "{wire}: {text}: {deltas:?}");
+            let [Delta::Error(error)] = &deltas[..] else { panic!("{wire}: {text}: {deltas:?}") };
+            assert_eq!(error.class, class, "{wire}: {text}");
             assert_eq!(decode(dialect(wire), bytes.chunks(1)), deltas, "{wire}: {text}");
         }
     }

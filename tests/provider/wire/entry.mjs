@@ -10,7 +10,8 @@
  * @property {string[]} [textAfter] text behind the calls
  * @property {string} [finish] default: `tool_calls` with calls, else `stop`
  * @property {{ input: number, output: number }} [usage] tokens; default 10 and 5
- * @property {'cut' | 'stall' | 'stall_head' | 'error' | 'malformed'} [then] instead of finishing
+ * @property {'cut' | 'end' | 'stall' | 'stall_head' | 'error' | 'malformed'} [then] instead of finishing
+ * @property {string} [page] the page of a gateway, with status 200, instead of a stream
  * @property {number} [bytes] of one write; default: an event
  * @property {number} [paceMs] between two writes; default 0
  * @property {number} [status] an HTTP failure instead of a stream
