@@ -18,10 +18,15 @@ const NASTY = [
   '</script><!--',
 ]
 
-async function said(host, chunks) {
+/** A turn whose model sends these chunks. */
+async function start(host, chunks) {
   const client = new Client(host.url, { base: '/chunks' })
   const headers = { 'x-chunks': encodeURIComponent(JSON.stringify(chunks)) }
-  const response = await client.start({}, '/messages_two_stage', { headers })
+  return { client, response: await client.start({}, '/messages_two_stage', { headers }) }
+}
+
+async function said(host, chunks) {
+  const { client, response } = await start(host, chunks)
   assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
   const { events, ids } = await readEvents(response)
   assert.equal(events.at(-1).type, 'complete', JSON.stringify(events.at(-1)))
@@ -43,7 +48,15 @@ async function said(host, chunks) {
 
 export const streams = {
   async 'text of any kind comes through as it is'(host) {
-    for (const chunk of NASTY) assert.equal(await said(host, [chunk]), chunk)
+    // Beside a visible character: an answer of blanks is none.
+    for (const chunk of NASTY) {
+      for (const chunks of [
+        [chunk, '.'],
+        ['.', chunk],
+      ]) {
+        assert.equal(await said(host, chunks), chunks.join(''))
+      }
+    }
     assert.equal(await said(host, NASTY), NASTY.join(''))
     const unit = fc.oneof(
       fc.constantFrom('\r', '\n', '\u2028', '\u0000', 'data: ', 'id: ', ':', '\ufeff'),
@@ -51,10 +64,22 @@ export const streams = {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(unit, { minLength: 1, maxLength: 8 }), async (chunks) => {
-        assert.equal(await said(host, chunks), chunks.join(''))
+        const visible = [...chunks, '.']
+        assert.equal(await said(host, visible), visible.join(''))
       }),
       { numRuns: 60 },
     )
+  },
+
+  async 'an answer of blanks is an error, and none of them is sent'(host) {
+    for (const chunks of [[' '], ['\u2028 \u2029', ' \u0085 \u000b \u000c'], ['\r', '\n']]) {
+      const { events } = await readEvents((await start(host, chunks)).response)
+      assert.deepEqual(
+        events.map((event) => event.type),
+        ['phase_start', 'error'],
+      )
+      assert.equal(events.at(-1).code, 'model.empty')
+    }
   },
 
   async 'half a character stays half a character, or becomes a replacement'(host) {

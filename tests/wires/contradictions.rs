@@ -57,7 +57,9 @@ fn responses_end() -> Value {
     json!({ "type": "response.completed", "response": { "status": "completed", "output": [] } })
 }
 
-/// The same arguments come at the start of a call, in pieces, or in both; or others do.
+/// The same arguments come at the start of a call, in pieces, or in both; or others do. Gateways send
+/// the whole input at the start (inflaborg/ccrelay#119, 2026-08-03), also as a text
+/// (nielspeter/claude-code-proxy#13, 2026-04-22).
 #[test]
 fn input_at_the_start_is_the_arguments_unless_pieces_contradict_it() {
     let random = &mut Random(561);
@@ -308,7 +310,7 @@ fn a_call_with_contradictory_parts_does_not_end() {
         ),
         (
             "openai-responses",
-            "no index: the id is that of the item",
+            "no index: the id is that of the item (Soju06/codex-lb#542, 2026-05-03)",
             vec![
                 added(0, "a"),
                 added(1, "b"),
@@ -391,7 +393,9 @@ fn a_call_with_contradictory_parts_does_not_end() {
     }
 }
 
-/// A piece that is a whole call is no end mark: the call ends if the response ends normally.
+/// A piece that is a whole call is no end mark: the call ends if the response ends normally. Other
+/// readers took every end of Ollama (tetsuo-ai/agenc-core#2105, 2026-09-04) and of a response of
+/// Gemini that is not streamed (Pasta-Devs/Marinara-Engine#3033, 2026-06-29) for a normal one.
 #[test]
 fn a_whole_call_ends_with_its_response() {
     let gemini = |reason: Value| {
