@@ -345,7 +345,7 @@ test('misuse is refused at the call', () => {
   }
   assert.throws(() => turns.follow({ requestId: 'r', after: -1 }), refused)
   // They would lead to another path, or no handler takes them.
-  for (const requestId of ['..', '.', '.hidden', 'a/b', 'a b', '?', 'x'.repeat(129), 'é', 7]) {
+  for (const requestId of ['.', '.hidden', 'a/b', 'a b', '?', 'x'.repeat(129), 'é', 7, '..']) {
     assert.throws(() => turns.follow({ requestId }), refused, String(requestId))
     assert.throws(() => turns.run({ messages, requestId }), refused, String(requestId))
     assert.throws(() => turns.resume({ requestId, toolBatchId: 0 }), refused, String(requestId))

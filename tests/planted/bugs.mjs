@@ -229,8 +229,10 @@ export const others = [
   ),
   bug(
     'an error ends the calls before it',
-    ...['provider/chat/stream/mod.rs', 'if said == FinishReason::Error {'],
-    (name) => `if ${unless(name, 'said == FinishReason::Error')} {`,
+    'provider/chat/stream/mod.rs',
+    'FinishReason::Stop | FinishReason::ToolCalls => self.calls.end(out),',
+    (name) => `FinishReason::Error if ${planted(name)} => self.calls.end(out),
+            FinishReason::Stop | FinishReason::ToolCalls => self.calls.end(out),`,
   ),
   bug(
     'the last step offers tools',

@@ -222,7 +222,7 @@ test('fragments: a finish reason in capitals is the same reason', () => {
 test('fragments: a value of Gemini that was to go on ends no call', () => {
   const event = (functionCall, finishReason) =>
     `data: ${JSON.stringify({ candidates: [{ content: { parts: functionCall ? [{ functionCall }] : [] }, finishReason }] })}\n\n`
-  const value = { jsonPath: '$.dir', stringValue: '/home/me', willContinue: true }
+  const value = { jsonPath: '$.dir', stringValue: 'inbox', willContinue: true }
   const body = [
     event({ name: 'deleteFiles', willContinue: true }),
     event({ partialArgs: [value], willContinue: true }),
