@@ -199,8 +199,8 @@ export const AREAS = {
         'Correct the field.',
       ],
       'request.json': [
-        'The body is not JSON in UTF-8, or has too many objects and arrays for its length (400).',
-        'Send `JSON.stringify(…)`; send large data as text.',
+        'The body is not JSON in UTF-8, or has too many values or distinct names for its length (400).',
+        'Send `JSON.stringify(…)`; send large data as text, such as base64.',
       ],
       'request.content_type': [
         'The handler expects JSON (415).',

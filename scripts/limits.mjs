@@ -214,18 +214,28 @@ const PACKAGE = {
     'entries',
     '400 `request.invalid`',
   ],
-  'server/json-density.ts FREE_CONTAINERS': [
-    'objects and arrays of any body',
-    'objects',
-    '400 `request.json`',
-  ],
-  'server/json-density.ts CONTAINER_BYTES': [
-    'length of a body for each further object or array',
+  'server/json-density.ts FREE': [
+    'memory of the values of any body',
     'bytes',
     '400 `request.json`',
   ],
+  'server/json-density.ts RATIO': [
+    'memory of the values of a body for each further byte of it',
+    'bytes',
+    '400 `request.json`',
+  ],
+  'server/json-density.ts NEW_SHAPE': [
+    'memory that counts for a name at a new place of a body',
+    'bytes',
+    '400 `request.json`',
+  ],
+  'server/json-density.ts MOST_SHAPES': [
+    'names at places of a body that are remembered',
+    'names',
+    'further ones count as new',
+  ],
   'server/json-density.ts LEVELS': [
-    'levels of a body with many arrays',
+    'levels of a body whose values take too much',
     'levels',
     '`json.too_deep`',
   ],

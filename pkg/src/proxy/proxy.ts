@@ -5,7 +5,7 @@ import { quietly } from '../shared/quietly.js'
 import type { Handler } from '../server/handler.js'
 import type { RequestContext } from '../server/options.js'
 import { readBody } from '../server/bytes.js'
-import { jsonExcess } from '../server/json-density.js'
+import { jsonExcess, TOO_DENSE } from '../server/json-density.js'
 import { clientLeft, Refusal } from '../server/refusal.js'
 import { whenGone } from '../server/stream.js'
 import { decoded } from './body.js'
@@ -352,7 +352,7 @@ class Exchange<S extends ProxySession> {
       return unread(415, 'request.content_encoding', 'this content-encoding cannot be read here')
     }
     if (jsonExcess(bytes)) {
-      return unread(400, 'request.json', 'the body has too many objects and arrays for its length')
+      return unread(400, 'request.json', TOO_DENSE)
     }
     try {
       const json = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
