@@ -3,8 +3,8 @@
 import { once } from 'node:events'
 import { createServer, request as send } from 'node:http'
 
-/** The statuses by which a gateway says that it has no response of the server. */
-export const GATEWAY_STATUSES = [408, 429, 500, 502, 503, 504, 524]
+/** The statuses by which a gateway says that it has no response of the server; 200 with a page of its own. */
+export const GATEWAY_STATUSES = [200, 408, 429, 500, 502, 503, 504, 524]
 
 /**
  * Forwards requests to `port`. Each request whose method and path match takes the next of `statuses`:

@@ -2,7 +2,8 @@
 // when its idle timeout ends, and has forwarded the request (AWS, "HTTP 504: Gateway timeout"); nginx
 // sends 408 and 504 likewise; a POST that is sent again runs twice unless it is idempotent (RFC 9110,
 // 9.2.2). Cometline/cometline#128 (2026-09-01): gateways time out after the tools have finished;
-// openSUSE/osc#1860 (2025-07-03): a retry after a 504 makes duplicates. Read on 2026-11-29.
+// openSUSE/osc#1860 (2025-07-03): a retry after a 504 makes duplicates. A page of HTML with status 200, as
+// of a login or a CDN that hides errors. Read on 2026-11-29.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -93,14 +94,14 @@ test('resume: a gateway that fails after the request arrived does not fail the t
 
 test('resume: outcomes of the page arrive once, although a gateway fails each step', async () => {
   const matches = (request) => /claim|resume/.test(request)
-  const statuses = [502, true, 504]
+  const statuses = [502, 200, true, 504, 200]
   const { turns, runs, seen, close } = await edge({ statuses, calls: ['locate'], matches })
   const paused = (await all(turns.run({ messages }))).at(-1)
   const turn = await turns.answer(paused)
   const { status, toolResults } = await turn.result
   close()
   assert.deepEqual([status, toolResults[0].result, runs.length], ['complete', 'here', 1])
-  assert.equal(seen.filter(([request]) => request.includes('/resume')).length, 2)
+  assert.equal(seen.filter(([request]) => request.includes('/resume')).length, 3)
 })
 
 test('resume: a turn that paused again meanwhile shows that pause', async () => {
@@ -127,7 +128,7 @@ test('resume: a turn that paused again meanwhile shows that pause', async () => 
 })
 
 test('run: a request that a gateway has lost is sent again, and a gateway that has none ends it', async () => {
-  const first = await edge({ statuses: [503, 429], lost: true })
+  const first = await edge({ statuses: [503, 429, 200], lost: true })
   const result = await first.turns.run({ messages }).result
   first.close()
   assert.deepEqual([result.status, first.runs.length], ['complete', 1])
@@ -135,6 +136,24 @@ test('run: a request that a gateway has lost is sent again, and a gateway that h
   const { error } = await never.turns.run({ messages }).result
   never.close()
   assert.deepEqual([error.code, error.details], ['remote.invalid', { status: 403 }])
+})
+
+test('run: a gateway that always answers with a page of its own is named in the error', async () => {
+  const play = async (type, body) => {
+    let asked = 0
+    const fetch = async () => {
+      asked++
+      return new Response(body, { headers: { 'content-type': type } })
+    }
+    const turns = remoteTurns({ url: 'http://gateway.example/api/chat', fetch, maxRetries: 1 })
+    const { error } = await turns.run({ messages }).result
+    assert.deepEqual([error.code, error.details, asked], ['remote.invalid', { status: 200 }, 2])
+    assert.match(error.message, /expected text\/event-stream, got \w+\/\w+ \(status 200\)$/)
+    const claim = turns.cancel({ requestId: 'r' })
+    await assert.rejects(claim, { code: 'remote.invalid', details: { status: 200 } })
+  }
+  await play('text/html', '<h1>Please log in</h1>')
+  await play('application/json', '[]')
 })
 
 test('run: a conflict in the response of a slow handler is about this turn, after an earlier attempt', async () => {
@@ -165,7 +184,7 @@ test('cancel: a gateway that fails does not fail the turn', async () => {
     yield { type: 'text', text: 'one ' }
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
   })
-  const { turns, close } = await edge({ statuses: [504, 502], handler: { model }, matches })
+  const { turns, close } = await edge({ statuses: [504, 200, 502], handler: { model }, matches })
   const turn = turns.run({ messages })
   const events = []
   for await (const event of turn) {

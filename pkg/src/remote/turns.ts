@@ -73,8 +73,8 @@ const REMEMBERED = 256
  * Turns that `createHandler` runs at `url`.
  *
  * Behind a broken connection, a turn attaches again by itself: no event is lost or repeated, and
- * nothing runs twice. If a gateway answers 408, 429 or 5xx although the request has arrived, `run` and
- * `resume` follow the turn. A handler that has dropped events in between ends it with
+ * nothing runs twice. If a gateway answers 408, 429, 5xx or a page of its own although the request has
+ * arrived, `run` and `resume` follow the turn. A handler that has dropped events in between ends it with
  * `turn.events_gone`; one that cannot be reached in `maxRetries` attempts with
  * `remote.unreachable`. Refusals of the handler are terminal `error` events with its code.
  *

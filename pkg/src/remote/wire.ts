@@ -15,13 +15,15 @@ interface Refusing {
 
 /** A refusal of the handler. */
 export class Refused extends TurnlockError {
-  /** Whether another attempt may succeed: the handler is busy or out of order. */
+  /** Whether another attempt may succeed: the handler is busy, out of order, or did not answer. */
   readonly again: boolean
   readonly retryAfterMs: number
 
   constructor(code: string, message: string, { status, headers }: Refusing) {
     super(code, message, { status })
-    this.again = status === 408 || status === 429 || status >= 500
+    // A gateway may answer in place of the handler with any of these, 200 among them.
+    const isOk = status >= 200 && status < 300
+    this.again = isOk || status === 408 || status === 429 || status >= 500
     const seconds = Number(headers.get('retry-after'))
     this.retryAfterMs = seconds > 0 ? Math.min(seconds, 60) * 1000 : 0
   }
@@ -82,14 +84,20 @@ export function wireTo(options: RemoteTurnsOptions): Wire {
     return response
   }
 
-  /** The events of a response, until it ends or says nothing for too long. Rejects when it breaks. */
-  async function* events(response: Response, signal: AbortSignal): AsyncGenerator<TurnEvent> {
-    const type = response.headers.get('content-type') ?? 'nothing'
-    const reader = response.body?.getReader()
-    if (!reader || !type.startsWith('text/event-stream')) {
-      void reader?.cancel().catch(() => {})
-      throw new Refused('remote.invalid', `expected events, not ${type}`, response)
+  /** Checks a response at once: a request that something else has answered may be lost. */
+  function events(response: Response, signal: AbortSignal): AsyncIterable<TurnEvent> {
+    const type = response.headers.get('content-type')?.toLowerCase() ?? ''
+    if (!response.body || !type.startsWith('text/event-stream')) {
+      throw notOfHandler(response, 'text/event-stream')
     }
+    return eventsOf(response.body.getReader(), signal)
+  }
+
+  /** The events of a response, until it ends or says nothing for too long. Rejects when it breaks. */
+  async function* eventsOf(
+    reader: ReadableStreamDefaultReader<Uint8Array>,
+    signal: AbortSignal,
+  ): AsyncGenerator<TurnEvent> {
     const close = () => void reader.cancel().catch(() => {})
     const decoder = new TextDecoder()
     const blocks = new BlockReader()
@@ -123,7 +131,7 @@ export function wireTo(options: RemoteTurnsOptions): Wire {
       for (let failures = 0; ; failures++) {
         try {
           const response = await send(path, JSON.stringify(body), AbortSignal.timeout(idleMs))
-          return (await response.json()) as RemoteState
+          return await stateOf(response)
         } catch (error) {
           const isFinal = (error as Partial<Refused>).again === false
           if (isFinal || failures >= retries) throw asFailure(error)
@@ -145,6 +153,29 @@ const dataOf = (block: string): string =>
     .filter((line) => line.startsWith('data:'))
     .map((line) => line.slice(line[5] === ' ' ? 6 : 5))
     .join('\n')
+
+/** The JSON object of a response. */
+async function stateOf(response: Response): Promise<RemoteState> {
+  const text = await response.text()
+  try {
+    const state = JSON.parse(text) as RemoteState | null
+    if (typeof state === 'object' && state && !Array.isArray(state)) return state
+  } catch {
+    // Not JSON.
+  }
+  throw notOfHandler(response, 'a JSON object')
+}
+
+/**
+ * The error of a response that is not of a handler although its status is 2xx: a login page, a page of a
+ * gateway.
+ */
+function notOfHandler(response: Response, expected: string): Refused {
+  void response.body?.cancel().catch(() => {})
+  const type = response.headers.get('content-type')?.slice(0, 100) ?? 'no content-type'
+  const found = `expected ${expected}, got ${type} (status ${response.status})`
+  return new Refused('remote.invalid', `the answer is no handler's: ${found}`, response)
+}
 
 /** The error that a response stands for. */
 async function refusal(response: Response): Promise<Refused> {
