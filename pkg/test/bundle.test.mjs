@@ -747,6 +747,18 @@ test('lints stream nits, keep to their budget, and never gate', async (t) => {
   }
 })
 
+test('lints: an endless one whose `return` never settles is done when it has found enough', async () => {
+  const endless = () => ({
+    [Symbol.asyncIterator]: () => ({
+      next: async () => ({ value: { message: 'again' }, done: false }),
+      return: () => new Promise(() => {}),
+    }),
+  })
+  const { lints, nits } = await runLints({ lints: { endless }, input: 1, budgetMs: 2 ** 31 - 1 })
+    .result
+  assert.deepEqual([lints, nits.length], [{ endless: 'done' }, 100])
+})
+
 test('any values: no input panics, and distances keep to the unit interval', () => {
   const value = fc.jsonValue({ maxDepth: 4 })
   const property = fc.property(value, value, value, (a, b, c) => {

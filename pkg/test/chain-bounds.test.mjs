@@ -66,6 +66,37 @@ test('plan: the text of a turn without an end is read to the limit, and the turn
   assert.deepEqual([status, path, read.open], ['complete', 'simple', 0])
 })
 
+/** An iterable of one value for ever, whose `return` never settles. */
+const stuck = (value) => ({
+  [Symbol.asyncIterator]: () => ({
+    next: async () => ({ value, done: false }),
+    return: () => new Promise(() => {}),
+  }),
+})
+
+for (const [name, value, code] of [
+  ['a plan that is too long', 'x'.repeat(64 * KIB), 'plan.too_large'],
+  ['a piece that is no text', 7, 'plan.failed'],
+]) {
+  test(`plan: ${name} ends at once, although its stream never returns`, async () => {
+    const made = [() => stuck(value), () => ({ textStream: stuck(value), result: null })]
+    for (const plan of made) {
+      // The time limit is that of a day: it must not be what ends the plan.
+      const limits = { retryMs: 0, planMs: 86_400_000, totalMs: 86_400_000 }
+      const { status, path, fellBack } = await runChain(host({ plan, limits })).result
+      assert.deepEqual([status, path, fellBack?.code], ['complete', 'simple', code])
+    }
+  })
+}
+
+test('answer: a piece that is no text fails the chain, although its stream never returns', async () => {
+  const answer = () => stuck(7)
+  const limits = { totalMs: 86_400_000 }
+  const { status, error } = await runChain(host({ classify: () => 'simple', answer, limits }))
+    .result
+  assert.deepEqual([status, error.code], ['failed', 'chain.invalid_result'])
+})
+
 test('answer: text without an end fails the chain at the limit', async () => {
   for (const size of [64 * KIB, 16 * KIB * KIB]) {
     const { read, pieces } = endless('x'.repeat(size))

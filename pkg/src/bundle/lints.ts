@@ -5,6 +5,7 @@ import { Feed } from '../driver/feed.js'
 import type { RunLintsOptions } from '../generated/bundle.js'
 import { RUN_LINTS_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
+import { leavable } from '../shared/quietly.js'
 import { describe } from '../shared/serialize.js'
 
 export type { RunLintsOptions }
@@ -87,7 +88,7 @@ export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
       await null
       const nits = await lint(input, { signal: controller.signal })
       if (nits && typeof nits === 'object' && Symbol.asyncIterator in nits) {
-        for await (const nit of nits) {
+        for await (const nit of leavable(nits)) {
           keep(nit)
           if (controller.signal.aborted || found >= MOST) break
         }

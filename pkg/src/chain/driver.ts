@@ -8,7 +8,7 @@ import type { ChainGlue } from '../core/glue.js'
 import { encode, LazyPart } from '../core/instance.js'
 import { TurnlockError } from '../errors.js'
 import { Loop } from '../driver/loop.js'
-import { member } from '../shared/quietly.js'
+import { leavable, member } from '../shared/quietly.js'
 import { describe, refuseEmptied } from '../shared/serialize.js'
 import { stringify } from '../shared/text.js'
 import { foundBy, piecesOf, textOf } from './text.js'
@@ -107,7 +107,7 @@ export class ChainDriver {
       if (pieces) {
         // Only the text of a plan is not shown as it comes.
         let plan = kind === 'plan' ? '' : null
-        for await (const piece of pieces) {
+        for await (const piece of leavable(pieces)) {
           if (this.#calls.get(id) !== controller) return
           const text = textOf(piece, kind)
           if (plan === null) say('chunk', { text: text.slice(0, MOST_OF_PIECE) })

@@ -11,6 +11,26 @@ export function quietly(listener: () => unknown): void {
   }
 }
 
+/**
+ * The values of an iterable. Leaving the iteration ends it without waiting: `for await` would wait for
+ * its `return`, which may never settle.
+ */
+export async function* leavable<T>(values: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  const iterator = values[Symbol.asyncIterator]()
+  let isOpen = false
+  try {
+    for (;;) {
+      const { done, value } = await iterator.next()
+      if (done) return
+      isOpen = true
+      yield value
+      isOpen = false
+    }
+  } finally {
+    if (isOpen) quietly(() => iterator.return?.())
+  }
+}
+
 /** A member of a value that was thrown; `undefined` if it has none or reading it throws. */
 export function member(value: unknown, name: string): unknown {
   try {
