@@ -359,13 +359,34 @@ async function buildCommand(dist) {
   await command(process.execPath, tsc, { cwd: root })
   const { build } = await import('esbuild')
   const { version } = JSON.parse(readFileSync(join(root, 'pkg/package.json'), 'utf8'))
-  await build({
-    ...{ entryPoints: [join(root, 'pkg/src/cli/main.ts')], outfile: join(dist, 'cli.js') },
-    ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20' },
-    plugins: [besides('.')],
-    define: { PACKAGE_VERSION: JSON.stringify(version) },
-    banner: { js: '#!/usr/bin/env node' },
-  })
+  const bundleModule = (name, file, options) =>
+    build({
+      ...options,
+      entryPoints: [join(root, 'pkg/src/cli', name)],
+      outfile: join(dist, file),
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      plugins: [besides('.'), importedFromDist],
+      define: { PACKAGE_VERSION: JSON.stringify(version) },
+    })
+  await Promise.all([
+    bundleModule('main.ts', 'cli.js', { banner: { js: '#!/usr/bin/env node' } }),
+    bundleModule('local-server.ts', 'local-server.js'),
+  ])
+}
+
+/** Modules of `dist` that the command imports instead of holding a copy of them. */
+const importedFromDist = {
+  name: 'imported from dist',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.\/testing\// }, ({ path }) => ({
+      path: path.slice(1),
+      external: true,
+    }))
+    onResolve({ filter: /^\.\/local-server\.js$/ }, ({ path }) => ({ path, external: true }))
+  },
 }
 
 /** Declarations that are written by hand. */
@@ -408,7 +429,7 @@ const PACKAGE = [
   ...['pkg/src', 'pkg/tsconfig.json', 'pkg/tsconfig.cli.json', 'README.md', 'LICENSE'],
   ...['docs', 'THIRD_PARTY_NOTICES'],
   // What the command examines, serves and measures with.
-  ...['www/index.html', 'www/src', 'www/server', 'tests/provider', 'tests/lanes.mjs'],
+  ...['www/index.html', 'www/src', 'tests/lanes.mjs'],
   ...readdirSync(join(root, 'www'))
     .filter((name) => name.endsWith('.css'))
     .map((name) => `www/${name}`),
@@ -438,7 +459,7 @@ export const build = once(async () => {
   await unlessFresh('package', [...made, ...PACKAGE], parts, () =>
     task('the npm package', buildPackage),
   )
-  const page = ['www/src', 'pkg/dist', 'tests/provider', 'package-lock.json', 'scripts/page.mjs']
+  const page = ['www/src', 'pkg/dist', 'package-lock.json', 'scripts/page.mjs']
   await unlessFresh('www', page, [`${PAGE}/main.js`], () => task('the page', bundlePage))
 })
 

@@ -10,7 +10,7 @@ export const PAGE = 'www/dist/page'
 const options = {
   absWorkingDir: root,
   // The scripted model is no package.
-  alias: { 'scripted-model': './tests/provider/sessions.mjs' },
+  alias: { 'scripted-model': './pkg/dist/testing/provider/provider.js' },
   ...{ bundle: true, minify: true, splitting: true },
   ...{ format: 'esm', platform: 'browser', target: 'es2022', logLevel: 'error' },
 }

@@ -3,8 +3,16 @@ import { createServer } from 'node:http'
 import { readFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { extname, join, normalize } from 'node:path'
-import { createSessions, listener } from '../tests/provider/server.mjs'
-import { behaviours, headersOf, policyOf, TYPES } from '../www/server/page.mjs'
+import {
+  behaviours,
+  createEdge,
+  EDGE,
+  headersOf,
+  policyOf,
+  TYPES,
+} from '../pkg/dist/local-server.js'
+import { toNodeListener } from '../pkg/dist/server/index.js'
+import { createSessions } from '../pkg/dist/testing/provider/provider.js'
 import { DOCS } from './docs.mjs'
 import { root } from './setup.mjs'
 
@@ -15,7 +23,6 @@ const imports = JSON.stringify({
     'turnlock/proxy': './turnlock/proxy/index.js',
     'turnlock/remote': './turnlock/remote/index.js',
     'turnlock/stores/indexeddb': './turnlock/stores/indexeddb.js',
-    'scripted-model': './provider/sessions.mjs',
   },
 })
 const POLICY = policyOf(imports)
@@ -38,8 +45,6 @@ const FOLDERS = {
   '/turnlock/': 'pkg/dist',
   '/rust-page/': 'examples/rust-page/dist',
   '/rust-leptos/': 'examples/rust-leptos/dist',
-  // The scripted model, for what the page plays without a server.
-  '/provider/': 'tests/provider',
   '/': 'www',
 }
 
@@ -75,10 +80,11 @@ async function file(path) {
 /** Starts on `port`, or the next free one. */
 export async function serve({ port = 0, tries = 20 } = {}) {
   const sessions = createSessions()
-  const model = listener(sessions, '/model')
-  // Not at the top: the package may be built only now.
-  const { toNodeListener } = await import('../pkg/dist/server/index.js')
-  const { createEdge, EDGE } = await import('../www/server/edge.mjs')
+  // A scripted response may break off, which is not an error of this server.
+  const model = toNodeListener(
+    (request) => sessions.answer(request, new URL(request.url).pathname.slice('/model'.length)),
+    { onError: () => {} },
+  )
   const edge = toNodeListener(await createEdge(sessions))
   const server = createServer(async (request, response) => {
     // Not by `URL`: what it refuses, such as `//`, would end the process.

@@ -1,30 +1,22 @@
 // npm run site [folder]: the page as static files, for any host and any path, and the documentation at
 // docs/. The scripted model is in the page itself.
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
 import { folderOf, writeDocs } from './docs.mjs'
-import { page } from './serve.mjs'
 import { root } from './setup.mjs'
 import { main } from './tasks.mjs'
-
-/** Of the scripted provider, what runs in a page. */
-const MODEL = ['sessions.mjs', 'behaviours.mjs', 'requests.mjs', 'wire']
 
 /** Writes the site into an empty folder; with `crates`, also the reference of these. */
 export async function writeSite(folder, { crates = false } = {}) {
   await build()
   rmSync(folder, { recursive: true, force: true })
-  mkdirSync(join(folder, 'provider'), { recursive: true })
-  const isServed = (path) => path !== join(root, 'www/server')
-  cpSync(join(root, 'www'), folder, { recursive: true, filter: isServed })
+  cpSync(join(root, 'www'), folder, { recursive: true })
   const isCode = (path) => !/\.d\.ts$/.test(path) && path !== join(root, 'pkg/dist/page')
   cpSync(join(root, 'pkg/dist'), join(folder, 'turnlock'), { recursive: true, filter: isCode })
-  for (const name of MODEL) {
-    const to = join(folder, 'provider', name)
-    cpSync(join(root, 'tests/provider', name), to, { recursive: true })
-  }
+  // Imports the package, which exists only after the build.
+  const { page } = await import('./serve.mjs')
   const { html, policy, behaviours } = page(
     readFileSync(join(root, 'www/index.html'), 'utf8'),
     true,

@@ -123,7 +123,7 @@ export const PARTS = {
     script('nothing outside is read', ['scripts/outside.mjs']),
     script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
     script('rules of the redactor', ['scripts/redact-rules.mjs', '--check']),
-    script('table of wires', ['scripts/wires.mjs', '--check']),
+    script('table of wires', ['scripts/wires.mjs', '--check'], { built: build }),
     script('table of limits', ['scripts/limits.mjs', '--check']),
     script('files of the guides', ['scripts/guides.mjs', '--check']),
     script('error codes and their tests', ['scripts/errors.mjs', '--check']),

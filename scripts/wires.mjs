@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { byDialect, CLIENTS } from '../tests/lanes.mjs'
 import { loadRequests, loadScenarios } from '../tests/provider/scenarios.mjs'
-import { PLACES } from '../tests/provider/wire/all.mjs'
+import { PLACES } from '../pkg/dist/testing/provider/wire/index.js'
 import { root } from './setup.mjs'
 
 const read = (file) => readFileSync(join(root, file), 'utf8')

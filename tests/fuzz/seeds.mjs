@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryStore, openaiChat, defineTool, runTurn } from 'turnlock'
-import { WIRES } from '../provider/wire/all.mjs'
+import { WIRES } from '../../pkg/dist/testing/provider/wire/index.js'
 import { createSessions } from '../provider/server.mjs'
 
 const here = import.meta.dirname

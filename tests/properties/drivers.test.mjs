@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { anthropic, defineTool, memoryStore, openaiChat, openaiResponses } from 'turnlock'
 import { resumeTurn, runTurn } from 'turnlock'
-import * as anthropicWire from '../provider/wire/anthropic.mjs'
-import * as chatWire from '../provider/wire/openai-chat.mjs'
-import * as responsesWire from '../provider/wire/openai-responses.mjs'
+import * as anthropicWire from '../../pkg/dist/testing/provider/wire/anthropic.js'
+import * as chatWire from '../../pkg/dist/testing/provider/wire/openai-chat.js'
+import * as responsesWire from '../../pkg/dist/testing/provider/wire/openai-responses.js'
 import { cutAt, cuts, holds } from './hold.mjs'
 
 const unhandled = []

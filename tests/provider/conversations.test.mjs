@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import * as turnlock from 'turnlock'
 import { CLIENTS, modelOf } from '../lanes.mjs'
-import { createConversations } from './conversations.mjs'
-import { createSessions } from './sessions.mjs'
+import { createConversations } from '../../pkg/dist/local-server.js'
+import { createSessions } from '../../pkg/dist/testing/provider/provider.js'
 
 const { defineTool, runTurn } = turnlock
 

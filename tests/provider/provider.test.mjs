@@ -4,11 +4,11 @@ import test, { after, before } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { until } from '../patience.mjs'
 import { collectGarbage } from '../garbage.mjs'
-import { BEHAVIOURS } from './behaviours.mjs'
+import { BEHAVIOURS } from '../../pkg/dist/testing/provider/behaviours.js'
 import { fetchUpToTheCut } from './cut.mjs'
 import { createProvider, createSessions, loadScenarios } from './server.mjs'
-import { WIRES as ALL_WIRES } from './wire/all.mjs'
-import { frame } from './wire/bedrock.mjs'
+import { WIRES as ALL_WIRES } from '../../pkg/dist/testing/provider/wire/index.js'
+import { frame } from '../../pkg/dist/testing/provider/wire/bedrock.js'
 
 let provider
 before(async () => (provider = await createProvider()))

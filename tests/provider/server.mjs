@@ -14,7 +14,7 @@
 import { createServer } from 'node:http'
 import { chainEntry } from './chains.mjs'
 import { bundleEntry, scenarioEntry } from './scenarios.mjs'
-import { createSessions as sessionsOf, viewOf } from './sessions.mjs'
+import { createSessions as sessionsOf, viewOf } from '../../pkg/dist/testing/provider/provider.js'
 import { loadTape } from './tapes.mjs'
 
 export { loadBundles, loadChains, loadRequests, loadScenarios } from './scenarios.mjs'

@@ -6,10 +6,10 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, jsonSchema, tool } from 'ai'
 import OpenAI from 'openai'
 import { decodeStream } from 'turnlock'
-import { BEHAVIOURS } from './behaviours.mjs'
+import { BEHAVIOURS } from '../../pkg/dist/testing/provider/behaviours.js'
 import { createProvider, loadScenarios } from './server.mjs'
-import { createSessions } from './sessions.mjs'
-import { WIRES } from './wire/all.mjs'
+import { createSessions } from '../../pkg/dist/testing/provider/provider.js'
+import { WIRES } from '../../pkg/dist/testing/provider/wire/index.js'
 
 let provider
 before(async () => (provider = await createProvider()))

@@ -6,9 +6,9 @@ import { test } from 'node:test'
 import { createProxy } from 'turnlock/proxy'
 import { normalize } from 'turnlock'
 import { data } from '../data.mjs'
-import * as anthropic from '../provider/wire/anthropic.mjs'
-import * as openaiChat from '../provider/wire/openai-chat.mjs'
-import * as openaiResponses from '../provider/wire/openai-responses.mjs'
+import * as anthropic from '../../pkg/dist/testing/provider/wire/anthropic.js'
+import * as openaiChat from '../../pkg/dist/testing/provider/wire/openai-chat.js'
+import * as openaiResponses from '../../pkg/dist/testing/provider/wire/openai-responses.js'
 import { WIRES } from './wires.mjs'
 
 const DIALECTS = { chat: 'openai-chat', messages: 'anthropic', responses: 'openai-responses' }

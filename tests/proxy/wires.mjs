@@ -1,7 +1,7 @@
 // The three wires: histories with repeated calls, streams and bodies of a scripted upstream.
-import * as anthropic from '../provider/wire/anthropic.mjs'
-import * as openaiChat from '../provider/wire/openai-chat.mjs'
-import * as openaiResponses from '../provider/wire/openai-responses.mjs'
+import * as anthropic from '../../pkg/dist/testing/provider/wire/anthropic.js'
+import * as openaiChat from '../../pkg/dist/testing/provider/wire/openai-chat.js'
+import * as openaiResponses from '../../pkg/dist/testing/provider/wire/openai-responses.js'
 
 /** A call: `[name, args]`; a round adds its result. */
 const rounds = (calls) =>

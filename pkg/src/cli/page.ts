@@ -1,7 +1,7 @@
 /** The files of the page: what the build has put into the package, and the package itself. */
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { behaviours, headersOf, policyOf, TYPES } from '../../../www/server/page.mjs'
+import { behaviours, headersOf, policyOf, TYPES } from './page-headers.js'
 
 /** The page loads the modules of the package, and its own, which stand in `page` of it. */
 const FILE = /^\/turnlock\/([\w-]+(?:[/.][\w-]+)*\.(?:js|css|wasm))$/

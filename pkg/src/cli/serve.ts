@@ -1,13 +1,10 @@
 /** The page and a scripted model on one's own machine; the tests of Turnlock talk to the same model. */
-import { BEHAVIOURS } from '../../../tests/provider/behaviours.mjs'
-import { createConversations } from '../../../tests/provider/conversations.mjs'
-import { createSessions } from '../../../tests/provider/sessions.mjs'
-import { createEdge, EDGE } from '../../../www/server/edge.mjs'
+import { BEHAVIOURS } from '../testing/provider/behaviours.js'
+import { createSessions } from '../testing/provider/provider.js'
 import { readBody } from '../server/bytes.js'
 import { Refusal, responseOf } from '../server/refusal.js'
 import { command, Usage } from './command.js'
 import { listen, portOf } from './listen.js'
-import { pageFile } from './page.js'
 import { asJson } from './printable.js'
 import { complain } from './terminal.js'
 
@@ -36,6 +33,7 @@ export const serve = command({
     if (!Object.hasOwn(BEHAVIOURS, behaviour)) {
       throw new Usage(`--behaviour: there is no ${behaviour}; --list says which there are`)
     }
+    const { createConversations, createEdge, EDGE, pageFile } = await import('./local-server.js')
     const report = (error: unknown) => complain(error, json)
     const sessions = createSessions({}, report, LIMITS)
     const edge = await createEdge(sessions)

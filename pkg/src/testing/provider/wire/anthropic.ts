@@ -1,5 +1,6 @@
+// @ts-nocheck
 // One scripted response as Anthropic Messages streams it, or whole.
-import { argumentPieces, argumentsOf, finishOf, isCut, usageOf } from './entry.mjs'
+import { argumentPieces, argumentsOf, finishOf, isCut, usageOf } from './entry.js'
 
 const STOP = {
   stop: 'end_turn',
@@ -12,8 +13,8 @@ const event = (type, own) => `event: ${type}\ndata: ${JSON.stringify({ type, ...
 
 /**
  * SSE events, one string each.
- * @param {import('./entry.mjs').Entry} entry
- * @param {import('./entry.mjs').Place} place
+ * @param {import('./entry.js').Entry} entry
+ * @param {import('./entry.js').Place} place
  */
 export function stream(entry, { n = 1, body = {} } = {}) {
   const { usage, ...ended } = whole(entry, { n, body })
@@ -42,8 +43,8 @@ export function stream(entry, { n = 1, body = {} } = {}) {
 
 /**
  * The body of a response that is not streamed.
- * @param {import('./entry.mjs').Entry} entry
- * @param {import('./entry.mjs').Place} place
+ * @param {import('./entry.js').Entry} entry
+ * @param {import('./entry.js').Place} place
  */
 export function whole(entry, { n = 1, body = {} } = {}) {
   const { input: input_tokens, output: output_tokens } = usageOf(entry)
@@ -144,7 +145,7 @@ export function violation({ messages = [] }) {
   return undefined
 }
 
-/** @returns {import('./entry.mjs').View} */
+/** @returns {import('./entry.js').View} */
 export function view({ messages = [], system = '', tools = [], tool_choice: choice = null }) {
   const text = (content) =>
     typeof content === 'string'

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // What comes to the scripted provider: bodies of no known shape, and what asks for its models.
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // One scripted response as Bedrock's `ConverseStream` streams it: binary frames of
 // `application/vnd.amazon.eventstream`; or whole, as `Converse` gives it.
-import { argumentPieces, argumentsOf, finishOf, isCut, unknown, usageOf } from './entry.mjs'
+import { argumentPieces, argumentsOf, finishOf, isCut, unknown, usageOf } from './entry.js'
 
 export const TYPE = 'application/vnd.amazon.eventstream'
 
@@ -46,7 +47,7 @@ const event = (type, data) =>
 
 /**
  * Frames.
- * @param {import('./entry.mjs').Entry} entry
+ * @param {import('./entry.js').Entry} entry
  */
 export function stream(entry) {
   const frames = [event('messageStart', { role: 'assistant' })]
@@ -95,7 +96,7 @@ export function stream(entry) {
 
 /**
  * The body of a response that is not streamed.
- * @param {import('./entry.mjs').Entry} entry
+ * @param {import('./entry.js').Entry} entry
  */
 export function whole(entry) {
   const { input: inputTokens, output: outputTokens } = usageOf(entry)
@@ -164,7 +165,7 @@ export function violation(body) {
     : 'The conversation must end with a user message.'
 }
 
-/** @returns {import('./entry.mjs').View} */
+/** @returns {import('./entry.js').View} */
 export function view({ messages = [], system = [], toolConfig }) {
   const text = (blocks = []) => blocks.map((block) => block.text ?? '').join('\n')
   const told = text(system)

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // One scripted response as Gemini's `streamGenerateContent` streams it, or as `generateContent` gives
 // it whole. Calls come whole in both.
-import { argumentPieces, argumentsOf, finishOf, isCut, unknown, usageOf } from './entry.mjs'
+import { argumentPieces, argumentsOf, finishOf, isCut, unknown, usageOf } from './entry.js'
 
 const STOP = { stop: 'STOP', tool_calls: 'STOP', length: 'MAX_TOKENS', content_filter: 'SAFETY' }
 
@@ -8,8 +9,8 @@ const event = (data) => `data: ${JSON.stringify(data)}\r\n\r\n`
 
 /**
  * SSE events, one string each.
- * @param {import('./entry.mjs').Entry} entry
- * @param {import('./entry.mjs').Place} place
+ * @param {import('./entry.js').Entry} entry
+ * @param {import('./entry.js').Place} place
  */
 export function stream(entry, { n = 1 } = {}) {
   const chunk = (parts, own) => event(responseOf(entry, n, parts, own))
@@ -41,8 +42,8 @@ export function stream(entry, { n = 1 } = {}) {
 
 /**
  * The body of a response that is not streamed.
- * @param {import('./entry.mjs').Entry} entry
- * @param {import('./entry.mjs').Place} place
+ * @param {import('./entry.js').Entry} entry
+ * @param {import('./entry.js').Place} place
  */
 export function whole(entry, { n = 1 } = {}) {
   const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
@@ -119,7 +120,7 @@ export function violation(body, { search = '?alt=sse', streams = true } = {}) {
   return undefined
 }
 
-/** @returns {import('./entry.mjs').View} */
+/** @returns {import('./entry.js').View} */
 export function view({ contents = [], systemInstruction, tools = [], toolConfig }) {
   const text = ({ parts = [] } = {}) => parts.map((part) => part.text ?? '').join('\n')
   const declared = tools.flatMap((tool) => tool.functionDeclarations ?? [])

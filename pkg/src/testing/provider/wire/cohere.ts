@@ -1,6 +1,7 @@
+// @ts-nocheck
 // One scripted response as Cohere's version 2 streams it, or whole.
-import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.mjs'
-import { view as chatView, violation as chatViolation } from './openai-chat.mjs'
+import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.js'
+import { view as chatView, violation as chatViolation } from './openai-chat.js'
 
 const STOP = { stop: 'COMPLETE', tool_calls: 'TOOL_CALL', length: 'MAX_TOKENS' }
 STOP.content_filter = 'ERROR_TOXIC'
@@ -9,8 +10,8 @@ const event = (type, own) => `event: ${type}\ndata: ${JSON.stringify({ type, ...
 
 /**
  * SSE events, one string each.
- * @param {import('./entry.mjs').Entry} entry
- * @param {import('./entry.mjs').Place} place
+ * @param {import('./entry.js').Entry} entry
+ * @param {import('./entry.js').Place} place
  */
 export function stream(entry, { n = 1 } = {}) {
   const message = { role: 'assistant', content: [], tool_plan: '', tool_calls: [], citations: [] }
@@ -53,8 +54,8 @@ export function stream(entry, { n = 1 } = {}) {
 
 /**
  * The body of a response that is not streamed.
- * @param {import('./entry.mjs').Entry} entry
- * @param {import('./entry.mjs').Place} place
+ * @param {import('./entry.js').Entry} entry
+ * @param {import('./entry.js').Place} place
  */
 export function whole(entry, { n = 1 } = {}) {
   const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
@@ -93,7 +94,7 @@ export function violation(body) {
   return chatViolation(body)
 }
 
-/** @returns {import('./entry.mjs').View} */
+/** @returns {import('./entry.js').View} */
 export function view(body) {
   const seen = chatView(body)
   return { ...seen, choice: seen.choice?.toLowerCase() ?? null }

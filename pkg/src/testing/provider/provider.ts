@@ -1,8 +1,9 @@
+// @ts-nocheck
 // The scripted provider without its server: a request in, a response out. See server.mjs for
 // the paths. Web standards only: a page can have it inside.
-import { BEHAVIOURS, fitted, look } from './behaviours.mjs'
-import { misshapen, models } from './requests.mjs'
-import { wireAt, WIRES } from './wire/all.mjs'
+import { BEHAVIOURS, fitted, look } from './behaviours.js'
+import { misshapen, models } from './requests.js'
+import { wireAt, WIRES } from './wire/index.js'
 
 /**
  * @typedef {object} Kept One request, as it came.

@@ -1,6 +1,7 @@
+// @ts-nocheck
 // What servers of the page have in common: its types, its policy, what stands in it by where it is.
 import { createHash } from 'node:crypto'
-import { BEHAVIOURS } from '../../tests/provider/behaviours.mjs'
+import { BEHAVIOURS } from '../testing/provider/behaviours.js'
 
 export const TYPES = {
   '.html': 'text/html; charset=utf-8',

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // What all wires make of an entry: one of `model` in a scenario table (see tests/scenarios).
 
 /** @typedef {{ id: string, name: string, args?: unknown, argsText?: string, fragments?: number }} Call */

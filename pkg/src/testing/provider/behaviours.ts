@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Models that play a part, by looking at the request as a model would.
 
 /**
@@ -10,7 +11,7 @@
  */
 
 /**
- * @param {import('./wire/entry.mjs').View} view
+ * @param {import('./wire/entry.js').View} view
  * @returns {Seen}
  */
 export function look(view) {
@@ -101,7 +102,7 @@ const gaveUp = (seen, before) =>
 /**
  * Name → what it is, and the entry it answers with: `play(seen, before)`, where `before` is what
  * was seen in the earlier requests of the session.
- * @type {Record<string, { about: string, play: (seen: Seen, before: Seen[]) => import('./wire/entry.mjs').Entry }>}
+ * @type {Record<string, { about: string, play: (seen: Seen, before: Seen[]) => import('./wire/entry.js').Entry }>}
  */
 export const BEHAVIOURS = {
   answer: {

@@ -1,14 +1,15 @@
+// @ts-nocheck
 // One scripted response as Ollama's own API streams it: a JSON object a line; or whole, as one.
 // Calls come whole in both.
-import { argumentPieces, argumentsOf, finishOf, isCut, unknown, usageOf } from './entry.mjs'
-import { view as chatView } from './openai-chat.mjs'
+import { argumentPieces, argumentsOf, finishOf, isCut, unknown, usageOf } from './entry.js'
+import { view as chatView } from './openai-chat.js'
 
 export const TYPE = 'application/x-ndjson'
 
 /**
  * Lines.
- * @param {import('./entry.mjs').Entry} entry
- * @param {import('./entry.mjs').Place} place
+ * @param {import('./entry.js').Entry} entry
+ * @param {import('./entry.js').Place} place
  */
 export function stream(entry, { body = {} } = {}) {
   const line = (own) => `${JSON.stringify({ ...headOf(body), ...own })}\n`
@@ -33,8 +34,8 @@ export function stream(entry, { body = {} } = {}) {
 
 /**
  * The body of a response that is not streamed.
- * @param {import('./entry.mjs').Entry} entry
- * @param {import('./entry.mjs').Place} place
+ * @param {import('./entry.js').Entry} entry
+ * @param {import('./entry.js').Place} place
  */
 export function whole(entry, { body = {} } = {}) {
   const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
@@ -81,5 +82,5 @@ export function violation(body) {
   return undefined
 }
 
-/** @returns {import('./entry.mjs').View} */
+/** @returns {import('./entry.js').View} */
 export const view = (body) => chatView(body)

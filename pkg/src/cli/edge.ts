@@ -1,10 +1,11 @@
+// @ts-nocheck
 // The edge beside the page: turns that its server runs by `createHandler`, with the scripted model,
 // and the switch of its owner. Each visitor is a tenant, and the owner of its own edge.
 import { setTimeout } from 'node:timers/promises'
 import * as turnlock from 'turnlock'
-import { BEHAVIOURS } from '../../tests/provider/behaviours.mjs'
-import { CLIENTS, modelOf } from '../../tests/lanes.mjs'
-import { LIST_FILES, READ_FILE } from '../src/files.js'
+import { BEHAVIOURS } from '../testing/provider/behaviours.js'
+import { CLIENTS, modelOf } from '../../../tests/lanes.mjs'
+import { LIST_FILES, READ_FILE } from '../../../www/src/files.js'
 
 const { defineTool, memoryStore } = turnlock
 

@@ -1,11 +1,12 @@
+// @ts-nocheck
 // Every wire that the scripted provider speaks, and where each is asked.
-import * as anthropic from './anthropic.mjs'
-import * as bedrock from './bedrock.mjs'
-import * as cohere from './cohere.mjs'
-import * as gemini from './gemini.mjs'
-import * as ollama from './ollama.mjs'
-import * as openaiChat from './openai-chat.mjs'
-import * as openaiResponses from './openai-responses.mjs'
+import * as anthropic from './anthropic.js'
+import * as bedrock from './bedrock.js'
+import * as cohere from './cohere.js'
+import * as gemini from './gemini.js'
+import * as ollama from './ollama.js'
+import * as openaiChat from './openai-chat.js'
+import * as openaiResponses from './openai-responses.js'
 
 const asked = ({ stream }) => stream === true
 const always = () => true

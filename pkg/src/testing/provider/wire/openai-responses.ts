@@ -1,12 +1,13 @@
+// @ts-nocheck
 // One scripted response as OpenAI Responses streams it, or whole.
-import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.mjs'
+import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.js'
 
 const INCOMPLETE = { length: 'max_output_tokens', content_filter: 'content_filter' }
 
 /**
  * SSE events, one string each.
- * @param {import('./entry.mjs').Entry} entry
- * @param {import('./entry.mjs').Place} place
+ * @param {import('./entry.js').Entry} entry
+ * @param {import('./entry.js').Place} place
  */
 export function stream(entry, { n = 1, body = {} } = {}) {
   const events = []
@@ -106,7 +107,7 @@ export function stream(entry, { n = 1, body = {} } = {}) {
   return events
 }
 
-export { failure } from './openai-chat.mjs'
+export { failure } from './openai-chat.js'
 
 /** The body of a response that is not streamed: what the last event of a stream has. */
 export function whole(entry, place) {
@@ -176,7 +177,7 @@ export function violation(body) {
   return open && `No tool output found for function call ${open}.`
 }
 
-/** @returns {import('./entry.mjs').View} */
+/** @returns {import('./entry.js').View} */
 export function view({ input, instructions = '', tools = [], tool_choice: choice = null }) {
   const items = itemsOf(input ?? [])
   const text = ({ content }) =>

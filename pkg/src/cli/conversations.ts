@@ -1,9 +1,10 @@
+// @ts-nocheck
 // Which conversation a request belongs to, for clients whose address says nothing of it: those of
 // `turnlock serve`. A session of the provider is one conversation.
 import { createHash } from 'node:crypto'
-import { look } from './behaviours.mjs'
-import { misshapen } from './requests.mjs'
-import { wireAt, WIRES } from './wire/all.mjs'
+import { look } from '../testing/provider/behaviours.js'
+import { misshapen } from '../testing/provider/requests.js'
+import { wireAt, WIRES } from '../testing/provider/wire/index.js'
 
 /** Questions that are remembered, and conversations of each: the oldest are forgotten. */
 const [MOST_QUESTIONS, MOST_OF_ONE] = [200, 8]
@@ -11,7 +12,7 @@ const [MOST_QUESTIONS, MOST_OF_ONE] = [200, 8]
 const MOST_AGAIN = 20
 
 /**
- * @param {(session: string) => import('./sessions.mjs').Kept[]} requests what came to a session, in order
+ * @param {(session: string) => import('../testing/provider/provider.js').Kept[]} requests what came to a session, in order
  */
 export function createConversations(requests) {
   /** Behaviour and words of the user → conversations, the newest first. */

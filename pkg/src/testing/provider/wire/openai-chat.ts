@@ -1,10 +1,11 @@
+// @ts-nocheck
 // One scripted response as OpenAI Chat Completions streams it, or whole.
-import { argumentPieces, finishOf, isCut, usageOf } from './entry.mjs'
+import { argumentPieces, finishOf, isCut, usageOf } from './entry.js'
 
 /**
  * SSE events, one string each.
- * @param {import('./entry.mjs').Entry} entry
- * @param {import('./entry.mjs').Place} place
+ * @param {import('./entry.js').Entry} entry
+ * @param {import('./entry.js').Place} place
  */
 export function stream(entry, { n = 1, body = {} } = {}) {
   const isCounted = body.stream_options?.include_usage === true
@@ -50,8 +51,8 @@ export function stream(entry, { n = 1, body = {} } = {}) {
 
 /**
  * The body of a response that is not streamed.
- * @param {import('./entry.mjs').Entry} entry
- * @param {import('./entry.mjs').Place} place
+ * @param {import('./entry.js').Entry} entry
+ * @param {import('./entry.js').Place} place
  */
 export function whole(entry, { n = 1, body = {} } = {}) {
   const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
@@ -118,7 +119,7 @@ export function violation({ messages = [] }) {
   return `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${unanswered().join(', ')}`
 }
 
-/** @returns {import('./entry.mjs').View} */
+/** @returns {import('./entry.js').View} */
 export function view({ messages = [], tools = [], tool_choice: choice = null }) {
   const text = ({ content }) =>
     typeof content === 'string'
