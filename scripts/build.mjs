@@ -429,7 +429,7 @@ const PACKAGE = [
   ...['pkg/src', 'pkg/tsconfig.json', 'pkg/tsconfig.cli.json', 'README.md', 'LICENSE'],
   ...['docs', 'THIRD_PARTY_NOTICES'],
   // What the command examines, serves and measures with.
-  ...['www/index.html', 'www/src', 'tests/lanes.mjs'],
+  ...['www/index.html', 'www/src'],
   ...readdirSync(join(root, 'www'))
     .filter((name) => name.endsWith('.css'))
     .map((name) => `www/${name}`),

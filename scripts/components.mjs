@@ -72,7 +72,7 @@ async function bundled() {
         absWorkingDir: root,
         platform: 'node',
         format: 'esm',
-        external: ['turnlock', 'turnlock/*', 'scripted-model'],
+        external: ['turnlock', 'turnlock/*'],
       },
     })
     for (const path of Object.keys(metafile.inputs)) {

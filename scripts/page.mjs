@@ -9,8 +9,6 @@ export const PAGE = 'www/dist/page'
 
 const options = {
   absWorkingDir: root,
-  // The scripted model is no package.
-  alias: { 'scripted-model': './pkg/dist/testing/provider/provider.js' },
   ...{ bundle: true, minify: true, splitting: true },
   ...{ format: 'esm', platform: 'browser', target: 'es2022', logLevel: 'error' },
 }
@@ -26,13 +24,17 @@ export async function bundlePage() {
   })
 }
 
-/** Leaves the package beside a bundle of it: `to` is the way to `dist`, relative to the bundle. */
-export const besides = (to) => {
+/**
+ * Leaves the package beside a bundle of it: `to` is the way to `dist`, relative to the bundle. The
+ * entries `bundled` become part of the bundle.
+ */
+export const besides = (to, bundled = []) => {
   const { exports } = JSON.parse(readFileSync(join(root, 'pkg/package.json'), 'utf8'))
   return {
     name: 'beside the package',
     setup({ onResolve }) {
       onResolve({ filter: /^turnlock(\/|$)/ }, ({ path }) => {
+        if (bundled.includes(path)) return undefined
         const entry = exports[`.${path.slice('turnlock'.length)}`]
         if (!entry) throw new Error(`the package has no ${path}`)
         return { path: entry.default.replace('./dist', to), external: true }
@@ -87,7 +89,8 @@ export async function bundleServed(dist) {
     build({
       ...options,
       entryPoints: ['www/src/main.js'],
-      plugins: [besides('..')],
+      // The page uses a few of the many modules of this entry.
+      plugins: [besides('..', ['turnlock/testing'])],
       outdir,
     }),
   ])

@@ -3,16 +3,15 @@ import { createServer } from 'node:http'
 import { readFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { extname, join, normalize } from 'node:path'
+import { toNodeListener } from 'turnlock/server'
+import { scriptedProvider } from 'turnlock/testing'
 import {
-  behaviours,
+  CONTENT_TYPES,
+  contentSecurityPolicy,
   createEdge,
-  EDGE,
-  headersOf,
-  policyOf,
-  TYPES,
+  fileHeaders,
+  isEdgePath,
 } from '../pkg/dist/local-server.js'
-import { toNodeListener } from '../pkg/dist/server/index.js'
-import { createSessions } from '../pkg/dist/testing/provider/provider.js'
 import { DOCS } from './docs.mjs'
 import { root } from './setup.mjs'
 
@@ -25,12 +24,14 @@ const imports = JSON.stringify({
     'turnlock/stores/indexeddb': './turnlock/stores/indexeddb.js',
   },
 })
-const POLICY = policyOf(imports)
+const POLICY = contentSecurityPolicy(imports)
+
+const behaviours = JSON.stringify(scriptedProvider().behaviours)
 
 /** The documentation: its generators write scripts and styles into the pages. */
 function policyOfDocs(html) {
   const inline = Array.from(html.matchAll(/<script>([^]*?)<\/script>/g), ([, script]) => script)
-  return policyOf(...new Set(inline)).replace(
+  return contentSecurityPolicy(...new Set(inline)).replace(
     "default-src 'self'",
     "default-src 'self'; style-src 'self' 'unsafe-inline'",
   )
@@ -79,22 +80,22 @@ async function file(path) {
 
 /** Starts on `port`, or the next free one. */
 export async function serve({ port = 0, tries = 20 } = {}) {
-  const sessions = createSessions()
+  const provider = scriptedProvider()
   // A scripted response may break off, which is not an error of this server.
   const model = toNodeListener(
-    (request) => sessions.answer(request, new URL(request.url).pathname.slice('/model'.length)),
+    (request) => provider.handle(request, new URL(request.url).pathname.slice('/model'.length)),
     { onError: () => {} },
   )
-  const edge = toNodeListener(await createEdge(sessions))
+  const edge = toNodeListener(await createEdge(provider))
   const server = createServer(async (request, response) => {
     // Not by `URL`: what it refuses, such as `//`, would end the process.
     const [pathname] = request.url.split('?')
     if (pathname.startsWith('/model/')) return model(request, response)
-    if (EDGE.test(pathname)) return edge(request, response)
+    if (isEdgePath(pathname)) return edge(request, response)
     const { body, policy } = (await file(pathname)) ?? {}
     if (body === undefined) return response.writeHead(404).end('not found')
-    const type = TYPES[extname(pathname) || '.html'] ?? 'application/octet-stream'
-    response.writeHead(200, headersOf(type, policy))
+    const type = CONTENT_TYPES[extname(pathname) || '.html'] ?? 'application/octet-stream'
+    response.writeHead(200, fileHeaders(type, policy))
     response.end(body)
   })
   for (let at = port; ; at++) {

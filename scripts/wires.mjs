@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { byDialect, CLIENTS } from '../tests/lanes.mjs'
 import { loadRequests, loadScenarios } from '../tests/provider/scenarios.mjs'
-import { PLACES } from '../pkg/dist/testing/provider/wire/index.js'
+import { DOCUMENTED_PATHS } from '../pkg/dist/testing/provider/wire/index.js'
 import { root } from './setup.mjs'
 
 const read = (file) => readFileSync(join(root, file), 'utf8')
@@ -21,7 +21,7 @@ function row([wire, client], plays) {
   const played = plays.filter(({ dialect }) => dialect === wire).length
   const recorded = JSON.parse(read(`tests/wires/${wire}.json`)).length
   const cells = [`\`${wire}\``, `\`${client}\``, `\`Model::${constructor}\``]
-  return `| ${[...cells, `\`${PLACES[wire]}\``, played, recorded].join(' | ')} |`
+  return `| ${[...cells, `\`${DOCUMENTED_PATHS[wire]}\``, played, recorded].join(' | ')} |`
 }
 
 /** The lines between the marks. */

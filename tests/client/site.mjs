@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { documents } from '../chain/documents.mjs'
 import { createSearch } from '../chain/library.mjs'
 import {
-  createSessions,
+  createScriptedProvider,
   listener,
   loadBundles,
   loadChains,
@@ -28,7 +28,7 @@ const TABLES = {
 
 /** Starts it; `close` ends it. */
 export async function serve() {
-  const provider = listener(createSessions())
+  const provider = listener(createScriptedProvider())
   const search = createSearch(documents)
   const hostile = createHostile(() => `http://127.0.0.1:${server.address().port}`)
   const server = createServer(async (request, response) => {

@@ -3,8 +3,8 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryStore, openaiChat, defineTool, runTurn } from 'turnlock'
+import { scriptedProvider } from 'turnlock/testing'
 import { WIRES } from '../../pkg/dist/testing/provider/wire/index.js'
-import { createSessions } from '../provider/server.mjs'
 
 const here = import.meta.dirname
 const read = (path) => JSON.parse(readFileSync(join(here, '..', path), 'utf8'))
@@ -165,10 +165,9 @@ async function keptTurns() {
     },
   }
   for (const name of Object.keys(inner)) store[name] ??= inner[name].bind(inner)
-  const sessions = createSessions()
   const model = openaiChat({
     ...{ baseURL: 'http://x/s/seed/one-call/v1', model: 'm' },
-    fetch: (url, init) => sessions.answer(new Request(url, init), new URL(url).pathname),
+    fetch: scriptedProvider().fetch,
   })
   const list_files = defineTool({
     ...{ description: 'd', inputSchema: { type: 'object' }, readOnly: true },

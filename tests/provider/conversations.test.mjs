@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import * as turnlock from 'turnlock'
+import { scriptedProvider } from 'turnlock/testing'
 import { CLIENTS, modelOf } from '../lanes.mjs'
 import { createConversations } from '../../pkg/dist/local-server.js'
-import { createSessions } from '../../pkg/dist/testing/provider/provider.js'
 
 const { defineTool, runTurn } = turnlock
 
 /** A provider whose address is a behaviour. `asked`: the statuses of its answers, in order. */
 function provider() {
-  const sessions = createSessions()
+  const sessions = scriptedProvider()
   const sessionOf = createConversations(sessions.requests)
   const used = new Map()
   const open = (behaviour, dialect = 'openai-chat') => {
@@ -22,7 +22,7 @@ function provider() {
       used.set(session, (used.get(session) ?? 0) + 1)
       const request = new Request(url, init)
       const at = `/s/${session}/${behaviour}/v1/${path.split('?')[0]}`
-      const response = await sessions.answer(request, at)
+      const response = await sessions.handle(request, at)
       asked.push(response.status)
       return response
     }
@@ -127,13 +127,13 @@ test('who fails always is asked in one conversation a few times, then in another
 })
 
 test('a request of Responses goes on with the response that it names', async () => {
-  const sessions = createSessions()
+  const sessions = scriptedProvider()
   const sessionOf = createConversations(sessions.requests)
   const ask = async (body) => {
     const text = JSON.stringify({ model: 'm', ...body })
     const session = sessionOf('list-then-read', 'responses', text)
     const request = new Request('http://model/v1/responses', { method: 'POST', body: text })
-    const answer = await sessions.answer(request, `/s/${session}/list-then-read/v1/responses`)
+    const answer = await sessions.handle(request, `/s/${session}/list-then-read/v1/responses`)
     return [answer.status, await answer.json()]
   }
   const tools = [{ type: 'function', name: 'list_files', parameters: {} }]
@@ -145,11 +145,11 @@ test('a request of Responses goes on with the response that it names', async () 
 })
 
 test('the provider forgets what was asked longest ago, by sessions and by characters', async () => {
-  const sessions = createSessions({}, console.error, { most: 3, bytes: 2000 })
+  const sessions = scriptedProvider({ maxSessions: 3, maxCharacters: 2000 })
   const ask = async (session, content) => {
     const init = { method: 'POST', body: bodyOf(content) }
     const path = `/s/${session}/answer/v1/chat/completions`
-    await sessions.answer(new Request('http://model/v1', init), path)
+    await sessions.handle(new Request('http://model/v1', init), path)
   }
   const kept = () => ['a', 'b', 'c', 'd'].filter((name) => sessions.requests(name).length)
   for (const name of ['a', 'b', 'c', 'a', 'd']) await ask(name, 'x')

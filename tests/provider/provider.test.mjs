@@ -6,7 +6,7 @@ import { until } from '../patience.mjs'
 import { collectGarbage } from '../garbage.mjs'
 import { BEHAVIOURS } from '../../pkg/dist/testing/provider/behaviours.js'
 import { fetchUpToTheCut } from './cut.mjs'
-import { createProvider, createSessions, loadScenarios } from './server.mjs'
+import { createProvider, createScriptedProvider, loadScenarios } from './server.mjs'
 import { WIRES as ALL_WIRES } from '../../pkg/dist/testing/provider/wire/index.js'
 import { frame } from '../../pkg/dist/testing/provider/wire/bedrock.js'
 
@@ -195,7 +195,7 @@ for (const wire of WIRES) {
   })
 
   test(`every entry of every scenario can be sent (${wire})`, async () => {
-    const offline = createSessions()
+    const offline = createScriptedProvider()
     for (const [name, { model }] of loadScenarios()) {
       for (const entry of model) {
         const left = new AbortController()
@@ -203,7 +203,7 @@ for (const wire of WIRES) {
         const address = `http://x/s/${encodeURIComponent(name)}/${script}/v1/${wire}`
         const body = JSON.stringify({ messages, stream: true })
         const own = { method: 'POST', body, signal: left.signal }
-        const response = offline.answer(new Request(address, own))
+        const response = offline.handle(new Request(address, own))
         if (entry.then === 'stall_head') left.abort()
         const answer = await response
         assert.equal(answer.status, entry.status ?? 200, name)
@@ -214,7 +214,7 @@ for (const wire of WIRES) {
 }
 
 test('slow really is one byte at a time', async () => {
-  const { body } = await createSessions().answer(post('answer', 'slow'))
+  const { body } = await createScriptedProvider().handle(post('answer', 'slow'))
   for await (const piece of body) assert.equal(piece.length, 1)
 })
 
@@ -399,7 +399,7 @@ test('tapes are replayed as recorded, in pieces of any size', async () => {
   assert.ok(events(whole).length > 10)
   assert.equal(await (await ask(`${name}?chunk=997`)).text(), whole)
   const path = encodeURIComponent(`${name}?chunk=997`)
-  const { body } = await createSessions().answer(post('t', path))
+  const { body } = await createScriptedProvider().handle(post('t', path))
   const sizes = []
   for await (const piece of body) sizes.push(piece.length)
   assert.ok(sizes.slice(0, -1).every((size) => size === 997))

@@ -1,29 +1,22 @@
-// The scripted provider: an HTTP server that speaks the streams of every wire, and plays behaviours, scenario tables or recorded bodies. Node built-ins only.
+// The scripted provider as an HTTP server, with the scripts of the tests: scenario tables and recorded
+// bodies. `pkg/src/testing/provider/provider.ts` lists its paths.
 //
-//   POST   /s/<session>/<script>/v1/<path of a wire>    wire/all.mjs has them
-//   GET    /s/<session>/<script>/v1/models              one, named as the script
-//   GET    /s/<session>/requests                        what came, in order
-//   POST   /s/<session>/cut                             breaks what waits for that (cut.mjs)
-//   DELETE /s/<session>                                 forgets
-//
-// <script>, URL-encoded: a behaviour (behaviours.mjs), `scenario:<name>`, `bundle:<name>|<id>` or
-// `tape:<path in tests/data>`, with `?chunk=<bytes>` in pieces of that size. The n-th request
-// of a session plays the n-th entry; a session is any id, and sessions do not disturb each other.
-// A response is streamed where its request asks for a stream, and is one JSON value where not. A tape
-// is sent as it was recorded.
+// A script is a behaviour, `scenario:<name>`, `bundle:<name>|<id>`, `chain:<model>` or
+// `tape:<path in tests/data>`, with `?chunk=<bytes>` in pieces of that size. The n-th request of a
+// session plays the n-th entry.
 import { createServer } from 'node:http'
+import { scriptedProvider } from 'turnlock/testing'
 import { chainEntry } from './chains.mjs'
 import { bundleEntry, scenarioEntry } from './scenarios.mjs'
-import { createSessions as sessionsOf, viewOf } from '../../pkg/dist/testing/provider/provider.js'
 import { loadTape } from './tapes.mjs'
 
 export { loadBundles, loadChains, loadRequests, loadScenarios } from './scenarios.mjs'
 
 /** What is read from the files of the tests. */
 const SCRIPTS = {
-  scenario: (name, { log }) => scenarioEntry(name, log.length),
-  chain: (name, { log }) => chainEntry(name, viewOf(log.at(-1))),
-  bundle: (name, { log }) => bundleEntry(name, log.length),
+  scenario: (name, { requests }) => scenarioEntry(name, requests.length),
+  chain: (name, { view }) => chainEntry(name, view),
+  bundle: (name, { requests }) => bundleEntry(name, requests.length),
   tape(rest, { wire, query }) {
     const [path, own = ''] = rest.split('?')
     const events = loadTape(path, wire === 'anthropic')
@@ -33,14 +26,11 @@ const SCRIPTS = {
   },
 }
 
-/** Sessions that play behaviours, tables and tapes; nothing is shared with other sets. */
-export const createSessions = () => sessionsOf(SCRIPTS)
+/** A provider that plays behaviours, tables and recordings. */
+export const createScriptedProvider = () => scriptedProvider({ scripts: SCRIPTS })
 
-/**
- * A listener of a Node server, for sessions mounted below `prefix`.
- * @param {ReturnType<typeof createSessions>} sessions
- */
-export function listener(sessions, prefix = '') {
+/** A listener of a Node server. */
+export function listener(provider) {
   return async (request, response) => {
     const left = new AbortController()
     // Held until the connection closes: Node lets a request's signal follow another one by a weak
@@ -58,7 +48,7 @@ export function listener(sessions, prefix = '') {
         signal: left.signal,
         ...(request.method === 'POST' && { body: await bodyOf(request) }),
       })
-      const answer = await sessions.answer(asked, url.pathname.slice(prefix.length))
+      const answer = await provider.handle(asked)
       // Nobody waits any longer.
       if (left.signal.aborted) return
       response.writeHead(answer.status, Object.fromEntries(answer.headers))
@@ -90,8 +80,8 @@ async function send(response, body) {
  * @param {{ port?: number }} [options]
  */
 export async function createProvider({ port = 0 } = {}) {
-  const sessions = createSessions()
-  const server = createServer(listener(sessions))
+  const provider = createScriptedProvider()
+  const server = createServer(listener(provider))
   // No connection is closed under a client that is about to use it again.
   server.keepAliveTimeout = 0
   await new Promise((resolve, reject) => {
@@ -100,7 +90,7 @@ export async function createProvider({ port = 0 } = {}) {
   })
   return {
     url: `http://127.0.0.1:${server.address().port}`,
-    requests: sessions.requests,
+    requests: provider.requests,
     close: () => {
       server.closeAllConnections()
       return new Promise((resolve) => server.close(resolve))

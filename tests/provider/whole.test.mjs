@@ -6,9 +6,9 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, jsonSchema, tool } from 'ai'
 import OpenAI from 'openai'
 import { decodeStream } from 'turnlock'
+import { scriptedProvider } from 'turnlock/testing'
 import { BEHAVIOURS } from '../../pkg/dist/testing/provider/behaviours.js'
 import { createProvider, loadScenarios } from './server.mjs'
-import { createSessions } from '../../pkg/dist/testing/provider/provider.js'
 import { WIRES } from '../../pkg/dist/testing/provider/wire/index.js'
 
 let provider
@@ -57,9 +57,9 @@ const post = (path, body) =>
   new Request(`http://x/v1/${path}`, { method: 'POST', body: JSON.stringify(body) })
 /** Asks sessions without a server. */
 const asking =
-  ({ answer }, script, session = 's') =>
+  ({ handle }, script, session = 's') =>
   (path, body) =>
-    answer(post(path, body), `/s/${session}/${script}/v1/${path.split('?')[0]}`)
+    handle(post(path, body), `/s/${session}/${script}/v1/${path.split('?')[0]}`)
 
 /** What the package reads of a response: texts joined, calls whole. */
 function read(wire, pieces) {
@@ -95,7 +95,7 @@ const entries = [...loadScenarios().values()]
     return ids.size === calls.length && calls.every(({ argsText = '{}' }) => isObject(argsText))
   })
 
-for (const [wire, { stream, whole, TYPE }] of Object.entries(WIRES)) {
+for (const [wire, { stream, responseBody, CONTENT_TYPE }] of Object.entries(WIRES)) {
   const [path, streamed = path, body] = ASKED[wire]
 
   test(`a whole response says what its stream says (${wire})`, () => {
@@ -103,25 +103,25 @@ for (const [wire, { stream, whole, TYPE }] of Object.entries(WIRES)) {
     const place = { n: 1, body: { stream_options: { include_usage: true } } }
     for (const entry of entries) {
       const expected = read(wire, stream(entry, place))
-      assert.deepEqual(read(wire, [JSON.stringify(whole(entry, place))]), expected)
+      assert.deepEqual(read(wire, [JSON.stringify(responseBody(entry, place))]), expected)
     }
   })
 
   test(`a stream where it is asked for, and JSON where not (${wire})`, async () => {
-    const ask = asking(createSessions(), 'one-call')
+    const ask = asking(scriptedProvider(), 'one-call')
     const json = await ask(path, body)
     assert.deepEqual([json.status, json.headers.get('content-type')], [200, 'application/json'])
     const [call] = read(wire, [JSON.stringify(await json.json())]).calls
     assert.deepEqual([call.name, JSON.parse(call.args)], [name, ARGS])
     const own = streamed === path ? { stream: true } : {}
     const events = await ask(streamed, { ...body, ...own })
-    assert.match(events.headers.get('content-type'), new RegExp(TYPE ?? 'event-stream'))
+    assert.match(events.headers.get('content-type'), new RegExp(CONTENT_TYPE ?? 'event-stream'))
     const pieces = [new Uint8Array(await events.arrayBuffer())]
     assert.deepEqual(read(wire, pieces).calls, [call])
   })
 
   test(`failures of a response that is not streamed (${wire})`, async () => {
-    const sessions = createSessions()
+    const sessions = scriptedProvider()
     const end = async (script) => {
       const response = await asking(sessions, script, script)(path, body)
       return [response.status, response.text()]
@@ -139,10 +139,7 @@ for (const [wire, { stream, whole, TYPE }] of Object.entries(WIRES)) {
 
   test(`bodies that cannot be read are told so (${wire})`, async () => {
     const errors = []
-    const ask = asking(
-      createSessions({}, (error) => errors.push(error)),
-      'one-call',
-    )
+    const ask = asking(scriptedProvider({ onError: (error) => errors.push(error) }), 'one-call')
     const list = Object.keys(body).find((key) => /messages|input|contents/.test(key))
     const strange = [null, 5, [], 'x', {}, { [list]: 5 }, { [list]: {} }, { [list]: [null] }]
     strange.push({ [list]: [7] }, { ...body, tools: 'x' }, { [list]: [[]] })
@@ -168,7 +165,7 @@ test('what the provider itself fails with is told, to its client and to its owne
     },
   }
   const ask = asking(
-    createSessions(scripts, (error) => errors.push(error.message)),
+    scriptedProvider({ scripts, onError: (error) => errors.push(error.message) }),
     'broken:x',
   )
   const response = await ask('messages', { messages: [user] })
@@ -204,7 +201,7 @@ test('official clients read whole responses', async () => {
 })
 
 test('a conversation of Responses goes on behind a whole response', async () => {
-  const ask = asking(createSessions(), 'answer')
+  const ask = asking(scriptedProvider(), 'answer')
   const { id } = await (await ask('responses', { input: 'hi' })).json()
   const next = { input: 'and?', previous_response_id: id }
   assert.equal((await ask('responses', next)).status, 200)
@@ -218,7 +215,7 @@ test('only what is offered is called; without a tool there is an answer', async 
   )
   for (const script of whole) {
     const said = async (tools) => {
-      const session = asking(createSessions(), script)
+      const session = asking(scriptedProvider(), script)
       const ask = () => session('chat/completions', { messages: [user], ...(tools && { tools }) })
       const first = await ask()
       const response = /once|rate-limited/.test(script) ? await ask() : first
@@ -245,7 +242,9 @@ test('a client that asks for models is told of one', async () => {
 })
 
 test('a behaviour that does not exist is told so', async () => {
-  const response = await asking(createSessions(), 'nope')('chat/completions', { messages: [user] })
+  const response = await asking(scriptedProvider(), 'nope')('chat/completions', {
+    messages: [user],
+  })
   assert.equal(response.status, 404)
   const { error } = await response.json()
   assert.equal(error.message, 'There is no behaviour nope: `turnlock serve --list` names them.')

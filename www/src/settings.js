@@ -1,6 +1,6 @@
 // What the user has chosen: mode, model, policy.
 import { anthropic, bedrock, cohere, gemini, ollama, openaiChat, openaiResponses } from 'turnlock'
-import { createSessions } from 'scripted-model'
+import { scriptedProvider } from 'turnlock/testing'
 import { byId, element } from './dom.js'
 import { checked, watchRequests } from './endpoint.js'
 
@@ -127,10 +127,10 @@ function place(form) {
 
 /** Without a server of its own (`npm run site`), the page plays the model. */
 const inPage = document.documentElement.dataset.model === 'page'
-const sessions = createSessions()
+const provider = scriptedProvider()
 const answerHere = (url, init) => {
-  const request = new Request(url, init)
-  return sessions.answer(request, new URL(url).pathname.replace(/^.*\/model(?=\/s\/)/, ''))
+  const path = new URL(url).pathname.replace(/^.*\/model(?=\/s\/)/, '')
+  return provider.handle(new Request(url, init), path)
 }
 
 /** The model of a place; without one, the endpoint that the form names. The log gets its requests. */

@@ -1,6 +1,6 @@
 // The tools of this page: a small file system in memory, and one tool with an effect.
 import { defineTool } from 'turnlock'
-import { LIST_FILES, READ_FILE } from './files.js'
+import { sampleTools } from 'turnlock/testing'
 import { recall, remember } from './kept.js'
 import { ownTools, resultOf } from './own-tools.js'
 import { toolMs } from './settings.js'
@@ -47,8 +47,9 @@ function tool(name, { execute, ...options }) {
   })
 }
 
-const list = tool('list_files', LIST_FILES)
-const read = tool('read_file', READ_FILE)
+const { list_files, read_file } = sampleTools()
+const list = tool('list_files', list_files)
+const read = tool('read_file', read_file)
 
 const note = {
   description: 'Sends a note to a person.',

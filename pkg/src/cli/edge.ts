@@ -1,95 +1,146 @@
-// @ts-nocheck
-// The edge beside the page: turns that its server runs by `createHandler`, with the scripted model,
-// and the switch of its owner. Each visitor is a tenant, and the owner of its own edge.
+/**
+ * The edge of the page: turns that the server runs with `createHandler` and the scripted provider, and
+ * the owner's switch. Each visitor is a tenant, and the owner of an edge.
+ */
 import { setTimeout } from 'node:timers/promises'
-import * as turnlock from 'turnlock'
-import { BEHAVIOURS } from '../testing/provider/behaviours.js'
-import { CLIENTS, modelOf } from '../../../tests/lanes.mjs'
-import { LIST_FILES, READ_FILE } from '../../../www/src/files.js'
+import {
+  anthropic,
+  bedrock,
+  cohere,
+  defineTool,
+  gemini,
+  memoryStore,
+  ollama,
+  openaiChat,
+  openaiResponses,
+  type Model,
+  type Tool,
+} from 'turnlock'
+import { sampleTools, type ScriptedProvider } from 'turnlock/testing'
 
-const { defineTool, memoryStore } = turnlock
-
-/** What the owner lets visitors have. */
-const SWITCH = ['two_stage', 'unified', 'off']
-/** Owners that are remembered; the others have the first position. */
-const MOST_OWNERS = 1000
-/** Milliseconds that a tool may be asked to take. */
-const SLOWEST = 60_000
-
-const refused = (status, code, message) => Response.json({ error: { code, message } }, { status })
-
-/** What the page says of a turn's model and tools, if that is possible. */
-function placeOf({ headers }) {
-  const [wire, behaviour, session = '', toolMs] = (headers.get('x-place') ?? '').split(' ')
-  const known = Object.hasOwn(CLIENTS, wire) && Object.hasOwn(BEHAVIOURS, behaviour)
-  if (!known || !/^[\w-]{1,64}$/.test(session)) return undefined
-  return { wire, behaviour, session, toolMs: Math.min(Number(toolMs) || 0, SLOWEST) }
+/** The models of visitors by wire format. */
+const CLIENTS = {
+  'openai-chat': openaiChat,
+  anthropic,
+  'openai-responses': openaiResponses,
+  gemini,
+  bedrock,
+  cohere,
+  ollama,
 }
 
-function toolsFor({ toolMs }) {
-  const slow = ({ execute, ...options }) =>
+type ClientName = keyof typeof CLIENTS
+
+/** The positions of the owner's switch. */
+const SWITCH_POSITIONS = ['two_stage', 'unified', 'off']
+/** Maximum owners in memory; the others have the first position. */
+const MAX_OWNERS = 1000
+/** Maximum delay of a tool, in milliseconds. */
+const MAX_TOOL_MS = 60_000
+
+/** The model and the tools of a turn, from the header `x-place`. */
+interface Place {
+  wire: ClientName
+  behaviour: string
+  session: string
+  toolMs: number
+}
+
+interface EdgeSession {
+  tenant: string
+  place: Place | undefined
+}
+
+const refusal = (status: number, code: string, message: string) =>
+  Response.json({ error: { code, message } }, { status })
+
+function placeOf({ headers }: Request, behaviours: object): Place | undefined {
+  const words = (headers.get('x-place') ?? '').split(' ')
+  const [wire = '', behaviour = '', session = '', toolMs] = words
+  const isKnown = Object.hasOwn(CLIENTS, wire) && Object.hasOwn(behaviours, behaviour)
+  if (!isKnown || !/^[\w-]{1,64}$/.test(session)) return undefined
+  const delay = Math.min(Number(toolMs) || 0, MAX_TOOL_MS)
+  return { wire: wire as ClientName, behaviour, session, toolMs: delay }
+}
+
+function visitorOf({ headers }: Request): string | undefined {
+  const [visitor] = /^[\w-]{8,64}$/.exec(headers.get('x-visitor') ?? '') ?? []
+  return visitor
+}
+
+interface DelayedTool {
+  description: string
+  inputSchema: Record<string, unknown>
+  readOnly?: boolean
+  needsApproval?: boolean
+  execute(args: never): unknown
+}
+
+/** Returns the tools of the page, which take `toolMs` milliseconds. */
+function toolsFor(toolMs: number): Record<string, Tool> {
+  const delayed = ({ execute, ...options }: DelayedTool) =>
     defineTool({
       ...options,
-      async execute(args, { signal }) {
+      async execute(args: unknown, { signal }: { signal: AbortSignal }) {
         if (toolMs) await setTimeout(toolMs, undefined, { signal })
-        return execute(args)
+        return execute(args as never)
       },
     })
+  const { list_files, read_file } = sampleTools()
   const send_note = {
     description: 'Sends a note to a person.',
     inputSchema: { type: 'object', required: ['to', 'text'] },
     needsApproval: true,
-    // The edge has nobody to send it to.
+    // The edge sends it to nobody.
     execute: () => ({ sent: 1 }),
   }
-  return { list_files: slow(LIST_FILES), read_file: slow(READ_FILE), send_note: slow(send_note) }
+  return {
+    list_files: delayed(list_files),
+    read_file: delayed(read_file),
+    send_note: delayed(send_note),
+  }
 }
 
-/** The paths of it. */
-export const EDGE = /^\/edge(-owner|\/|$)/
+/** Whether the edge answers this path. */
+export const isEdgePath = (pathname: string): boolean => /^\/edge(-owner|\/|$)/.test(pathname)
 
-/**
- * Answers requests of these paths.
- * @param {{ answer(request: Request, path: string): Promise<Response> }} sessions the scripted model
- */
-export async function createEdge(sessions) {
-  // Not at the top: commands that serve nothing do not load it.
+/** Returns a handler of requests for which `isEdgePath` is true. */
+export async function createEdge(
+  provider: ScriptedProvider,
+): Promise<(request: Request) => Promise<Response>> {
   const { createHandler } = await import('turnlock/server')
-  /** By visitor: the position of the owner's switch. */
-  const owners = new Map()
-  const visitorOf = ({ headers }) => {
-    const [visitor] = /^[\w-]{8,64}$/.exec(headers.get('x-visitor') ?? '') ?? []
-    return visitor
-  }
-  const ownerOf = (request) => owners.get(visitorOf(request)) ?? 'two_stage'
-  const here = (url, init) => sessions.answer(new Request(url, init), new URL(url).pathname)
-  const handler = createHandler({
+  /** Visitor → position of the owner's switch. */
+  const positions = new Map<string, string>()
+  const positionFor = (request: Request) =>
+    positions.get(visitorOf(request) ?? '') ?? SWITCH_POSITIONS[0]
+  const handler = createHandler<EdgeSession>({
     basePath: '/edge',
     store: memoryStore(),
     authorize(request) {
-      const [visitor, place] = [visitorOf(request), placeOf(request)]
+      const [visitor, place] = [visitorOf(request), placeOf(request, provider.behaviours)]
       if (!visitor) return null
       const { pathname } = new URL(request.url)
-      const starts = request.method === 'POST' && /^\/edge(\/messages\w*)?$/.test(pathname)
-      if (starts && ownerOf(request) === 'off') {
-        return refused(403, 'edge.off', 'the owner of this edge has switched turns off')
+      const isStart = request.method === 'POST' && /^\/edge(\/messages\w*)?$/.test(pathname)
+      if (isStart && positionFor(request) === 'off') {
+        return refusal(403, 'edge.off', 'the owner of this edge has switched turns off')
       }
-      if (starts && !place) {
-        return refused(400, 'edge.place', 'x-place: expected a wire, a behaviour and a session')
+      if (isStart && !place) {
+        return refusal(400, 'edge.place', 'x-place: expected a wire, a behaviour and a session')
       }
       return { tenant: visitor, place }
     },
-    model(request, { place }) {
+    model(_, { place }): Model {
       if (!place) throw new Error('no model is named')
-      const path = `/s/${place.session}/${place.behaviour}/v1`
-      return modelOf(turnlock, place.wire, {
-        ...{ baseURL: `http://model.invalid${path}`, model: 'scripted', apiKey: 'none' },
-        fetch: here,
+      return CLIENTS[place.wire]({
+        baseURL: `http://model.invalid/s/${place.session}/${place.behaviour}/v1`,
+        model: 'scripted',
+        apiKey: 'none',
+        fetch: provider.fetch,
       })
     },
-    tools: (request, { place }) => toolsFor(place ?? { toolMs: 0 }),
-    twoStage: (request) => ({
-      enabled: ownerOf(request) === 'two_stage',
+    tools: (_, { place }) => toolsFor(place?.toolMs ?? 0),
+    twoStage: (request: Request) => ({
+      enabled: positionFor(request) === 'two_stage',
       default: true,
       maxTools: 10,
     }),
@@ -97,15 +148,18 @@ export async function createEdge(sessions) {
   return async (request) => {
     if (new URL(request.url).pathname !== '/edge-owner') return handler(request)
     const visitor = visitorOf(request)
-    if (!visitor) return refused(401, 'session.missing', 'who asks?')
+    if (!visitor) return refusal(401, 'session.missing', 'who asks?')
     if (request.method === 'PUT') {
-      // The words are shorter than a piece.
+      // A position is shorter than a chunk.
       const { value } = (await request.body?.getReader().read()) ?? {}
-      const wanted = new TextDecoder().decode(value)
-      if (!SWITCH.includes(wanted)) return refused(400, 'edge.switch', `one of ${SWITCH.join()}`)
-      owners.set(visitor, wanted)
-      if (owners.size > MOST_OWNERS) owners.delete(owners.keys().next().value)
+      const position = new TextDecoder().decode(value)
+      if (!SWITCH_POSITIONS.includes(position)) {
+        return refusal(400, 'edge.switch', `one of ${SWITCH_POSITIONS.join()}`)
+      }
+      positions.set(visitor, position)
+      const [oldest = ''] = positions.keys()
+      if (positions.size > MAX_OWNERS) positions.delete(oldest)
     }
-    return Response.json({ owner: ownerOf(request) })
+    return Response.json({ owner: positionFor(request) })
   }
 }

@@ -1,6 +1,4 @@
 /** The page and a scripted model on one's own machine; the tests of Turnlock talk to the same model. */
-import { BEHAVIOURS } from '../testing/provider/behaviours.js'
-import { createSessions } from '../testing/provider/provider.js'
 import { readBody } from '../server/bytes.js'
 import { Refusal, responseOf } from '../server/refusal.js'
 import { command, Usage } from './command.js'
@@ -24,37 +22,39 @@ export const serve = command({
   ends: '0',
   async run(values) {
     const { behaviour, list, json } = values
+    // Only this command loads the provider.
+    const { scriptedProvider } = await import('turnlock/testing')
+    const onError = (error: unknown) => complain(error, json)
+    const provider = scriptedProvider({ ...LIMITS, onError })
+    const { behaviours } = provider
     if (list) {
-      for (const [name, { about }] of Object.entries(BEHAVIOURS)) {
+      for (const [name, about] of Object.entries(behaviours)) {
         console.log(json ? asJson({ name, about }) : `${name}: ${about}`)
       }
       return 0
     }
-    if (!Object.hasOwn(BEHAVIOURS, behaviour)) {
+    if (!Object.hasOwn(behaviours, behaviour)) {
       throw new Usage(`--behaviour: there is no ${behaviour}; --list says which there are`)
     }
-    const { createConversations, createEdge, EDGE, pageFile } = await import('./local-server.js')
-    const report = (error: unknown) => complain(error, json)
-    const sessions = createSessions({}, report, LIMITS)
-    const edge = await createEdge(sessions)
-    const sessionOf = createConversations(sessions.requests)
+    const { createConversations, createEdge, isEdgePath, pageFile } =
+      await import('./local-server.js')
+    const edge = await createEdge(provider)
+    const sessionOf = createConversations(provider.requests)
     const { origin, ended } = await listen(async (request) => {
       const { pathname } = new URL(request.url)
-      if (EDGE.test(pathname)) return edge(request)
-      const [, ofPage] = MODEL.exec(pathname) ?? []
-      const [, own = behaviour, rest = ''] = PATH.exec(pathname) ?? []
-      if (!ofPage && !rest && ['GET', 'HEAD'].includes(request.method)) {
-        const file = await pageFile(pathname)
+      if (isEdgePath(pathname)) return edge(request)
+      const [, pagePath] = MODEL.exec(pathname) ?? []
+      const [, name = behaviour, rest = ''] = PATH.exec(pathname) ?? []
+      if (!pagePath && !rest && ['GET', 'HEAD'].includes(request.method)) {
+        const file = await pageFile(pathname, behaviours)
         if (file) return file
       }
       try {
         const text = new TextDecoder().decode(await readBody(request, MOST_BYTES))
-        const session = request.method === 'POST' ? sessionOf(own, rest, text) : 'none'
-        // Not a copy of it: Node forgets that the client of a copy has left.
-        return await sessions.answer(
-          asked(request, text),
-          ofPage ?? `/s/${session}/${own}/v1/${rest}`,
-        )
+        const session = request.method === 'POST' ? sessionOf(name, rest, text) : 'none'
+        const path = pagePath ?? `/s/${session}/${name}/v1/${rest}`
+        // Not a copy of the request: Node does not abort the signal of a copy.
+        return await provider.handle(withText(request, text), path)
       } catch (error) {
         if (error instanceof Refusal) return responseOf(error)
         throw error
@@ -76,10 +76,9 @@ const MODEL = /^\/model(\/s\/[^/]+\/[^/]+\/v1\/.+)$/
 /** A behaviour, a version, the path of a wire. Ollama's and Bedrock's paths have no version. */
 const PATH = /^(?:\/([^/]+))??(?:\/v(?:1|2|1beta)\/|\/(?=(?:api|model)\/))(.*)$/
 
-/** What is kept: sessions of the model, and characters of their requests. */
-const LIMITS = { most: 200, bytes: 64 * 2 ** 20 }
+const LIMITS = { maxSessions: 200, maxCharacters: 64 * 2 ** 20 }
 const MOST_BYTES = 8 * 2 ** 20
 
 /** A request whose body has been read. */
-const asked = ({ method, url, headers, signal }: Request, text: string) =>
+const withText = ({ method, url, headers, signal }: Request, text: string) =>
   ({ method, url, headers, signal, text: async () => text }) as unknown as Request

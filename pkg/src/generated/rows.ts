@@ -498,6 +498,13 @@ export const CHAT_OPTIONS: Rows = { turns: 0, messages: 0, conversationId: 0, th
 
 export const CONFORMANCE_OPTIONS: Rows = { patienceMs: 0 }
 
+export const SCRIPTED_PROVIDER_OPTIONS: Rows = {
+  scripts: 0,
+  onError: 0,
+  maxSessions: 0,
+  maxCharacters: 0,
+}
+
 export const AI_SDK_MIDDLEWARE_OPTIONS: Rows = { maxTools: 0, allow: 0, repair: 0, onReport: 0 }
 
 export const MCP_TOOLS_OPTIONS: Rows = {

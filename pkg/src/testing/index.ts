@@ -1,11 +1,30 @@
 /**
- * For tests: scripted models, recorded responses, a clock that stands still, and a conformance suite
- * for stores. It uses neither modules of a specific runtime nor the core.
+ * For tests: scripted models and providers, recorded responses, a clock that stands still, and a
+ * conformance suite for stores. It uses neither modules of a specific runtime nor the core.
  *
  * @module
  */
 export { fakeClock, type FakeClock } from './clock.js'
 export { storeConformance, type ConformanceCase, type ConformanceOptions } from './conformance.js'
+export {
+  scriptedProvider,
+  type RecordedEntry,
+  type Script,
+  type ScriptContext,
+  type ScriptedProvider,
+  type ScriptedProviderOptions,
+} from './provider/provider.js'
+export { sampleTools } from './provider/sample-tools.js'
+export type { ProviderRequest } from './provider/sessions.js'
+export type {
+  DeclaredTool,
+  RequestView,
+  ScriptCall,
+  ScriptEntry,
+  StoredConversation,
+  StreamEvent,
+} from './provider/wire/entry.js'
+export type { WireName } from './provider/wire/index.js'
 export { scriptedModel, type ScriptedModel, type ScriptedResponse } from './scripted-model.js'
 export { tapeFetch, type Recording, type TapedRequest, type TapeFetch } from './tape.js'
 export type {

@@ -88,7 +88,7 @@ import type {
   PostgresStoreOptions,
   RedisStoreOptions,
 } from '../../dist/generated/stores.js'
-import type { ConformanceOptions } from '../../dist/generated/testing.js'
+import type { ConformanceOptions, ScriptedProviderOptions } from '../../dist/generated/testing.js'
 import type { LedgerOptions, ToolOptions } from '../../dist/generated/tools.js'
 import type {
   CancelTurnOptions,
@@ -897,6 +897,13 @@ export const CHAT_OPTIONS: Partial<ChatOptions> = {
 }
 
 export const CONFORMANCE_OPTIONS: Partial<ConformanceOptions> = { patienceMs: undefined }
+
+export const SCRIPTED_PROVIDER_OPTIONS: Partial<ScriptedProviderOptions> = {
+  scripts: undefined,
+  onError: undefined,
+  maxSessions: undefined,
+  maxCharacters: undefined,
+}
 
 export const AI_SDK_MIDDLEWARE_OPTIONS: Partial<AiSdkMiddlewareOptions> = {
   maxTools: undefined,

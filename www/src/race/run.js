@@ -1,20 +1,20 @@
 // Both sides of the race: the same scripted model, message and tools. Each gives its steps in order
 // and what they come to.
 import { defineTool, openaiChat, runTurn, signature } from 'turnlock'
-import { createSessions } from 'scripted-model'
+import { sampleTools, scriptedProvider } from 'turnlock/testing'
 import { Log } from '../dock/log.js'
 import { checked } from '../endpoint.js'
 import { ownTools, resultOf } from '../own-tools.js'
 import { byId } from '../dom.js'
-import { declared, LIST_FILES, READ_FILE } from '../files.js'
+import { declared } from '../files.js'
 import { plainLoop } from './plain.js'
 
-const TOOLS = { list_files: LIST_FILES, read_file: READ_FILE }
+const TOOLS = sampleTools()
 const MESSAGES = [{ role: 'user', content: 'What is in my files?' }]
 
 /** The scripted model inside this page: a `fetch`, its address, and the bytes that it was sent. */
 export function scripted(behaviour) {
-  const sessions = createSessions()
+  const provider = scriptedProvider()
   const model = {
     baseURL: `${location.origin}/s/race/${behaviour}/v1`,
     name: 'scripted',
@@ -26,7 +26,7 @@ export function scripted(behaviour) {
       const body = typeof init.body === 'string' ? init.body : new TextDecoder().decode(init.body)
       model.bytes += new TextEncoder().encode(body).length
       model.onRequest(JSON.parse(body))
-      return sessions.answer(new Request(url, { method: 'POST', body, signal: init.signal }))
+      return provider.fetch(url, { method: 'POST', body, signal: init.signal })
     },
   }
   return model
@@ -163,7 +163,7 @@ export async function runStaged(behaviour, maxTools, { signal, onStep = () => {}
 
 /** What the code names: the tools, the message and the model of this run. */
 function named(behaviour) {
-  const listed = { tools: { list_files: LIST_FILES }, message: MESSAGES[0].content }
+  const listed = { tools: { list_files: TOOLS.list_files }, message: MESSAGES[0].content }
   if (behaviour !== 'real') return { ...listed, model: 'your-model' }
   let own
   try {

@@ -168,6 +168,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../request/types.js", &["CallRefusal"]),
     ("../turn/resume.js", &["Approval", "CallOutcome", "ResultRevision"]),
     ("../server/format.js", &["FormatName"]),
+    ("../testing/provider/provider.js", &["Script"]),
     ("../server/options.js", &["EndOf", "EventOf", "PerRequest", "Prepare", "Session"]),
     ("../server/pass-events.js", &["PassEvents"]),
     ("../server/runs.js", &["Bundles", "Chains", "Passes"]),

@@ -1,132 +1,185 @@
-// @ts-nocheck
-// Models that play a part, by looking at the request as a model would.
+/** Behaviours of models: each reads a request as a model would, and answers it. */
+import type { DeclaredTool, RequestView, ScriptCall, ScriptEntry } from './wire/entry.js'
 
-/**
- * @typedef {object} Seen What a request offers and holds.
- * @property {string[]} tools their names
- * @property {{ name: string, schema?: any }[]} offered the same with their schemas
- * @property {boolean} canCall tools are offered, and choosing one is not forbidden
- * @property {{ tool?: string, status?: string, result?: unknown, error?: string }[]} results of boxes and tool messages
- * @property {{ input: any, requests: boolean }} [planning] the input of a plan, and whether tools may be requested
- */
+/** A tool result in a request. */
+export interface SeenResult {
+  tool?: string
+  status?: string
+  result?: unknown
+  error?: string
+  global_context?: { tool_results?: { result?: unknown }[] }
+}
 
-/**
- * @param {import('./wire/entry.js').View} view
- * @returns {Seen}
- */
-export function look(view) {
+/** What a request offers and contains. */
+export interface Observation {
+  /** Names of the tools. */
+  tools: string[]
+  declaredTools: DeclaredTool[]
+  /** Tools are offered, and the tool choice does not forbid calls. */
+  canCall: boolean
+  /** Results in boxes and in tool messages. */
+  results: SeenResult[]
+  /** The input of a planning pass, and whether tools may be requested. */
+  planning?: { input: { question?: string }; requests: boolean } | undefined
+}
+
+/** Returns what a request offers and contains. */
+export function observe(view: RequestView): Observation {
   const { tools, choice, messages } = view
   const text = [view.system, ...messages.map((message) => message.text)].join('\n')
-  const native = messages.flatMap((message) => message.results)
+  const toolMessages = messages.flatMap((message) => message.results)
   return {
-    ...{ tools: tools.map(({ name }) => name), offered: tools },
+    tools: tools.map(({ name }) => name),
+    declaredTools: tools,
     canCall: tools.length > 0 && choice !== 'none',
-    results: [...boxed(text), ...native.map((result) => ({ result: parsed(result) }))],
-    planning: planned(view),
+    results: [
+      ...boxedResults(text),
+      ...toolMessages.map((result) => ({ result: parseJson(result) })),
+    ],
+    planning: planningOf(view),
   }
 }
 
-/** A planner's input stands alone in the first line of what the user says. */
-function planned({ messages, system }) {
+/** The input of a planning pass is the first line of the user's message. */
+function planningOf({ messages, system }: RequestView): Observation['planning'] {
   const user = messages.find((message) => message.role === 'user')
-  const input = parsed(String(user?.text).split('\n')[0])
+  const input = parseJson(String(user?.text).split('\n')[0] ?? '')
   const rules = `${system}\n${messages[0]?.text}`
-  return typeof input === 'object' ? { input, requests: rules.includes('Limit: ') } : undefined
+  if (typeof input !== 'object') return undefined
+  return { input: input as { question?: string }, requests: rules.includes('Limit: ') }
 }
 
-/** The payloads of TOOL RESULT boxes. */
-function boxed(text) {
-  const boxes = [...text.matchAll(/TOOL RESULT [0-9a-f]{32}\n(.*?)\nEND TOOL RESULT/g)]
-  return boxes.map((box) => Object(parsed(box[1])))
+/** Returns the payloads of TOOL RESULT boxes. */
+function boxedResults(text: string): SeenResult[] {
+  const boxes = text.matchAll(/TOOL RESULT [0-9a-f]{32}\n(.*?)\nEND TOOL RESULT/g)
+  return Array.from(boxes, ([, json = '']) => Object(parseJson(json)) as SeenResult)
 }
 
-function parsed(text) {
+/** Returns the value of a JSON text; the text itself if it is not JSON. */
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text) as unknown
   } catch {
     return text
   }
 }
 
-const words = (text) => text.split(/(?<= )/)
-const call = (name, args, own) => ({ id: `call_${name}`, name, args, ...own })
+const words = (text: string) => text.split(/(?<= )/)
+
+const call = (name: string, args?: unknown, members?: Partial<ScriptCall>): ScriptCall => ({
+  id: `call_${name}`,
+  name,
+  args,
+  ...members,
+})
+
 const LIST = call('list_files', { path: '.', recursive: true })
-const shown = ({ result, error }) => JSON.stringify(result ?? error)
 
-/** An answer made of the results. */
-function answer({ results }) {
+const resultText = ({ result, error }: SeenResult) => JSON.stringify(result ?? error)
+
+/** Returns an answer from the results. */
+function answer({ results }: Pick<Observation, 'results'>) {
   if (!results.length) return { text: words('Hello! I can answer this without any tool.') }
-  const all = results.map(shown).join(' and ').slice(0, 400)
-  return { text: words(`From the tool results I can say: ${all}. That answers it.`) }
+  const texts = results.map(resultText).join(' and ').slice(0, 400)
+  return { text: words(`From the tool results I can say: ${texts}. That answers it.`) }
 }
 
 /**
- * The entry with calls of what is offered, or was: a model that loops calls on when its tools are
- * taken away. Where no tool ever was, it answers.
+ * Returns the entry with calls of declared tools: those of the request, or the most recent ones of the
+ * session. So a looping model continues to call after its tools are removed. Without any tool, the
+ * entry is an answer.
  */
-export function fitted(entry, seen, before) {
+export function fitToTools(
+  entry: ScriptEntry,
+  observation: Observation,
+  before: readonly Observation[],
+): ScriptEntry {
   if (!entry.calls) return entry
-  const { offered } = [seen, ...before.toReversed()].find(({ tools }) => tools.length) ?? {}
-  if (!offered) return { ...entry, ...answer(seen), calls: undefined }
-  const fit = (call) => {
-    if (offered.some(({ name }) => name === call.name)) return call
-    const [{ name, schema }] = offered
-    return { ...call, name, args: example(schema), argsText: undefined }
-  }
-  return { ...entry, calls: entry.calls.map(fit) }
+  const latest = [observation, ...before.toReversed()].find(({ tools }) => tools.length)
+  const [first] = latest?.declaredTools ?? []
+  if (!latest || !first) return { ...entry, ...answer(observation), calls: undefined }
+  const calls = entry.calls.map((call) => {
+    if (latest.tools.includes(call.name)) return call
+    return { ...call, name: first.name, args: exampleOf(first.schema), argsText: undefined }
+  })
+  return { ...entry, calls }
 }
 
-/** A value that a simple schema takes: what is required, and no more. */
-function example(schema) {
-  const { type, enum: [first] = [], const: only = first, minimum = 1 } = schema ?? {}
-  if (only !== undefined) return only
-  // Gemini writes them large.
+interface SimpleSchema {
+  type?: string | string[]
+  enum?: unknown[]
+  const?: unknown
+  minimum?: number
+  properties?: Record<string, SimpleSchema>
+  required?: string[]
+}
+
+/** Returns a value that a simple schema accepts, with its required members only. */
+function exampleOf(schema: unknown): unknown {
+  const rules = (schema ?? {}) as SimpleSchema
+  const { type, enum: [first] = [], const: constant = first, minimum = 1 } = rules
+  if (constant !== undefined) return constant
+  // Gemini's types are upper case.
   const kind = String(Array.isArray(type) ? type[0] : (type ?? 'object')).toLowerCase()
-  const { properties = {}, required = [] } = schema ?? {}
-  const members = () =>
-    required.map((name) => [name, example(properties[name] ?? { type: 'string' })])
-  const values = { string: 'example', number: minimum, integer: minimum, boolean: true, array: [] }
-  return kind === 'object' ? Object.fromEntries(members()) : (values[kind] ?? null)
+  const { properties = {}, required = [] } = rules
+  if (kind === 'object') {
+    const example = (name: string) => exampleOf(properties[name] ?? { type: 'string' })
+    return Object.fromEntries(required.map((name) => [name, example(name)]))
+  }
+  const values: Record<string, unknown> = {
+    string: 'example',
+    number: minimum,
+    integer: minimum,
+    boolean: true,
+    array: [],
+  }
+  return values[kind] ?? null
 }
 
-/** The first file that a result names, for a second call that depends on the first result. */
-function firstFile(results) {
-  const found = /[\w/-]+\.(?:txt|md)/.exec(JSON.stringify(results))
-  return found?.[0] ?? 'readme.md'
+/** Returns the first file in a result, for a call that depends on an earlier one. */
+function firstFile(results: readonly SeenResult[]): string {
+  const [file] = /[\w/-]+\.(?:txt|md)/.exec(JSON.stringify(results)) ?? []
+  return file ?? 'readme.md'
 }
 
-/** A looping model says something only when it was refused before and still may not call. */
-const gaveUp = (seen, before) =>
-  !seen.canCall && seen.results.length > 0 && before.some((one) => !one.canCall)
+/** A looping model answers only if it could not call before, and still cannot. */
+const hasGivenUp = (observation: Observation, before: readonly Observation[]) =>
+  !observation.canCall &&
+  observation.results.length > 0 &&
+  before.some((earlier) => !earlier.canCall)
 
-/**
- * Name → what it is, and the entry it answers with: `play(seen, before)`, where `before` is what
- * was seen in the earlier requests of the session.
- * @type {Record<string, { about: string, play: (seen: Seen, before: Seen[]) => import('./wire/entry.js').Entry }>}
- */
-export const BEHAVIOURS = {
+/** A behaviour of a model. */
+export interface Behaviour {
+  /** One or two sentences for users. */
+  about: string
+  /** Returns the response. `before`: the earlier requests of the session, in order. */
+  play(observation: Observation, before: readonly Observation[]): ScriptEntry
+}
+
+/** The behaviours by name. */
+export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   answer: {
     about: 'Answers at once, without a tool.',
     play: () => answer({ results: [] }),
   },
   'one-call': {
     about: 'Calls one tool, then answers from its result.',
-    play: (seen) =>
-      seen.canCall && !seen.results.length
+    play: (observation) =>
+      observation.canCall && !observation.results.length
         ? { text: words('Let me look at the files. '), calls: [LIST] }
-        : answer(seen),
+        : answer(observation),
   },
   'json-answer': {
     about: 'Calls one tool, then answers in JSON.',
-    play: (seen) =>
-      seen.canCall && !seen.results.length
+    play: (observation) =>
+      observation.canCall && !observation.results.length
         ? { text: words('Let me look at the files. '), calls: [LIST] }
         : { text: ['{"files":', '2}'] },
   },
   thinks: {
     about: 'Thinks, calls two tools, then answers from their results.',
-    play(seen) {
-      if (!seen.canCall || seen.results.length) return answer(seen)
+    play(observation) {
+      if (!observation.canCall || observation.results.length) return answer(observation)
       const reasoning = words('Both may be of use. ')
       const calls = [LIST, call('read_file', { path: 'notes.txt' })]
       return { reasoning, text: words('Let me see. '), calls }
@@ -134,40 +187,41 @@ export const BEHAVIOURS = {
   },
   'list-then-read': {
     about: 'Lists files, reads the first one it finds, then answers. Give it two tool calls.',
-    play(seen) {
-      const { canCall, tools, results } = seen
+    play(observation) {
+      const { canCall, tools, results } = observation
       if (canCall && !results.length) return { text: words('I will list first. '), calls: [LIST] }
       if (canCall && results.length === 1 && tools.includes('read_file')) {
         return { calls: [call('read_file', { path: firstFile(results) })] }
       }
-      return answer(seen)
+      return answer(observation)
     },
   },
   'read-then-note': {
     about:
       'Reads a file, then wants to send a note about it. Put send_note on the list of the action phase to let it.',
-    play(seen) {
-      const { canCall, tools, results } = seen
+    play(observation) {
+      const { canCall, tools, results } = observation
       if (canCall && !results.length) return { calls: [call('read_file', { path: 'notes.txt' })] }
       if (canCall && results.length === 1 && tools.includes('send_note')) {
         return { calls: [call('send_note', { to: 'Ada', text: 'The engine is next.' })] }
       }
-      return answer(seen)
+      return answer(observation)
     },
   },
   loop: {
     about:
       'The looping model: asks for the same call again and again, whatever it is told. Words come only when it was refused and is offered nothing.',
-    play: (seen, before) => (gaveUp(seen, before) ? answer(seen) : { calls: [LIST] }),
+    play: (observation, before) =>
+      hasGivenUp(observation, before) ? answer(observation) : { calls: [LIST] },
   },
   'loop-then-answer': {
     about: 'Loops while it has tools; without them it answers from what it was given.',
-    play: (seen) => (seen.canCall ? { calls: [LIST] } : answer(seen)),
+    play: (observation) => (observation.canCall ? { calls: [LIST] } : answer(observation)),
   },
   'loop-reordered': {
     about: 'Loops, with other key order and white space each time.',
-    play(seen, before) {
-      if (gaveUp(seen, before)) return answer(seen)
+    play(observation, before) {
+      if (hasGivenUp(observation, before)) return answer(observation)
       const argsText =
         before.length % 2
           ? '{ "recursive" : true,\n "path": "." }'
@@ -184,10 +238,10 @@ export const BEHAVIOURS = {
   },
   'divide-by-zero': {
     about: 'Asks a calculator, where there is one, to divide by zero; then answers.',
-    play: (seen) =>
-      seen.canCall && !seen.results.length && seen.tools.includes('divide')
+    play: (observation) =>
+      observation.canCall && !observation.results.length && observation.tools.includes('divide')
         ? { calls: [call('divide', { dividend: 1, divisor: 0 })] }
-        : answer(seen),
+        : answer(observation),
   },
   'loop-silent': {
     about: 'Loops for ever and never says a word, even when its tools are taken away.',
@@ -195,8 +249,8 @@ export const BEHAVIOURS = {
   },
   parallel: {
     about: 'Asks for three calls in one response.',
-    play(seen) {
-      if (!seen.canCall || seen.results.length) return answer(seen)
+    play(observation) {
+      if (!observation.canCall || observation.results.length) return answer(observation)
       const second = call('read_file', { path: 'readme.md' }, { id: 'call_read_2' })
       return {
         text: words('I need three things. '),
@@ -206,9 +260,11 @@ export const BEHAVIOURS = {
   },
   echo: {
     about: 'Calls one tool, then quotes every result word for word.',
-    play(seen) {
-      if (seen.canCall && !seen.results.length) return { calls: [LIST] }
-      const quotes = seen.results.map((one) => `${one.tool ?? 'A tool'} gave ${shown(one)}.`)
+    play(observation) {
+      if (observation.canCall && !observation.results.length) return { calls: [LIST] }
+      const quotes = observation.results.map(
+        (result) => `${result.tool ?? 'A tool'} gave ${resultText(result)}.`,
+      )
       return { text: words(quotes.join(' ') || 'I was given no result.') }
     },
   },
@@ -222,15 +278,17 @@ export const BEHAVIOURS = {
   },
   unhurried: {
     about: 'Calls one tool, then answers a word at a time. Leaves time for a pause or a reload.',
-    play: (seen) =>
-      seen.canCall && !seen.results.length ? { calls: [LIST] } : { ...answer(seen), paceMs: 300 },
+    play: (observation) =>
+      observation.canCall && !observation.results.length
+        ? { calls: [LIST] }
+        : { ...answer(observation), paceMs: 300 },
   },
   'falls-silent': {
     about:
       'Calls one tool, falls silent in the middle of its answer, and answers when asked again.',
-    play(seen, before) {
-      if (seen.canCall && !seen.results.length) return { calls: [LIST] }
-      const { text } = answer(seen)
+    play(observation, before) {
+      if (observation.canCall && !observation.results.length) return { calls: [LIST] }
+      const { text } = answer(observation)
       if (before.some(({ results }) => results.length)) return { text }
       return { text: text.slice(0, 6), then: 'stall' }
     },
@@ -258,11 +316,11 @@ export const BEHAVIOURS = {
   },
   'fails-once': {
     about: 'Fails once (500), then calls one tool and answers from its result.',
-    play(seen, before) {
+    play(observation, before) {
       if (!before.length) return { status: 500 }
-      return seen.canCall && !seen.results.length
+      return observation.canCall && !observation.results.length
         ? { calls: [call('read_file', { path: 'notes.txt' })] }
-        : answer(seen)
+        : answer(observation)
     },
   },
   'always-401': {
@@ -283,18 +341,24 @@ export const BEHAVIOURS = {
     play({ planning, results }) {
       const { question = '' } = planning?.input ?? {}
       const found = results.flatMap((result) => result.global_context?.tool_results ?? [])
-      const hits = found.flatMap(({ result }) => (Array.isArray(result) ? result : []))
-      const wish = (tool_name, params, reason) => ({ tool_name, params, reason })
-      const said = planning?.requests
+      const hits = found.flatMap(({ result }) =>
+        Array.isArray(result) ? (result as { title?: unknown }[]) : [],
+      )
+      const toolRequest = (tool_name: string, params: object, reason: string) => ({
+        tool_name,
+        params,
+        reason,
+      })
+      const reply = planning?.requests
         ? {
             tool_calls: [
-              wish('search', { query: question }, 'The input does not answer the question.'),
-              wish('place_order', { side: 'buy' }, 'The market moves.'),
-              wish('search', { query: question }, 'To be sure.'),
+              toolRequest('search', { query: question }, 'The input does not answer the question.'),
+              toolRequest('place_order', { side: 'buy' }, 'The market moves.'),
+              toolRequest('search', { query: question }, 'To be sure.'),
             ],
           }
         : { action: hits.length ? 'act' : 'wait', because: hits.map(({ title }) => title) }
-      return { text: words(JSON.stringify(said)) }
+      return { text: words(JSON.stringify(reply)) }
     },
   },
 }

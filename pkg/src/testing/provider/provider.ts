@@ -1,313 +1,342 @@
-// @ts-nocheck
-// The scripted provider without its server: a request in, a response out. See server.mjs for
-// the paths. Web standards only: a page can have it inside.
-import { BEHAVIOURS, fitted, look } from './behaviours.js'
-import { misshapen, models } from './requests.js'
-import { wireAt, WIRES } from './wire/index.js'
-
 /**
- * @typedef {object} Kept One request, as it came.
- * @property {string} wire
- * @property {string} script
- * @property {any} body parsed; null where it was no JSON, or of no known shape
- * @property {string[]} tools their names
- * @property {string | null} choice of tools; `none` where they may not be called
- * @property {any} [whole] the body with the conversation that it continues
- * @property {{ id: string, input: unknown[] }} [conversation] what the provider keeps of it
- * @property {unknown[]} messages the list of messages, whatever the wire calls it
- * @property {Record<string, string>} headers without those that hold a key
- * @property {boolean} closedEarly the client left before the response had ended
- * @property {true} [failed] it was refused, or its response breaks off
+ * The scripted provider: a request in, a response out.
+ *
+ * ```text
+ * POST   /s/<session>/<script>/v1/<path of a wire format>   wire/index.ts lists them
+ * GET    /s/<session>/<script>/v1/models                    one model, with the name of the script
+ * GET    /s/<session>/requests                              the requests of the session, in order
+ * POST   /s/<session>/cut                                   cuts the connection that waits for it
+ * DELETE /s/<session>                                       discards the session
+ * ```
+ *
+ * `<script>` is the URL-encoded name of a behaviour, or `<kind>:<rest>` for the scripts of a host.
  */
+import { checkFunctions, checkValues } from '../../checks.js'
+import { SCRIPTED_PROVIDER_OPTIONS } from '../../generated/rows.js'
+import type { ScriptedProviderOptions } from '../../generated/testing.js'
+import type { Fetch } from '../../models/model.js'
+import { readOptions } from '../../options.js'
+import { BEHAVIOURS, fitToTools, observe, type Observation } from './behaviours.js'
+import { describeInvalidBody, modelsAt } from './requests.js'
+import { Client, responseStream, type Playback } from './response-stream.js'
+import { Sessions, type ProviderRequest } from './sessions.js'
+import type { RequestView, ScriptEntry, StreamEvent, Wire } from './wire/entry.js'
+import { endpointAt, WIRES, type Endpoint, type WireName } from './wire/index.js'
 
-const PATH = /^\/s\/([^/]+)(?:\/(.+?)\/v1\/(.+)|\/(requests|cut))?$/
-const OPEN = {
+export type { ScriptedProviderOptions }
+
+/** A recorded response, which is sent as it is, whether or not the request asks for a stream. */
+export interface RecordedEntry {
+  events: readonly StreamEvent[]
+  /** Bytes of one write. @defaultValue one event */
+  bytes?: number | undefined
+}
+
+/** What a script answers. */
+export interface ScriptContext {
+  /** The requests of the session, in order. The last one is answered. */
+  requests: readonly ProviderRequest[]
+  wire: WireName
+  /** The query of the address. */
+  query: URLSearchParams
+  /** The content of the last request. */
+  view: RequestView
+}
+
+/** Returns the response to the last request of a session; undefined leads to a 404. */
+export type Script = (
+  rest: string,
+  context: ScriptContext,
+) => ScriptEntry | RecordedEntry | undefined
+
+/** A scripted provider. Providers share no sessions. */
+export interface ScriptedProvider {
+  /** The `fetch` option of a model client: answers without a network. */
+  readonly fetch: Fetch
+  /** Name → description of each behaviour. */
+  readonly behaviours: Readonly<Record<string, string>>
+  /**
+   * Answers a request of a server.
+   *
+   * @param path the path of the provider, if it is mounted below a prefix. Default: that of the address
+   */
+  handle(request: Request, path?: string): Promise<Response>
+  /** Returns the requests of a session, in order. */
+  requests(session: string): readonly ProviderRequest[]
+}
+
+const ROUTE = /^\/s\/([^/]+)(?:\/(.+?)\/v1\/(.+)|\/(requests|cut))?$/
+
+const CORS_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers': '*',
   'access-control-allow-methods': '*',
   'access-control-expose-headers': '*',
 }
-/** They stay out of what is kept. */
-const SECRET = ['authorization', 'x-api-key', 'x-goog-api-key', 'cookie']
 
-const json = (value, status = 200, headers = {}) =>
-  Response.json(value, { status, headers: { ...OPEN, ...headers } })
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+/** Headers that are not stored. */
+const SECRET_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key', 'cookie']
 
 /**
- * Sessions of their own; nothing is shared with other sets.
- * @param {Record<string, (rest: string, asked: { log: Kept[], wire: string, query: URLSearchParams }) => object | undefined>} scripts
- * kind → the entry of a script that is called `kind:rest`, beside the behaviours
- * @param {(error: unknown) => void} onError gets what the provider itself failed with
- * @param {{ most?: number, bytes?: number }} limits sessions, and characters of all of their bodies:
- * those are forgotten that were asked longest ago. A page that stays open makes one with every turn
+ * Makes a provider that speaks every wire format, streamed or not, and answers as scripted. A model
+ * client reaches it with the base address `<origin>/s/<session>/<script>/v1`: a session is any id, and
+ * a script is the name of a behaviour or `<kind>:<rest>` for one of `scripts`.
+ *
+ * Like the APIs, it rejects requests that break their rules, with their error messages. It needs no
+ * module of a runtime, so it works in a page, too.
+ *
+ * @example
+ * const provider = scriptedProvider()
+ * const baseURL = 'http://model.test/s/1/one-call/v1'
+ * const model = openaiChat({ baseURL, model: 'scripted', fetch: provider.fetch })
+ * const { text } = await runTurn({ model, messages, tools }).result
+ * assert.equal(provider.requests('1').length, 2)
+ *
+ * @throws TurnlockError `options.invalid`
  */
-export function createSessions(
-  scripts = {},
-  onError = console.error,
-  { most = 2000, bytes = Infinity } = {},
-) {
-  /** @type {Map<string, Kept[]>} */
-  const sessions = new Map()
-  /** By session: cuts the connection that waits for its client's word. */
-  const cuts = new Map()
-  const requests = (session) => sessions.get(session) ?? []
+export function scriptedProvider(options: ScriptedProviderOptions = {}): ScriptedProvider {
+  options = readOptions(options, SCRIPTED_PROVIDER_OPTIONS)
+  const { scripts = {}, onError = console.error, maxSessions = 2000, maxCharacters } = options
+  checkFunctions({ onError, ...scripts })
+  checkValues({ maxSessions, maxCharacters }, LIMIT_CHECKS)
+  const sessions = new Sessions({ maxSessions, maxCharacters: maxCharacters ?? Infinity })
+  const isKnown = (script: string) =>
+    Object.hasOwn(scripts, splitScript(script)[0]) || Object.hasOwn(BEHAVIOURS, script)
 
-  /** Session → the characters of its bodies. */
-  const sizes = new Map()
-  let total = 0
-
-  function open(session) {
-    const log = requests(session)
-    // Behind all others.
-    sessions.delete(session)
-    sessions.set(session, log)
-    return log
-  }
-
-  function forget(session) {
-    total -= sizes.get(session) ?? 0
-    for (const map of [sessions, sizes, cuts]) map.delete(session)
-  }
-
-  function count(session, characters) {
-    sizes.set(session, (sizes.get(session) ?? 0) + characters)
-    total += characters
-    for (const oldest of sessions.keys()) {
-      if (sessions.size <= most && total <= bytes) break
-      forget(oldest)
+  async function respond(request: Request, path: string, signal: AbortSignal): Promise<Response> {
+    const { method } = request
+    if (method === 'OPTIONS') return emptyResponse()
+    const [, id, encodedScript, place = '', route] = ROUTE.exec(path) ?? []
+    if (!id) return notFound()
+    if (method === 'DELETE') {
+      sessions.discard(id)
+      return emptyResponse()
     }
-  }
-
-  /**
-   * Answers a request. `path` stands for the address's where the provider is mounted somewhere.
-   * @param {Request} request
-   * @returns {Promise<Response>}
-   */
-  async function answer(request, path = new URL(request.url).pathname) {
-    if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: OPEN })
-    const [, session, script, at, kind] = PATH.exec(path) ?? []
-    if (!session) return json({ error: { message: 'no such path' } }, 404)
-    if (request.method === 'DELETE') {
-      forget(session)
-      return new Response(null, { status: 204, headers: OPEN })
+    if (method === 'GET' && route === 'requests') return jsonResponse(sessions.requests(id))
+    if (method === 'POST' && route === 'cut') {
+      sessions.cut(id)
+      return emptyResponse()
     }
-    if (request.method === 'GET' && kind === 'requests') return json(requests(session))
-    if (request.method === 'POST' && kind === 'cut') {
-      cuts.get(session)?.()
-      return new Response(null, { status: 204, headers: OPEN })
-    }
-    const isListed = request.method === 'GET' && script && isKnown(decode(script), scripts)
-    const listed = isListed && models(at, decode(script))
-    if (listed) return json(listed)
-    const wire = wireAt(at)
-    if (request.method !== 'POST' || !script || !wire) {
-      return json({ error: { message: 'no such path' } }, 404)
-    }
-    const log = open(session)
-    const told = request.headers.has('x-cut')
-      ? new Promise((resolve) => cuts.set(session, resolve))
+    if (!encodedScript) return notFound()
+    const script = decodeName(encodedScript)
+    const models = method === 'GET' && isKnown(script) && modelsAt(place, script)
+    if (models) return jsonResponse(models)
+    const endpoint = endpointAt(place)
+    if (method !== 'POST' || !endpoint) return notFound()
+    const session = sessions.open(id)
+    const cut = request.headers.has('x-cut')
+      ? new Promise<void>((resolve) => (session.cut = resolve))
       : undefined
     try {
       const text = await request.text()
-      count(session, text.length)
-      return await play({ request, text }, log, wire, { name: decode(script), scripts }, told)
+      sessions.addCharacters(id, text.length)
+      const { requests } = session
+      return await new Exchange({ request, signal, text, requests, script, endpoint, cut }).answer({
+        scripts,
+        isKnown,
+      })
     } catch (error) {
       onError(error)
-      return json(WIRES[wire.name].failure(500, 'The scripted provider failed.'), 500)
+      return jsonResponse(WIRES[endpoint.name].failure(500, 'The scripted provider failed.'), 500)
     }
   }
 
-  return { answer, requests }
+  return {
+    fetch(url, init) {
+      const request = new Request(url, init)
+      // Not the request's own signal: in Node, that follows the client's by a weak reference.
+      return respond(request, new URL(url).pathname, init?.signal ?? request.signal)
+    },
+    handle: (request, path = new URL(request.url).pathname) =>
+      respond(request, path, request.signal),
+    behaviours: Object.fromEntries(
+      Object.entries(BEHAVIOURS).map(([name, { about }]) => [name, about]),
+    ),
+    requests: (session) => sessions.requests(session),
+  }
 }
 
-/** `told`: settles when a connection may be cut; undefined where nobody says so. */
-async function play({ request, text }, log, { name, streams }, { name: script, scripts }, told) {
-  const wire = WIRES[name]
-  const parsed = parse(text)
-  const strange = misshapen(parsed, wire)
-  const body = strange ? null : parsed
-  const { tools, choice, list: messages } = wire.view(body ?? {})
-  const kept = {
-    ...{ wire: name, script, body, tools: tools.map((tool) => tool.name), choice, messages },
-    ...{ headers: {}, closedEarly: false },
-  }
-  for (const [key, value] of request.headers) {
-    if (!SECRET.includes(key)) kept.headers[key] = value
-  }
-  log.push(kept)
-  const n = log.length
-  const fail = (status, message, headers) => {
-    kept.failed = true
-    return json(wire.failure(status, message), status, headers)
-  }
-  if (strange) return fail(400, strange)
-  if (!isKnown(script, scripts)) {
-    return fail(404, `There is no behaviour ${script}: \`turnlock serve --list\` names them.`)
-  }
-  const isStreamed = streams(body)
-  const { search, searchParams: query } = new URL(request.url)
-  const conversations = log.flatMap(({ conversation }) => conversation ?? [])
-  const whole = wire.continued ? wire.continued(body, conversations) : body
-  if (!whole)
-    return fail(400, `Previous response with id '${body.previous_response_id}' not found.`)
-  if (whole !== body) kept.whole = whole
-  const broken = wire.violation(whole, { search, streams: isStreamed })
-  if (broken) return fail(400, broken)
-  const entry = entryOf(script, scripts, { query, wire: name, log: log.slice(0, n) })
-  if (!entry) return fail(404, `The script ${script} has no entry ${n}.`)
-  if (entry.status) return fail(entry.status, entry.message ?? 'scripted failure', headersOf(entry))
-  if (entry.page) return page(entry.page)
-  if (!isStreamed && entry.then === 'error') return fail(503, 'The model is overloaded')
-  const client = new Client(request.signal, kept, entry)
-  if (entry.then === 'stall_head') await client.gone
-  const place = { n, body }
-  // A tape is sent as it was recorded.
-  const events = entry.events ?? (isStreamed ? wire.stream : wholly)(entry, place, wire)
-  if (!entry.events) kept.conversation = wire.keep?.(entry, place, whole)
-  const type = wire.TYPE ?? 'text/event-stream; charset=utf-8'
-  const headers = {
-    'content-type': isStreamed || entry.events ? type : 'application/json',
-    'cache-control': 'no-cache',
-    ...(told && entry.then === 'cut' && { 'x-cut-behind': `${lengthOf(events)}` }),
-  }
-  const sent = streamOf(bytesOf(events, entry, client, told), client)
-  return new Response(sent, { headers: { ...OPEN, ...headers, 'x-request-id': `req_${n}` } })
+const LIMIT_CHECKS = { maxSessions: { whole: [1] }, maxCharacters: { whole: [1] } } as const
+
+const jsonResponse = (value: unknown, status = 200, headers = {}) =>
+  Response.json(value, { status, headers: { ...CORS_HEADERS, ...headers } })
+
+const htmlPage = (page: string) =>
+  new Response(page, { headers: { ...CORS_HEADERS, 'content-type': 'text/html; charset=utf-8' } })
+
+const emptyResponse = () => new Response(null, { status: 204, headers: CORS_HEADERS })
+
+const notFound = () => jsonResponse({ error: { message: 'no such path' } }, 404)
+
+interface ExchangeOptions {
+  request: Request
+  signal: AbortSignal
+  /** The body of the request. */
+  text: string
+  /** The requests of the session, to which this one is added. */
+  requests: ProviderRequest[]
+  script: string
+  endpoint: Endpoint
+  /** Settles when a connection may be cut; undefined if the client does not decide that. */
+  cut: Promise<void> | undefined
 }
 
-/** The page of a gateway. */
-const page = (html) =>
-  new Response(html, { headers: { ...OPEN, 'content-type': 'text/html; charset=utf-8' } })
-
-/** The body of a response that is not streamed; half of it where it does not come to its end. */
-function wholly(entry, place, wire) {
-  const text = JSON.stringify(wire.whole(entry, place))
-  return [entry.then ? text.slice(0, text.length >> 1) : text]
+interface ScriptSource {
+  scripts: Record<string, Script>
+  isKnown(script: string): boolean
 }
 
-/** Whether there is such a script: a behaviour, or one of a kind. */
-const isKnown = (script, scripts) =>
-  Object.hasOwn(scripts, split(script)[0]) || Object.hasOwn(BEHAVIOURS, script)
+/** A request and its response. */
+class Exchange {
+  readonly #options: ExchangeOptions
+  readonly #wire: Wire
+  readonly #body: object | undefined
+  readonly #error: string | undefined
+  readonly #record: ProviderRequest
+  /** The position of the request in its session, from 1. */
+  readonly #n: number
 
-/**
- * What the last of `log` is answered with: a wire entry, or `{ events, bytes }` of a tape.
- * @param {Kept[]} log
- */
-function entryOf(script, scripts, { query, wire, log }) {
-  const [kind, rest] = split(script)
-  if (Object.hasOwn(scripts, kind)) return scripts[kind](rest, { log, wire, query })
-  const seen = log.filter((one) => one.body).map(seenIn)
-  const [now, before] = [seen.at(-1), seen.slice(0, -1)]
-  return fitted(BEHAVIOURS[script].play(now, before), now, before)
+  constructor(options: ExchangeOptions) {
+    const { request, text, requests, script, endpoint } = options
+    this.#options = options
+    this.#wire = WIRES[endpoint.name]
+    const body = parseJson(text)
+    this.#error = describeInvalidBody(body, this.#wire)
+    this.#body = this.#error === undefined ? (body as object) : undefined
+    const { tools, choice, list } = this.#wire.view(this.#body ?? {})
+    this.#record = {
+      wire: endpoint.name,
+      script,
+      body: this.#body ?? null,
+      tools: tools.map((tool) => tool.name),
+      choice,
+      messages: list,
+      headers: publicHeaders(request.headers),
+      closedEarly: false,
+    }
+    this.#n = requests.push(this.#record)
+  }
+
+  async answer({ scripts, isKnown }: ScriptSource): Promise<Response> {
+    const { request, requests, script, endpoint } = this.#options
+    const body = this.#body
+    if (!body) return this.#fail(400, this.#error ?? '')
+    if (!isKnown(script)) {
+      return this.#fail(
+        404,
+        `There is no behaviour ${script}: \`turnlock serve --list\` names them.`,
+      )
+    }
+    const isStreamed = endpoint.streams(body)
+    const { search, searchParams: query } = new URL(request.url)
+    const conversations = requests.flatMap(({ conversation }) => conversation ?? [])
+    const wire = this.#wire
+    const whole = wire.withConversation ? wire.withConversation(body, conversations) : body
+    if (!whole) {
+      const { previous_response_id: id } = body as { previous_response_id?: string }
+      return this.#fail(400, `Previous response with id '${id}' not found.`)
+    }
+    if (whole !== body) this.#record.whole = whole
+    const violation = wire.violation(whole, { search, streams: isStreamed })
+    if (violation) return this.#fail(400, violation)
+    const context = { requests: requests.slice(0, this.#n), wire: endpoint.name, query }
+    const entry = entryOf(script, scripts, { ...context, view: wire.view(whole) })
+    if (!entry) return this.#fail(404, `The script ${script} has no entry ${this.#n}.`)
+    if ('events' in entry) return this.#send(entry.events, entry, true)
+    const { status, message = 'scripted failure' } = entry
+    if (status) return this.#fail(status, message, failureHeaders(entry))
+    if (entry.page) return htmlPage(entry.page)
+    if (!isStreamed && entry.then === 'error') return this.#fail(503, 'The model is overloaded')
+    const place = { n: this.#n, body }
+    const client = new Client(this.#options.signal, this.#record, entry)
+    if (entry.then === 'stall_head') await client.gone
+    const events = isStreamed ? wire.stream(entry, place) : [bodyOf(wire, entry, place)]
+    this.#record.conversation = wire.storedConversation?.(entry, place, whole)
+    return this.#send(events, entry, isStreamed, client)
+  }
+
+  #fail(status: number, message: string, headers?: object): Response {
+    this.#record.failed = true
+    return jsonResponse(this.#wire.failure(status, message), status, headers)
+  }
+
+  #send(
+    events: readonly StreamEvent[],
+    entry: Playback,
+    isStreamed: boolean,
+    client = new Client(this.#options.signal, this.#record, entry),
+  ): Response {
+    const { cut } = this.#options
+    const type = this.#wire.CONTENT_TYPE ?? 'text/event-stream; charset=utf-8'
+    const { body, length } = responseStream(events, entry, client, cut)
+    const headers = {
+      ...CORS_HEADERS,
+      'content-type': isStreamed ? type : 'application/json',
+      'cache-control': 'no-cache',
+      ...(cut && entry.then === 'cut' && { 'x-cut-behind': `${length}` }),
+      'x-request-id': `req_${this.#n}`,
+    }
+    return new Response(body, { headers })
+  }
 }
 
-/** What was seen in a request: each is looked at once, though a session asks again for all of them. */
-const SEEN = new WeakMap()
-function seenIn(one) {
-  const seen = SEEN.get(one) ?? look(viewOf(one))
-  SEEN.set(one, seen)
-  return seen
+/** Returns the text of a response that is not streamed; half of it if the response breaks off. */
+function bodyOf(wire: Wire, entry: ScriptEntry, place: { n: number; body: object }): string {
+  const text = JSON.stringify(wire.responseBody(entry, place))
+  return entry.then ? text.slice(0, text.length >> 1) : text
 }
 
-/** What a request says. */
-export const viewOf = ({ wire, body, whole = body }) => WIRES[wire].view(whole)
+/** Returns the response to the last request of `context`. */
+function entryOf(script: string, scripts: Record<string, Script>, context: ScriptContext) {
+  const [kind, rest] = splitScript(script)
+  if (Object.hasOwn(scripts, kind)) return scripts[kind]?.(rest, context)
+  const observations = context.requests.filter(({ body }) => body).map(observationOf)
+  const [now, before] = [observations.at(-1), observations.slice(0, -1)]
+  const entry = now && BEHAVIOURS[script]?.play(now, before)
+  return entry && fitToTools(entry, now, before)
+}
 
-/** `kind:rest`; a behaviour has no kind. */
-function split(script) {
+/** What each request contains: a session is read again with every request. */
+const OBSERVATIONS = new WeakMap<ProviderRequest, Observation>()
+
+function observationOf(request: ProviderRequest): Observation {
+  const { wire, body, whole = body } = request
+  const observation = OBSERVATIONS.get(request) ?? observe(WIRES[wire].view(whole as object))
+  OBSERVATIONS.set(request, observation)
+  return observation
+}
+
+/** `kind:rest`. A behaviour has no kind. */
+function splitScript(script: string): [kind: string, rest: string] {
   const at = script.indexOf(':')
   return at < 0 ? ['', script] : [script.slice(0, at), script.slice(at + 1)]
 }
 
-/** Whole seconds and the exact time to wait, as OpenAI sends them; where a redirect points. */
-function headersOf({ retryAfterMs: ms, location }) {
+/** The delay in whole seconds and in milliseconds, as OpenAI sends it, and the redirect target. */
+function failureHeaders({ retryAfterMs, location }: ScriptEntry) {
   return {
-    ...(ms !== undefined && {
-      'retry-after': `${Math.ceil(ms / 1000)}`,
-      'retry-after-ms': `${ms}`,
+    ...(retryAfterMs !== undefined && {
+      'retry-after': `${Math.ceil(retryAfterMs / 1000)}`,
+      'retry-after-ms': `${retryAfterMs}`,
     }),
     ...(location && { location }),
   }
 }
 
-/** The one who asked: waits for the end, or leaves before it. */
-class Client {
-  left = false
-  #ended = false
-  #kept
-  #breaks
-
-  constructor(signal, kept, { then }) {
-    this.#kept = kept
-    this.#breaks = then !== undefined
-    this.gone = new Promise((resolve) => (this.tell = resolve))
-    if (signal.aborted) this.leave()
-    signal.addEventListener('abort', () => this.leave())
-  }
-
-  ended() {
-    this.#ended = true
-    if (this.#breaks) this.#kept.failed = true
-  }
-
-  leave() {
-    if (this.#ended) return
-    if (this.#breaks) this.#kept.failed = true
-    this.left = this.#kept.closedEarly = true
-    this.tell()
-  }
+function publicHeaders(headers: Headers): Record<string, string> {
+  const entries = Array.from(headers).filter(([name]) => !SECRET_HEADERS.includes(name))
+  return Object.fromEntries(entries)
 }
 
-const encode = (event) => (typeof event === 'string' ? new TextEncoder().encode(event) : event)
-const lengthOf = (events) => events.reduce((sum, event) => sum + encode(event).length, 0)
-
-async function* bytesOf(events, entry, client, told) {
-  for (const event of events) {
-    const bytes = encode(event)
-    const size = entry.bytes ?? bytes.length
-    for (let at = 0; at < bytes.length; at += size) {
-      if (client.left) return
-      yield bytes.subarray(at, at + size)
-      // A turn of the event loop lets the piece leave by itself.
-      await pause(entry.paceMs ?? 0)
-    }
-  }
-  if (entry.then === 'stall') await client.gone
-  if (entry.then !== 'cut') return
-  // Where the client does not say what it has read: what was written leaves before the connection
-  // breaks, and whether it is read is the client's affair.
-  await (told ? Promise.race([told, client.gone]) : pause(5))
-  throw new Error('the connection breaks here, as scripted')
-}
-
-function streamOf(pieces, client) {
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        try {
-          const { value, done } = await pieces.next()
-          if (!done) return controller.enqueue(value)
-          client.ended()
-          controller.close()
-        } catch (error) {
-          client.ended()
-          controller.error(error)
-        }
-      },
-      cancel: () => client.leave(),
-    },
-    { highWaterMark: 0 },
-  )
-}
-
-function parse(text) {
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text) as unknown
   } catch {
     return null
   }
 }
 
-function decode(text) {
+function decodeName(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

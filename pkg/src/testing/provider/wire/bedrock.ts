@@ -1,137 +1,203 @@
-// @ts-nocheck
-// One scripted response as Bedrock's `ConverseStream` streams it: binary frames of
-// `application/vnd.amazon.eventstream`; or whole, as `Converse` gives it.
-import { argumentPieces, argumentsOf, finishOf, isCut, unknown, usageOf } from './entry.js'
+/**
+ * Bedrock: `ConverseStream`, with binary frames of `application/vnd.amazon.eventstream`, and
+ * `Converse`.
+ */
+import {
+  argumentPieces,
+  argumentsOf,
+  finishOf,
+  isCut,
+  unknownMember,
+  usageOf,
+  type RequestView,
+  type ScriptEntry,
+} from './entry.js'
 
-export const TYPE = 'application/vnd.amazon.eventstream'
+interface ToolUse {
+  toolUseId?: string
+  type?: string
+  input?: unknown
+}
 
-const STOP = { stop: 'end_turn', tool_calls: 'tool_use', length: 'max_tokens' }
-STOP.content_filter = 'content_filtered'
+interface ToolResult {
+  toolUseId?: string
+  type?: string
+  content?: TextBlock[]
+}
 
-const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
+interface TextBlock {
+  text?: string
+}
+
+interface Block extends TextBlock {
+  toolUse?: ToolUse
+  toolResult?: ToolResult
+}
+
+export interface BedrockBody {
+  messages?: { role: string; content?: Block[] }[]
+  system?: TextBlock[]
+  toolConfig?: {
+    tools?: { toolSpec: { name: string; inputSchema?: { json?: unknown } } }[]
+    toolChoice?: object
+  }
+}
+
+export const CONTENT_TYPE = 'application/vnd.amazon.eventstream'
+
+const STOP_REASONS: Record<string, string> = {
+  stop: 'end_turn',
+  tool_calls: 'tool_use',
+  length: 'max_tokens',
+  content_filter: 'content_filtered',
+}
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let sum = byte
   for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0xedb88320 : sum >>> 1
   return sum
 })
 
-function crc32(bytes) {
+function crc32(bytes: Uint8Array): number {
   let sum = 0xffffffff
-  for (const byte of bytes) sum = CRC[(sum ^ byte) & 255] ^ (sum >>> 8)
+  for (const byte of bytes) sum = (CRC_TABLE[(sum ^ byte) & 255] as number) ^ (sum >>> 8)
   return (sum ^ 0xffffffff) >>> 0
 }
 
-/** One frame: lengths, their CRC, headers of texts, the payload, the CRC of it all. */
-export function frame(headers, payload) {
-  const encode = (text) => new TextEncoder().encode(text)
+const encode = (text: string) => new TextEncoder().encode(text)
+
+/** Returns a frame: lengths, their CRC, string headers, the payload, the CRC of all of it. */
+export function frame(headers: Record<string, string>, payload: string): Uint8Array {
   const head = Object.entries(headers).flatMap(([name, value]) => {
     const [key, text] = [encode(name), encode(value)]
     return [key.length, ...key, 7, text.length >> 8, text.length & 255, ...text]
   })
   const data = encode(payload)
   const bytes = new Uint8Array(16 + head.length + data.length)
-  const at = new DataView(bytes.buffer)
-  at.setUint32(0, bytes.length)
-  at.setUint32(4, head.length)
-  at.setUint32(8, crc32(bytes.subarray(0, 8)))
+  const words = new DataView(bytes.buffer)
+  words.setUint32(0, bytes.length)
+  words.setUint32(4, head.length)
+  words.setUint32(8, crc32(bytes.subarray(0, 8)))
   bytes.set(head, 12)
   bytes.set(data, 12 + head.length)
-  at.setUint32(bytes.length - 4, crc32(bytes.subarray(0, -4)))
+  words.setUint32(bytes.length - 4, crc32(bytes.subarray(0, -4)))
   return bytes
 }
 
-const event = (type, data) =>
+const event = (type: string, data: object | string) =>
   frame(
     { ':event-type': type, ':content-type': 'application/json', ':message-type': 'event' },
     typeof data === 'string' ? data : JSON.stringify(data),
   )
 
-/**
- * Frames.
- * @param {import('./entry.js').Entry} entry
- */
-export function stream(entry) {
+/** Returns the frames of a streamed response. */
+export function stream(entry: ScriptEntry): Uint8Array[] {
   const frames = [event('messageStart', { role: 'assistant' })]
-  let contentBlockIndex = 0
-  const block = (deltas, start, open) => {
-    const at = { contentBlockIndex: contentBlockIndex++ }
-    if (start) frames.push(event('contentBlockStart', { ...at, start }))
-    for (const delta of deltas) frames.push(event('contentBlockDelta', { ...at, delta }))
-    if (!open) frames.push(event('contentBlockStop', at))
+  let blockCount = 0
+  const pushBlock = (deltas: object[], start?: object, isOpen = false) => {
+    const position = { contentBlockIndex: blockCount++ }
+    if (start) frames.push(event('contentBlockStart', { ...position, start }))
+    for (const delta of deltas) frames.push(event('contentBlockDelta', { ...position, delta }))
+    if (!isOpen) frames.push(event('contentBlockStop', position))
   }
   const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
-  const thought = (own) => ({ reasoningContent: own })
   if (reasoning.length) {
-    block([...reasoning.map((piece) => thought({ text: piece })), thought({ signature: 'sig' })])
+    pushBlock([
+      ...reasoning.map((piece) => ({ reasoningContent: { text: piece } })),
+      { reasoningContent: { signature: 'sig' } },
+    ])
   }
-  for (const { toolUse, toolResult } of blocks) {
-    const { input, content, ...own } = toolUse ?? toolResult
-    if (toolUse) block([{ toolUse: { input: JSON.stringify(input) } }], { toolUse: own })
-    else block([{ toolResult: content }], { toolResult: own })
+  for (const { toolUse, toolResult } of blocks as readonly Block[]) {
+    if (toolUse) {
+      const { input, ...start } = toolUse
+      pushBlock([{ toolUse: { input: JSON.stringify(input) } }], { toolUse: start })
+    } else {
+      const { content, ...start } = toolResult as ToolResult
+      pushBlock([{ toolResult: content }], { toolResult: start })
+    }
   }
-  if (text.length) block(text.map((piece) => ({ text: piece })))
+  if (text.length) pushBlock(text.map((piece) => ({ text: piece })))
   calls.forEach((call, index) => {
-    const cut = isCut(entry, index)
-    const pieces = argumentPieces(call, cut)
-    const toolUse = { toolUseId: call.id, name: call.name }
-    block(
-      pieces.map((input) => ({ toolUse: { input } })),
-      { toolUse },
-      cut,
+    const isOpen = isCut(entry, index)
+    pushBlock(
+      argumentPieces(call, isOpen).map((input) => ({ toolUse: { input } })),
+      { toolUse: { toolUseId: call.id, name: call.name } },
+      isOpen,
     )
   })
-  if (textAfter.length) block(textAfter.map((piece) => ({ text: piece })))
+  if (textAfter.length) pushBlock(textAfter.map((piece) => ({ text: piece })))
   if (entry.then === 'error') {
     const headers = {
       ':exception-type': 'serviceUnavailableException',
-      ...{ ':content-type': 'application/json', ':message-type': 'exception' },
+      ':content-type': 'application/json',
+      ':message-type': 'exception',
     }
     return [...frames, frame(headers, '{"message":"The model is overloaded"}')]
   }
   if (entry.then === 'malformed') return [...frames, event('contentBlockDelta', '{"delta":{"te')]
   if (entry.then) return frames
-  const { stopReason, usage, metrics } = whole(entry)
+  const { stopReason, usage, metrics } = responseBody(entry)
   frames.push(event('messageStop', { stopReason }))
   return [...frames, event('metadata', { usage, metrics })]
 }
 
-/**
- * The body of a response that is not streamed.
- * @param {import('./entry.js').Entry} entry
- */
-export function whole(entry) {
+/** Returns the body of a response that is not streamed. */
+export function responseBody(entry: ScriptEntry) {
   const { input: inputTokens, output: outputTokens } = usageOf(entry)
   return {
-    ...{ output: { message: { role: 'assistant', content: contentOf(entry) } } },
-    stopReason: STOP[finishOf(entry)] ?? finishOf(entry),
+    output: { message: { role: 'assistant', content: contentOf(entry) } },
+    stopReason: STOP_REASONS[finishOf(entry)] ?? finishOf(entry),
     usage: { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens },
     metrics: { latencyMs: 1 },
   }
 }
 
-function contentOf({ reasoning = [], blocks = [], text = [], calls = [], textAfter = [] }) {
-  const said = (pieces) => (pieces.length ? [{ text: pieces.join('') }] : [])
+function contentOf({
+  reasoning = [],
+  blocks = [],
+  text = [],
+  calls = [],
+  textAfter = [],
+}: ScriptEntry) {
+  const textBlocks = (pieces: readonly string[]) =>
+    pieces.length ? [{ text: pieces.join('') }] : []
   const reasoningText = { text: reasoning.join(''), signature: 'sig' }
-  const thoughts = reasoning.length ? [{ reasoningContent: { reasoningText } }] : []
-  const asked = calls.map((call) => ({
+  const toolUses = calls.map((call) => ({
     toolUse: { toolUseId: call.id, name: call.name, input: argumentsOf(call) },
   }))
-  return [...thoughts, ...blocks, ...said(text), ...asked, ...said(textAfter)]
+  return [
+    ...(reasoning.length ? [{ reasoningContent: { reasoningText } }] : []),
+    ...blocks,
+    ...textBlocks(text),
+    ...toolUses,
+    ...textBlocks(textAfter),
+  ]
 }
 
-/** The body of a failed request. */
-export const failure = (_, message) => ({ message })
+/** Returns the body of a failed request. */
+export const failure = (_: number, message: string) => ({ message })
 
-const KNOWN = ['messages', 'system', 'toolConfig', 'inferenceConfig', 'guardrailConfig']
-KNOWN.push('additionalModelRequestFields', 'requestMetadata', 'performanceConfig')
-KNOWN.push('additionalModelResponseFieldPaths', 'promptVariables', 'serviceTier')
+const MEMBERS = [
+  'messages',
+  'system',
+  'toolConfig',
+  'inferenceConfig',
+  'guardrailConfig',
+  'additionalModelRequestFields',
+  'requestMetadata',
+  'performanceConfig',
+  'additionalModelResponseFieldPaths',
+  'promptVariables',
+  'serviceTier',
+]
 
-/** What the API says to a request that breaks its rules; undefined for a good one. */
-export function violation(body) {
-  const strange = unknown(body, KNOWN)
-  if (strange) return `The request has an unknown member: ${strange}`
+/** Returns the API's error message for a request that breaks its rules; undefined if it is valid. */
+export function violation(body: BedrockBody): string | undefined {
+  const unknown = unknownMember(body, MEMBERS)
+  if (unknown) return `The request has an unknown member: ${unknown}`
   const { messages = [], toolConfig } = body
   if (messages[0]?.role !== 'user') return 'A conversation must start with a user message.'
-  let asked = []
+  let requested: string[] = []
   for (const [at, { role, content = [] }] of messages.entries()) {
     if (role !== (at % 2 ? 'assistant' : 'user')) {
       return 'A conversation must alternate between user and assistant roles.'
@@ -141,47 +207,54 @@ export function violation(body) {
     if (content.some(({ text }) => text !== undefined && !text.trim())) {
       return `The text field in the ContentBlock object at messages.${at} is blank.`
     }
-    const tools = content.filter((block) => block.toolUse ?? block.toolResult)
-    if (tools.length && !toolConfig?.tools?.length) {
+    const toolBlocks = content.filter((block) => block.toolUse ?? block.toolResult)
+    if (toolBlocks.length && !toolConfig?.tools?.length) {
       return 'The toolConfig field must be defined when using toolUse and toolResult content blocks.'
     }
-    const own = (block) => (block?.type ? [] : (block?.toolUseId ?? []))
-    const results = content.flatMap((block) => own(block.toolResult))
-    const open = asked.filter((id) => !results.includes(id))
+    const results = content.flatMap((block) => clientCallId(block.toolResult))
+    const open = requested.filter((id) => !results.includes(id))
     if (open.length) {
       return `Expected toolResult blocks at messages.${at}.content for the following Ids: ${open}`
     }
-    if (results.length > asked.length) {
+    if (results.length > requested.length) {
       return `The number of toolResult blocks at messages.${at}.content exceeds the number of toolUse blocks of previous turn.`
     }
-    asked = content.flatMap((block) => own(block.toolUse))
+    requested = content.flatMap((block) => clientCallId(block.toolUse))
     const inputs = content.flatMap((block) => (block.toolUse ? [block.toolUse.input] : []))
     if (inputs.some((input) => typeof input !== 'object')) {
       return `The format of the value at messages.${at}.content.toolUse.input is invalid`
     }
   }
-  return messages.at(-1).role === 'user'
+  return messages.at(-1)?.role === 'user'
     ? undefined
     : 'The conversation must end with a user message.'
 }
 
-/** @returns {import('./entry.js').View} */
-export function view({ messages = [], system = [], toolConfig }) {
-  const text = (blocks = []) => blocks.map((block) => block.text ?? '').join('\n')
-  const told = text(system)
+/** The id of a call that the client runs. Blocks of tools that the provider runs have a `type`. */
+const clientCallId = (block: ToolUse | ToolResult | undefined) =>
+  block?.type ? [] : (block?.toolUseId ?? [])
+
+export function view({ messages = [], system = [], toolConfig }: BedrockBody): RequestView {
+  const systemText = textOf(system)
   const [choice = null] = Object.keys(toolConfig?.toolChoice ?? {})
   return {
     tools: (toolConfig?.tools ?? []).map(({ toolSpec: { name, inputSchema } }) => ({
-      ...{ name, schema: inputSchema?.json },
+      name,
+      schema: inputSchema?.json,
     })),
-    // There is no such choice; it is said in words.
-    choice: told.includes('Tools are disabled now.') ? 'none' : choice,
-    system: told,
+    // The API has no such choice, so the prompt says it.
+    choice: systemText.includes('Tools are disabled now.') ? 'none' : choice,
+    system: systemText,
     list: messages,
     messages: messages.map(({ role, content = [] }) => ({
       role,
-      text: text(content),
-      results: content.flatMap(({ toolResult }) => (toolResult ? [text(toolResult.content)] : [])),
+      text: textOf(content),
+      results: content.flatMap(({ toolResult }) =>
+        toolResult ? [textOf(toolResult.content)] : [],
+      ),
     })),
   }
 }
+
+const textOf = (blocks: readonly TextBlock[] = []) =>
+  blocks.map((block) => block.text ?? '').join('\n')

@@ -1,44 +1,57 @@
-// @ts-nocheck
-// One scripted response as Cohere's version 2 streams it, or whole.
-import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.js'
-import { view as chatView, violation as chatViolation } from './openai-chat.js'
+/** Cohere's chat API, version 2, streamed or not. */
+import {
+  argumentPieces,
+  finishOf,
+  isCut,
+  unknownMember,
+  usageOf,
+  type Place,
+  type RequestView,
+  type ScriptEntry,
+} from './entry.js'
+import { view as chatView, violation as chatViolation, type ChatBody } from './openai-chat.js'
 
-const STOP = { stop: 'COMPLETE', tool_calls: 'TOOL_CALL', length: 'MAX_TOKENS' }
-STOP.content_filter = 'ERROR_TOXIC'
+const FINISH_REASONS: Record<string, string> = {
+  stop: 'COMPLETE',
+  tool_calls: 'TOOL_CALL',
+  length: 'MAX_TOKENS',
+  content_filter: 'ERROR_TOXIC',
+}
 
-const event = (type, own) => `event: ${type}\ndata: ${JSON.stringify({ type, ...own })}\n\n`
+const event = (type: string, members: object) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
 
-/**
- * SSE events, one string each.
- * @param {import('./entry.js').Entry} entry
- * @param {import('./entry.js').Place} place
- */
-export function stream(entry, { n = 1 } = {}) {
+/** Returns the events of a streamed response. */
+export function stream(entry: ScriptEntry, { n = 1 }: Place = {}): string[] {
   const message = { role: 'assistant', content: [], tool_plan: '', tool_calls: [], citations: [] }
   const events = [event('message-start', { id: `msg_${n}`, delta: { message } })]
   const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
-  let index = 0
-  const block = (kind, pieces) => {
+  let blockCount = 0
+  const pushBlock = (type: string, pieces: readonly string[]) => {
     if (!pieces.length) return
-    const at = { index: index++ }
-    const content = (own) => ({ ...at, delta: { message: { content: own } } })
-    events.push(event('content-start', content({ type: kind, [kind]: '' })))
-    for (const piece of pieces) events.push(event('content-delta', content({ [kind]: piece })))
-    events.push(event('content-end', at))
+    const position = { index: blockCount++ }
+    const withContent = (content: object) => ({ ...position, delta: { message: { content } } })
+    events.push(event('content-start', withContent({ type, [type]: '' })))
+    for (const piece of pieces) events.push(event('content-delta', withContent({ [type]: piece })))
+    events.push(event('content-end', position))
   }
-  block('thinking', reasoning)
-  block('text', text)
-  calls.forEach((call, place) => {
-    const cut = isCut(entry, place)
-    const own = (tool_calls) => ({ index: place, delta: { message: { tool_calls } } })
-    const made = { name: call.name, arguments: '' }
-    events.push(event('tool-call-start', own({ id: call.id, type: 'function', function: made })))
-    for (const piece of argumentPieces(call, cut)) {
-      events.push(event('tool-call-delta', own({ function: { arguments: piece } })))
+  pushBlock('thinking', reasoning)
+  pushBlock('text', text)
+  calls.forEach((call, index) => {
+    const isOpen = isCut(entry, index)
+    const withCall = (tool_calls: object) => ({ index, delta: { message: { tool_calls } } })
+    const start = {
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: '' },
     }
-    if (!cut) events.push(event('tool-call-end', { index: place }))
+    events.push(event('tool-call-start', withCall(start)))
+    for (const piece of argumentPieces(call, isOpen)) {
+      events.push(event('tool-call-delta', withCall({ function: { arguments: piece } })))
+    }
+    if (!isOpen) events.push(event('tool-call-end', { index }))
   })
-  block('text', textAfter)
+  pushBlock('text', textAfter)
   if (entry.then === 'error') {
     const delta = { finish_reason: 'ERROR', error: 'The model is overloaded' }
     return [...events, event('message-end', { delta })]
@@ -47,55 +60,72 @@ export function stream(entry, { n = 1 } = {}) {
     return [...events, 'event: content-delta\ndata: {"type":"content-del\n\n']
   }
   if (entry.then) return events
-  const { finish_reason, usage } = whole(entry)
+  const { finish_reason, usage } = responseBody(entry)
   events.push(event('message-end', { delta: { finish_reason, usage } }))
   return [...events, 'data: [DONE]\n\n']
 }
 
-/**
- * The body of a response that is not streamed.
- * @param {import('./entry.js').Entry} entry
- * @param {import('./entry.js').Place} place
- */
-export function whole(entry, { n = 1 } = {}) {
+/** Returns the body of a response that is not streamed. */
+export function responseBody(entry: ScriptEntry, { n = 1 }: Place = {}) {
   const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
-  const said = (type, pieces) => (pieces.length ? [{ type, [type]: pieces.join('') }] : [])
+  const blocks = (type: string, pieces: readonly string[]) =>
+    pieces.length ? [{ type, [type]: pieces.join('') }] : []
   const content = [
-    ...said('thinking', reasoning),
-    ...said('text', text),
-    ...said('text', textAfter),
+    ...blocks('thinking', reasoning),
+    ...blocks('text', text),
+    ...blocks('text', textAfter),
   ]
   const tool_calls = calls.map((call) => ({
-    ...{ id: call.id, type: 'function' },
+    id: call.id,
+    type: 'function',
     function: { name: call.name, arguments: argumentPieces(call).join('') },
   }))
   const { input: input_tokens, output: output_tokens } = usageOf(entry)
   const tokens = { input_tokens, output_tokens }
   return {
-    ...{ id: `msg_${n}`, finish_reason: STOP[finishOf(entry)] ?? finishOf(entry) },
+    id: `msg_${n}`,
+    finish_reason: FINISH_REASONS[finishOf(entry)] ?? finishOf(entry),
     message: { role: 'assistant', content, ...(calls.length && { tool_calls }) },
     usage: { billed_units: tokens, tokens },
   }
 }
 
-/** The body of a failed request. */
-export const failure = (status, message) => ({ id: 'x', message })
+/** Returns the body of a failed request. */
+export const failure = (_: number, message: string) => ({ id: 'x', message })
 
-const KNOWN = ['model', 'messages', 'stream', 'tools', 'tool_choice', 'response_format', 'seed']
-KNOWN.push('temperature', 'max_tokens', 'thinking', 'documents', 'stop_sequences', 'k', 'p')
-KNOWN.push('citation_options', 'frequency_penalty', 'logprobs', 'presence_penalty', 'priority')
-KNOWN.push('safety_mode', 'strict_tools')
+const MEMBERS = [
+  'model',
+  'messages',
+  'stream',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'seed',
+  'temperature',
+  'max_tokens',
+  'thinking',
+  'documents',
+  'stop_sequences',
+  'k',
+  'p',
+  'citation_options',
+  'frequency_penalty',
+  'logprobs',
+  'presence_penalty',
+  'priority',
+  'safety_mode',
+  'strict_tools',
+]
 
-/** What the API says to a request that breaks its rules; undefined for a good one. */
-export function violation(body) {
-  const strange = unknown(body, KNOWN)
-  if (strange) return `unknown field: parameter '${strange}' is not a valid field`
+/** Returns the API's error message for a request that breaks its rules; undefined if it is valid. */
+export function violation(body: ChatBody): string | undefined {
+  const unknown = unknownMember(body, MEMBERS)
+  if (unknown) return `unknown field: parameter '${unknown}' is not a valid field`
   if (body.tools && !body.tools.length) return 'invalid request: tools must not be empty'
   return chatViolation(body)
 }
 
-/** @returns {import('./entry.js').View} */
-export function view(body) {
-  const seen = chatView(body)
-  return { ...seen, choice: seen.choice?.toLowerCase() ?? null }
+export function view(body: ChatBody): RequestView {
+  const { choice, ...content } = chatView(body)
+  return { ...content, choice: choice?.toLowerCase() ?? null }
 }

@@ -1,19 +1,50 @@
-// @ts-nocheck
-// One scripted response as Gemini's `streamGenerateContent` streams it, or as `generateContent` gives
-// it whole. Calls come whole in both.
-import { argumentPieces, argumentsOf, finishOf, isCut, unknown, usageOf } from './entry.js'
-
-const STOP = { stop: 'STOP', tool_calls: 'STOP', length: 'MAX_TOKENS', content_filter: 'SAFETY' }
-
-const event = (data) => `data: ${JSON.stringify(data)}\r\n\r\n`
-
 /**
- * SSE events, one string each.
- * @param {import('./entry.js').Entry} entry
- * @param {import('./entry.js').Place} place
+ * Gemini: `streamGenerateContent` and `generateContent`. Calls are not divided in either.
  */
-export function stream(entry, { n = 1 } = {}) {
-  const chunk = (parts, own) => event(responseOf(entry, n, parts, own))
+import {
+  argumentPieces,
+  argumentsOf,
+  finishOf,
+  isCut,
+  unknownMember,
+  usageOf,
+  type Place,
+  type RequestView,
+  type ScriptEntry,
+} from './entry.js'
+
+interface Part {
+  text?: string
+  functionCall?: { args?: unknown; response?: undefined }
+  functionResponse?: { args?: undefined; response: { result?: string } }
+}
+
+interface GeminiContent {
+  role?: string
+  parts?: Part[]
+}
+
+export interface GeminiBody {
+  contents?: GeminiContent[]
+  systemInstruction?: GeminiContent
+  tools?: {
+    functionDeclarations?: { name: string; parameters?: unknown; parametersJsonSchema?: unknown }[]
+  }[]
+  toolConfig?: { functionCallingConfig?: { mode?: string } }
+}
+
+const FINISH_REASONS: Record<string, string> = {
+  stop: 'STOP',
+  tool_calls: 'STOP',
+  length: 'MAX_TOKENS',
+  content_filter: 'SAFETY',
+}
+
+const event = (data: object) => `data: ${JSON.stringify(data)}\r\n\r\n`
+
+/** Returns the events of a streamed response. */
+export function stream(entry: ScriptEntry, { n = 1 }: Place = {}): string[] {
+  const chunk = (parts: unknown[], end?: object) => event(responseOf(entry, n, parts, end))
   const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
   const events = [
     ...reasoning.map((piece) => chunk([{ text: piece, thought: true }])),
@@ -21,13 +52,15 @@ export function stream(entry, { n = 1 } = {}) {
     ...text.map((piece) => chunk([{ text: piece }])),
   ]
   for (const [index, call] of calls.entries()) {
-    // It is one line.
+    // An event is one line.
     const args = argumentPieces(call).join('').replaceAll('\n', ' ')
-    const raw = `{"functionCall":{"name":${JSON.stringify(call.name)},"args":${args || '{}'},"id":${JSON.stringify(call.id)}}}`
+    const json = `{"functionCall":{"name":${JSON.stringify(call.name)},"args":${args || '{}'},"id":${JSON.stringify(call.id)}}}`
     const signature = index === 0 && reasoning.length ? ',"thoughtSignature":"sig"' : ''
-    const part = `${raw.slice(0, -1)}${signature}}`
-    const whole = chunk(['PART']).replace('"PART"', () => part)
-    events.push(isCut(entry, index) ? whole.slice(0, whole.indexOf('"args":') + 9) : whole)
+    const part = `${json.slice(0, -1)}${signature}}`
+    const callChunk = chunk(['PART']).replace('"PART"', () => part)
+    events.push(
+      isCut(entry, index) ? callChunk.slice(0, callChunk.indexOf('"args":') + 9) : callChunk,
+    )
   }
   events.push(...textAfter.map((piece) => chunk([{ text: piece }])))
   if (entry.then === 'error') {
@@ -36,58 +69,89 @@ export function stream(entry, { n = 1 } = {}) {
   }
   if (entry.then === 'malformed') return [...events, 'data: {"candidates":[{"content":{"pa\r\n\r\n']
   if (entry.then) return events
-  const finishReason = STOP[finishOf(entry)] ?? finishOf(entry)
-  return [...events, chunk([{ text: '' }], { finishReason })]
+  return [...events, chunk([{ text: '' }], { finishReason: finishReasonOf(entry) })]
 }
 
-/**
- * The body of a response that is not streamed.
- * @param {import('./entry.js').Entry} entry
- * @param {import('./entry.js').Place} place
- */
-export function whole(entry, { n = 1 } = {}) {
+/** Returns the body of a response that is not streamed. */
+export function responseBody(entry: ScriptEntry, { n = 1 }: Place = {}) {
   const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
-  const said = (pieces, own) => (pieces.length ? [{ text: pieces.join(''), ...own }] : [])
-  const asked = calls.map((call, index) => ({
+  const textParts = (pieces: readonly string[], members?: object) =>
+    pieces.length ? [{ text: pieces.join(''), ...members }] : []
+  const callParts = calls.map((call, index) => ({
     functionCall: { name: call.name, args: argumentsOf(call), id: call.id },
     ...(index === 0 && reasoning.length && { thoughtSignature: 'sig' }),
   }))
-  const thoughts = said(reasoning, { thought: true })
-  const parts = [...thoughts, ...blocks, ...said(text), ...asked, ...said(textAfter)]
-  return responseOf(entry, n, parts, { finishReason: STOP[finishOf(entry)] ?? finishOf(entry) })
+  const parts = [
+    ...textParts(reasoning, { thought: true }),
+    ...blocks,
+    ...textParts(text),
+    ...callParts,
+    ...textParts(textAfter),
+  ]
+  return responseOf(entry, n, parts, { finishReason: finishReasonOf(entry) })
 }
 
-function responseOf(entry, n, parts, own) {
+const finishReasonOf = (entry: ScriptEntry) => FINISH_REASONS[finishOf(entry)] ?? finishOf(entry)
+
+/** `end`: the members of the candidate at the end of a response. */
+function responseOf(entry: ScriptEntry, n: number, parts: unknown[], end?: object) {
   const { input, output } = usageOf(entry)
-  const out = own ? output : 1
+  const outputSoFar = end ? output : 1
   return {
-    candidates: [{ content: { parts, role: 'model' }, index: 0, ...own }],
+    candidates: [{ content: { parts, role: 'model' }, index: 0, ...end }],
     usageMetadata: {
-      ...{ promptTokenCount: input, candidatesTokenCount: out, totalTokenCount: input + out },
+      promptTokenCount: input,
+      candidatesTokenCount: outputSoFar,
+      totalTokenCount: input + outputSoFar,
     },
-    ...{ modelVersion: 'scripted', responseId: `r_${n}` },
+    modelVersion: 'scripted',
+    responseId: `r_${n}`,
   }
 }
 
-/** The body of a failed request. */
-export function failure(status, message) {
-  const names = { 400: 'INVALID_ARGUMENT', 401: 'UNAUTHENTICATED', 404: 'NOT_FOUND' }
-  const name = { ...names, 429: 'RESOURCE_EXHAUSTED' }[status] ?? 'UNAVAILABLE'
-  return { error: { code: status, message, status: name } }
+const ERROR_STATUSES: Record<number, string> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  404: 'NOT_FOUND',
+  429: 'RESOURCE_EXHAUSTED',
 }
 
-const KNOWN = ['contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig']
-KNOWN.push('safetySettings', 'cachedContent')
-const PARTS = ['text', 'functionCall', 'functionResponse', 'inlineData', 'fileData', 'thought']
-PARTS.push('thoughtSignature', 'executableCode', 'codeExecutionResult')
+/** Returns the body of a failed request. */
+export function failure(status: number, message: string) {
+  return { error: { code: status, message, status: ERROR_STATUSES[status] ?? 'UNAVAILABLE' } }
+}
 
-/** What the API says to a request that breaks its rules; undefined for a good one. */
-export function violation(body, { search = '?alt=sse', streams = true } = {}) {
+const MEMBERS = [
+  'contents',
+  'systemInstruction',
+  'tools',
+  'toolConfig',
+  'generationConfig',
+  'safetySettings',
+  'cachedContent',
+]
+const PART_MEMBERS = [
+  'text',
+  'functionCall',
+  'functionResponse',
+  'inlineData',
+  'fileData',
+  'thought',
+  'thoughtSignature',
+  'executableCode',
+  'codeExecutionResult',
+]
+
+/** Returns the API's error message for a request that breaks its rules; undefined if it is valid. */
+export function violation(
+  body: GeminiBody,
+  { search = '?alt=sse', streams = true }: { search?: string; streams?: boolean } = {},
+): string | undefined {
   if (streams && new URLSearchParams(search).get('alt') !== 'sse') {
     return 'the scripted provider streams SSE only: ?alt=sse'
   }
-  const strange = unknown(body, KNOWN)
-  if (strange) return `Invalid JSON payload received. Unknown name "${strange}": Cannot find field.`
+  const unknown = unknownMember(body, MEMBERS)
+  if (unknown) return unknownName(unknown)
   const { contents = [] } = body
   if (!contents.length) return 'GenerateContentRequest.contents: contents is not specified'
   let calls = 0
@@ -97,8 +161,8 @@ export function violation(body, { search = '?alt=sse', streams = true } = {}) {
       return `GenerateContentRequest.contents[${at}].parts: contents.parts must not be empty.`
     }
     for (const part of parts) {
-      const own = unknown(part, PARTS)
-      if (own) return `Invalid JSON payload received. Unknown name "${own}": Cannot find field.`
+      const unknownOfPart = unknownMember(part, PART_MEMBERS)
+      if (unknownOfPart) return unknownName(unknownOfPart)
       const { args, response } = part.functionCall ?? part.functionResponse ?? { args: {} }
       if (typeof (args ?? response) !== 'object') return 'Invalid value at args or response'
     }
@@ -114,29 +178,41 @@ export function violation(body, { search = '?alt=sse', streams = true } = {}) {
       return 'Please ensure that function call turn comes immediately after a user turn or after a function response turn.'
     }
   }
-  if (calls || contents.at(-1).role !== 'user') {
+  if (calls || contents.at(-1)?.role !== 'user') {
     return 'Please ensure that single turn requests end with a user role.'
   }
   return undefined
 }
 
-/** @returns {import('./entry.js').View} */
-export function view({ contents = [], systemInstruction, tools = [], toolConfig }) {
-  const text = ({ parts = [] } = {}) => parts.map((part) => part.text ?? '').join('\n')
-  const declared = tools.flatMap((tool) => tool.functionDeclarations ?? [])
+const unknownName = (name: string) =>
+  `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`
+
+export function view({
+  contents = [],
+  systemInstruction,
+  tools = [],
+  toolConfig,
+}: GeminiBody): RequestView {
+  const declarations = tools.flatMap((tool) => tool.functionDeclarations ?? [])
   return {
-    tools: declared.map(({ name, parameters, parametersJsonSchema: schema = parameters }) => ({
-      ...{ name, schema },
+    tools: declarations.map(({ name, parameters, parametersJsonSchema: schema = parameters }) => ({
+      name,
+      schema,
     })),
     choice: toolConfig?.functionCallingConfig?.mode?.toLowerCase() ?? null,
-    system: text(systemInstruction),
+    system: textOf(systemInstruction),
     list: contents,
-    messages: contents.map((one) => ({
-      role: one.role === 'model' ? 'assistant' : one.role,
-      text: text(one),
-      results: (one.parts ?? []).flatMap(({ functionResponse: given }) =>
-        given ? [given.response.result ?? JSON.stringify(given.response)] : [],
+    messages: contents.map((content) => ({
+      role: content.role === 'model' ? 'assistant' : (content.role ?? ''),
+      text: textOf(content),
+      results: (content.parts ?? []).flatMap(({ functionResponse }) =>
+        functionResponse
+          ? [functionResponse.response.result ?? JSON.stringify(functionResponse.response)]
+          : [],
       ),
     })),
   }
 }
+
+const textOf = ({ parts = [] }: GeminiContent = {}) =>
+  parts.map((part) => part.text ?? '').join('\n')

@@ -1,48 +1,65 @@
-// @ts-nocheck
-// Every wire that the scripted provider speaks, and where each is asked.
+/** The wire formats of the scripted provider, and their paths. */
 import * as anthropic from './anthropic.js'
 import * as bedrock from './bedrock.js'
 import * as cohere from './cohere.js'
+import type { Wire } from './entry.js'
 import * as gemini from './gemini.js'
 import * as ollama from './ollama.js'
 import * as openaiChat from './openai-chat.js'
 import * as openaiResponses from './openai-responses.js'
 
-const asked = ({ stream }) => stream === true
+/** The name of a wire format. */
+export type WireName =
+  'openai-chat' | 'anthropic' | 'openai-responses' | 'gemini' | 'bedrock' | 'cohere' | 'ollama'
+
+export const WIRES: Readonly<Record<WireName, Wire>> = {
+  'openai-chat': openaiChat,
+  anthropic,
+  'openai-responses': openaiResponses,
+  gemini,
+  bedrock,
+  cohere,
+  ollama,
+}
+
+/** A wire format at a path. */
+export interface Endpoint {
+  name: WireName
+  /** Whether a request with this body asks for a stream. */
+  streams(body: object): boolean
+}
+
+const ifRequested = (body: { stream?: unknown }) => body.stream === true
+const unlessDeclined = (body: { stream?: unknown }) => body.stream !== false
 const always = () => true
 const never = () => false
 
-/** Path below the version → the name of the wire, and whether a body there asks for a stream. */
-const PATHS = [
-  [/^chat\/completions$/, 'openai-chat', asked],
-  [/^messages$/, 'anthropic', asked],
-  [/^responses$/, 'openai-responses', asked],
+/** Pattern of the path after the version, wire format, condition for a stream. */
+const ENDPOINTS: readonly (readonly [RegExp, WireName, Endpoint['streams']])[] = [
+  [/^chat\/completions$/, 'openai-chat', ifRequested],
+  [/^messages$/, 'anthropic', ifRequested],
+  [/^responses$/, 'openai-responses', ifRequested],
   [/^models\/[^/]+:streamGenerateContent$/, 'gemini', always],
   [/^models\/[^/]+:generateContent$/, 'gemini', never],
   [/^model\/[^/]+\/converse-stream$/, 'bedrock', always],
   [/^model\/[^/]+\/converse$/, 'bedrock', never],
-  [/^chat$/, 'cohere', asked],
-  [/^api\/chat$/, 'ollama', ({ stream }) => stream !== false],
+  [/^chat$/, 'cohere', ifRequested],
+  [/^api\/chat$/, 'ollama', unlessDeclined],
 ]
 
-/** The same for readers. */
-export const PLACES = {
-  ...{
-    'openai-chat': '/chat/completions',
-    anthropic: '/messages',
-    'openai-responses': '/responses',
-  },
+/** The paths of streams, for documentation. */
+export const DOCUMENTED_PATHS: Readonly<Record<WireName, string>> = {
+  'openai-chat': '/chat/completions',
+  anthropic: '/messages',
+  'openai-responses': '/responses',
   gemini: '/models/{model}:streamGenerateContent?alt=sse',
-  ...{ bedrock: '/model/{model}/converse-stream', cohere: '/chat', ollama: '/api/chat' },
+  bedrock: '/model/{model}/converse-stream',
+  cohere: '/chat',
+  ollama: '/api/chat',
 }
 
-export const WIRES = {
-  ...{ 'openai-chat': openaiChat, anthropic, 'openai-responses': openaiResponses },
-  ...{ gemini, bedrock, cohere, ollama },
-}
-
-/** The wire that is asked at a path, and whether a body asks it for a stream; undefined for none. */
-export function wireAt(path) {
-  const [, name, streams] = PATHS.find(([pattern]) => pattern.test(path)) ?? []
-  return name && { name, streams }
+/** Returns the wire format at a path; undefined if there is none. */
+export function endpointAt(path: string): Endpoint | undefined {
+  const [, name, streams] = ENDPOINTS.find(([pattern]) => pattern.test(path)) ?? []
+  return name && streams && { name, streams }
 }

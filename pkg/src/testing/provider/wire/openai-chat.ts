@@ -1,21 +1,44 @@
-// @ts-nocheck
-// One scripted response as OpenAI Chat Completions streams it, or whole.
-import { argumentPieces, finishOf, isCut, usageOf } from './entry.js'
+/** OpenAI Chat Completions, streamed or not. */
+import {
+  argumentPieces,
+  finishOf,
+  isCut,
+  usageOf,
+  type Place,
+  type RequestView,
+  type ScriptEntry,
+} from './entry.js'
 
-/**
- * SSE events, one string each.
- * @param {import('./entry.js').Entry} entry
- * @param {import('./entry.js').Place} place
- */
-export function stream(entry, { n = 1, body = {} } = {}) {
+type Content = string | readonly { text?: string }[] | null | undefined
+
+export interface ChatMessage {
+  role: string
+  content?: Content
+  tool_calls?: { id: string; function: { name: string; arguments: unknown } }[]
+  tool_call_id?: string
+}
+
+export interface ChatBody {
+  model?: string
+  stream_options?: { include_usage?: boolean }
+  messages?: ChatMessage[]
+  tools?: { function?: { name: string; parameters?: unknown } }[]
+  tool_choice?: string | { type?: string } | null
+}
+
+/** Returns the events of a streamed response. */
+export function stream(entry: ScriptEntry, { n = 1, body = {} }: Place<ChatBody> = {}): string[] {
   const isCounted = body.stream_options?.include_usage === true
   const head = {
-    ...{ id: `chatcmpl-${n}`, object: 'chat.completion.chunk', created: 1700000000 + n },
-    ...{ model: body.model ?? 'scripted', system_fingerprint: 'fp_scripted' },
+    id: `chatcmpl-${n}`,
+    object: 'chat.completion.chunk',
+    created: 1700000000 + n,
+    model: body.model ?? 'scripted',
+    system_fingerprint: 'fp_scripted',
   }
-  const event = (own) => `data: ${JSON.stringify({ ...head, ...own })}\n\n`
-  // Where usage is asked for, every chunk has the member; only the last one fills it.
-  const chunk = (delta, finish_reason = null) =>
+  const event = (members: object) => `data: ${JSON.stringify({ ...head, ...members })}\n\n`
+  // If usage is requested, every chunk has the member; only the last one fills it.
+  const chunk = (delta: object, finish_reason: string | null = null) =>
     event({
       choices: [{ index: 0, delta, logprobs: null, finish_reason }],
       ...(isCounted && { usage: null }),
@@ -45,64 +68,66 @@ export function stream(entry, { n = 1, body = {} } = {}) {
   if (entry.then === 'malformed') return [...events, 'data: {"choices":[{"delta":{"content":"x\n\n']
   if (entry.then) return events
   events.push(chunk({}, finishOf(entry)))
-  if (isCounted) events.push(event({ choices: [], usage: counted(entry) }))
+  if (isCounted) events.push(event({ choices: [], usage: tokenCounts(entry) }))
   return [...events, 'data: [DONE]\n\n']
 }
 
-/**
- * The body of a response that is not streamed.
- * @param {import('./entry.js').Entry} entry
- * @param {import('./entry.js').Place} place
- */
-export function whole(entry, { n = 1, body = {} } = {}) {
+/** Returns the body of a response that is not streamed. */
+export function responseBody(entry: ScriptEntry, { n = 1, body = {} }: Place<ChatBody> = {}) {
   const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
   const content = [...text, ...textAfter].join('')
   const tool_calls = calls.map((call) => ({
-    ...{ id: call.id, type: 'function' },
+    id: call.id,
+    type: 'function',
     function: { name: call.name, arguments: argumentPieces(call).join('') },
   }))
   const message = {
-    ...{ role: 'assistant', content: content || null, refusal: null },
+    role: 'assistant',
+    content: content || null,
+    refusal: null,
     ...(reasoning.length && { reasoning_content: reasoning.join('') }),
     ...(blocks.length && { executed_tools: blocks }),
     ...(calls.length && { tool_calls }),
   }
   return {
-    ...{ id: `chatcmpl-${n}`, object: 'chat.completion', created: 1700000000 + n },
-    ...{ model: body.model ?? 'scripted', system_fingerprint: 'fp_scripted' },
+    id: `chatcmpl-${n}`,
+    object: 'chat.completion',
+    created: 1700000000 + n,
+    model: body.model ?? 'scripted',
+    system_fingerprint: 'fp_scripted',
     choices: [{ index: 0, message, logprobs: null, finish_reason: finishOf(entry) }],
-    usage: counted(entry),
+    usage: tokenCounts(entry),
   }
 }
 
-function counted(entry) {
+function tokenCounts(entry: ScriptEntry) {
   const { input, output } = usageOf(entry)
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
 }
 
-/** The body of a failed request. */
-export function failure(status, message) {
-  const type =
-    { 401: 'authentication_error', 429: 'rate_limit_error' }[status] ??
-    (status >= 500 ? 'server_error' : 'invalid_request_error')
+const ERROR_TYPES: Record<number, string> = { 401: 'authentication_error', 429: 'rate_limit_error' }
+
+/** Returns the body of a failed request. */
+export function failure(status: number, message: string) {
+  const type = ERROR_TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error')
   return { error: { message, type, param: null, code: null } }
 }
 
 /**
- * What the API says to a history that breaks its rules; undefined for a good one. The texts are
- * its own, word for word (the spelling of `preceeding` included).
+ * Returns the API's error message for a history that breaks its rules; undefined if it is valid. The
+ * messages are those of the API, word for word (including the spelling of `preceeding`).
  */
-export function violation({ messages = [] }) {
+export function violation({ messages = [] }: ChatBody): string | undefined {
   if (!messages.length) {
     return "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
   }
-  let asked = []
-  let answered = new Map()
-  const unanswered = () => asked.filter((id) => !answered.has(id))
+  let requested: unknown[] = []
+  let answered = new Map<unknown, number>()
+  const unanswered = () => requested.filter((id) => !answered.has(id))
   for (const [at, message] of messages.entries()) {
     if (message.role === 'tool') {
       const id = message.tool_call_id
-      if (!asked.includes(id)) {
+      if (!requested.includes(id)) {
         return "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
       }
       if (answered.has(id)) {
@@ -112,30 +137,34 @@ export function violation({ messages = [] }) {
       continue
     }
     if (unanswered().length) break
-    asked = (message.tool_calls ?? []).map((call) => call.id)
+    requested = (message.tool_calls ?? []).map((call) => call.id)
     answered = new Map()
   }
   if (!unanswered().length) return undefined
   return `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${unanswered().join(', ')}`
 }
 
-/** @returns {import('./entry.js').View} */
-export function view({ messages = [], tools = [], tool_choice: choice = null }) {
-  const text = ({ content }) =>
-    typeof content === 'string'
-      ? content
-      : (Array.isArray(content) ? content : []).map((part) => part.text ?? '').join('\n')
+export function view({
+  messages = [],
+  tools = [],
+  tool_choice: choice = null,
+}: ChatBody): RequestView {
   return {
-    tools: tools.flatMap(({ function: own }) =>
-      own ? { name: own.name, schema: own.parameters } : [],
+    tools: tools.flatMap(({ function: declared }) =>
+      declared ? { name: declared.name, schema: declared.parameters } : [],
     ),
-    choice: choice?.type ?? choice,
+    choice: (choice as { type?: string } | null)?.type ?? (choice as string | null),
     system: '',
     list: messages,
-    messages: messages.map((one) => ({
-      role: one.role,
-      text: one.role === 'tool' ? '' : text(one),
-      results: one.role === 'tool' ? [text(one)] : [],
+    messages: messages.map((message) => ({
+      role: message.role,
+      text: message.role === 'tool' ? '' : textOf(message),
+      results: message.role === 'tool' ? [textOf(message)] : [],
     })),
   }
+}
+
+function textOf({ content }: { content?: Content }): string {
+  if (typeof content === 'string') return content
+  return (Array.isArray(content) ? content : []).map((part) => part.text ?? '').join('\n')
 }

@@ -1,140 +1,271 @@
-// @ts-nocheck
-// One scripted response as OpenAI Responses streams it, or whole.
-import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.js'
+/** OpenAI Responses, streamed or not. */
+import {
+  argumentPieces,
+  finishOf,
+  isCut,
+  unknownMember,
+  usageOf,
+  type Place,
+  type RequestView,
+  type ScriptCall,
+  type ScriptEntry,
+  type StoredConversation,
+} from './entry.js'
 
-const INCOMPLETE = { length: 'max_output_tokens', content_filter: 'content_filter' }
+interface Item {
+  id?: string
+  type?: string
+  role?: string
+  content?: string | { text?: string }[]
+  tool_calls?: unknown
+  call_id?: string
+  arguments?: unknown
+  output?: string
+  encrypted_content?: string
+}
 
-/**
- * SSE events, one string each.
- * @param {import('./entry.js').Entry} entry
- * @param {import('./entry.js').Place} place
- */
-export function stream(entry, { n = 1, body = {} } = {}) {
-  const events = []
-  const event = (type, own) => {
-    const data = JSON.stringify({ type, sequence_number: events.length, ...own })
-    events.push(`event: ${type}\ndata: ${data}\n\n`)
-  }
-  const response = {
-    ...{ id: `resp_${n}`, object: 'response', created_at: 1700000000 + n, status: 'in_progress' },
-    ...{ error: null, incomplete_details: null, model: body.model ?? 'scripted', output: [] },
-    ...{ store: body.store ?? true, usage: null },
-  }
-  event('response.created', { response })
-  event('response.in_progress', { response })
-  const output = []
-  const item = (started, play, ended = started) => {
-    const at = { output_index: output.length, item_id: started.id }
-    event('response.output_item.added', { output_index: at.output_index, item: started })
-    if (play(at) === 'open') return
-    output.push(ended)
-    event('response.output_item.done', { output_index: at.output_index, item: ended })
-  }
+export interface ResponsesBody {
+  model?: string
+  input?: string | Item[]
+  instructions?: string
+  tools?: { name?: string; parameters?: unknown }[]
+  tool_choice?: string | { type?: string } | null
+  include?: string[]
+  store?: boolean
+  previous_response_id?: string
+}
+
+interface ResponseObject {
+  id: string
+  status: string
+  output: object[]
+}
+
+const INCOMPLETE_REASONS: Record<string, string> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+}
+
+/** Returns the events of a streamed response. */
+export function stream(
+  entry: ScriptEntry,
+  { n = 1, body = {} }: Place<ResponsesBody> = {},
+): string[] {
+  const writer = new ResponseWriter(entry, n, body)
   const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
-  if (reasoning.length) {
-    const id = `rs_${n}`
-    const summary = [{ type: 'summary_text', text: reasoning.join('') }]
-    const play = (at) => {
+  writer.begin()
+  if (reasoning.length) writer.writeReasoning(reasoning)
+  for (const block of blocks) writer.writeBlock(block)
+  if (text.length) writer.writeMessage(text, `msg_${n}`)
+  calls.forEach((call, index) => writer.writeCall(call, index))
+  if (textAfter.length) writer.writeMessage(textAfter, `msg_${n}_after`)
+  return writer.end()
+}
+
+/** The position of an output item in a response. */
+interface Position {
+  output_index: number
+  item_id: unknown
+}
+
+/** Writes the events of one response. */
+class ResponseWriter {
+  readonly #events: string[] = []
+  readonly #output: object[] = []
+  readonly #response: object
+  readonly #entry: ScriptEntry
+  readonly #n: number
+  readonly #body: ResponsesBody
+
+  constructor(entry: ScriptEntry, n: number, body: ResponsesBody) {
+    this.#entry = entry
+    this.#n = n
+    this.#body = body
+    this.#response = {
+      id: `resp_${n}`,
+      object: 'response',
+      created_at: 1700000000 + n,
+      status: 'in_progress',
+      error: null,
+      incomplete_details: null,
+      model: body.model ?? 'scripted',
+      output: [],
+      store: body.store ?? true,
+      usage: null,
+    }
+  }
+
+  #write(type: string, members: object): void {
+    const data = JSON.stringify({ type, sequence_number: this.#events.length, ...members })
+    this.#events.push(`event: ${type}\ndata: ${data}\n\n`)
+  }
+
+  begin(): void {
+    const response = this.#response
+    this.#write('response.created', { response })
+    this.#write('response.in_progress', { response })
+  }
+
+  /**
+   * Writes an output item. `writeDeltas` returns whether the item is complete: an item in which the
+   * connection breaks is not.
+   */
+  #writeItem(
+    started: { id?: unknown },
+    writeDeltas: (position: Position) => boolean,
+    ended: object,
+  ): void {
+    const position = { output_index: this.#output.length, item_id: started.id }
+    const { output_index } = position
+    this.#write('response.output_item.added', { output_index, item: started })
+    if (!writeDeltas(position)) return
+    this.#output.push(ended)
+    this.#write('response.output_item.done', { output_index, item: ended })
+  }
+
+  writeReasoning(pieces: readonly string[]): void {
+    const text = pieces.join('')
+    const item = { id: `rs_${this.#n}`, type: 'reasoning' }
+    const summary = { type: 'summary_text', text }
+    const isEncrypted = this.#body.include?.includes('reasoning.encrypted_content')
+    const writeDeltas = (position: Position) => {
       const part = { type: 'summary_text', text: '' }
-      event('response.reasoning_summary_part.added', { ...at, summary_index: 0, part })
-      for (const delta of reasoning) {
-        event('response.reasoning_summary_text.delta', { ...at, summary_index: 0, delta })
-      }
-      const whole = { text: reasoning.join('') }
-      event('response.reasoning_summary_text.done', { ...at, summary_index: 0, ...whole })
-      event('response.reasoning_summary_part.done', { ...at, summary_index: 0, part: summary[0] })
-    }
-    const asked = body.include?.includes('reasoning.encrypted_content')
-    const own = { id, type: 'reasoning' }
-    item({ ...own, summary: [] }, play, {
-      ...{ ...own, summary },
-      ...(asked && { encrypted_content: 'sig' }),
-    })
-  }
-  const say = (pieces, id) => {
-    const own = { id, type: 'message', role: 'assistant' }
-    const play = (at) => {
-      const part = (said) => ({ type: 'output_text', text: said, annotations: [] })
-      event('response.content_part.added', { ...at, content_index: 0, part: part('') })
+      const place = { ...position, summary_index: 0 }
+      this.#write('response.reasoning_summary_part.added', { ...place, part })
       for (const delta of pieces) {
-        event('response.output_text.delta', { ...at, content_index: 0, delta, logprobs: [] })
+        this.#write('response.reasoning_summary_text.delta', { ...place, delta })
       }
-      if (entry.then && !calls.length) return 'open'
-      const whole = pieces.join('')
-      event('response.output_text.done', { ...at, content_index: 0, text: whole, logprobs: [] })
-      event('response.content_part.done', { ...at, content_index: 0, part: part(whole) })
+      this.#write('response.reasoning_summary_text.done', { ...place, text })
+      this.#write('response.reasoning_summary_part.done', { ...place, part: summary })
+      return true
     }
-    const content = [{ type: 'output_text', text: pieces.join(''), annotations: [] }]
-    item({ ...own, status: 'in_progress', content: [] }, play, {
-      ...{ ...own, status: 'completed', content },
+    const started = { ...item, summary: [] }
+    this.#writeItem(started, writeDeltas, {
+      ...item,
+      summary: [summary],
+      ...(isEncrypted && { encrypted_content: 'sig' }),
     })
   }
-  for (const block of blocks) {
-    item({ id: block.id, type: block.type, status: 'in_progress' }, () => undefined, block)
+
+  writeBlock(block: Record<string, unknown>): void {
+    const started = { id: block.id, type: block.type, status: 'in_progress' }
+    this.#writeItem(started, () => true, block)
   }
-  if (text.length) say(text, `msg_${n}`)
-  calls.forEach((call, index) => {
-    const cut = isCut(entry, index)
-    const own = { id: `fc_${n}_${index}`, type: 'function_call', call_id: call.id, name: call.name }
-    const pieces = argumentPieces(call, cut)
-    const whole = pieces.join('')
-    const play = (at) => {
-      for (const delta of pieces) event('response.function_call_arguments.delta', { ...at, delta })
-      if (cut) return 'open'
-      event('response.function_call_arguments.done', { ...at, name: call.name, arguments: whole })
+
+  writeMessage(pieces: readonly string[], id: string): void {
+    const text = pieces.join('')
+    const item = { id, type: 'message', role: 'assistant' }
+    const part = { type: 'output_text', text, annotations: [] }
+    const writeDeltas = (position: Position) => {
+      const place = { ...position, content_index: 0 }
+      this.#write('response.content_part.added', { ...place, part: { ...part, text: '' } })
+      for (const delta of pieces) {
+        this.#write('response.output_text.delta', { ...place, delta, logprobs: [] })
+      }
+      if (this.#entry.then && !this.#entry.calls?.length) return false
+      this.#write('response.output_text.done', { ...place, text, logprobs: [] })
+      this.#write('response.content_part.done', { ...place, part })
+      return true
     }
-    item({ ...own, status: 'in_progress', arguments: '' }, play, {
-      ...{ ...own, status: 'completed', arguments: whole },
-    })
-  })
-  if (textAfter.length) say(textAfter, `msg_${n}_after`)
-  if (entry.then === 'error') {
-    const error = { code: 'server_is_overloaded', message: 'The model is overloaded', param: null }
-    event('error', error)
-    return events
+    const started = { ...item, status: 'in_progress', content: [] }
+    this.#writeItem(started, writeDeltas, { ...item, status: 'completed', content: [part] })
   }
-  if (entry.then === 'malformed') {
-    return [...events, 'event: response.output_text.delta\ndata: {"type":"response.output_t\n\n']
+
+  writeCall(call: ScriptCall, index: number): void {
+    const isOpen = isCut(this.#entry, index)
+    const item = {
+      id: `fc_${this.#n}_${index}`,
+      type: 'function_call',
+      call_id: call.id,
+      name: call.name,
+    }
+    const pieces = argumentPieces(call, isOpen)
+    const args = pieces.join('')
+    const writeDeltas = (position: Position) => {
+      for (const delta of pieces) {
+        this.#write('response.function_call_arguments.delta', { ...position, delta })
+      }
+      if (isOpen) return false
+      const done = { ...position, name: call.name, arguments: args }
+      this.#write('response.function_call_arguments.done', done)
+      return true
+    }
+    const started = { ...item, status: 'in_progress', arguments: '' }
+    this.#writeItem(started, writeDeltas, { ...item, status: 'completed', arguments: args })
   }
-  if (entry.then) return events
-  const { input, output: out } = usageOf(entry)
-  const usage = { input_tokens: input, output_tokens: out, total_tokens: input + out }
-  const reason = INCOMPLETE[finishOf(entry)]
-  const ended = reason
-    ? { status: 'incomplete', incomplete_details: { reason } }
-    : { status: 'completed' }
-  event(`response.${ended.status}`, { response: { ...response, ...ended, output, usage } })
-  return events
+
+  /** Writes the end of the response and returns its events. */
+  end(): string[] {
+    const entry = this.#entry
+    if (entry.then === 'error') {
+      const message = 'The model is overloaded'
+      this.#write('error', { code: 'server_is_overloaded', message, param: null })
+      return this.#events
+    }
+    if (entry.then === 'malformed') {
+      this.#events.push('event: response.output_text.delta\ndata: {"type":"response.output_t\n\n')
+    }
+    if (entry.then) return this.#events
+    const { input, output } = usageOf(entry)
+    const usage = { input_tokens: input, output_tokens: output, total_tokens: input + output }
+    const reason = INCOMPLETE_REASONS[finishOf(entry)]
+    const end = reason
+      ? { status: 'incomplete', incomplete_details: { reason } }
+      : { status: 'completed' }
+    const response = { ...this.#response, ...end, output: this.#output, usage }
+    this.#write(`response.${end.status}`, { response })
+    return this.#events
+  }
 }
 
 export { failure } from './openai-chat.js'
 
-/** The body of a response that is not streamed: what the last event of a stream has. */
-export function whole(entry, place) {
-  const last = stream({ ...entry, then: undefined }, place).at(-1)
-  return JSON.parse(last.slice(last.indexOf('data: ') + 6)).response
+/** Returns the body of a response that is not streamed: that of the last event of a stream. */
+export function responseBody(entry: ScriptEntry, place?: Place<ResponsesBody>): ResponseObject {
+  const last = stream({ ...entry, then: undefined }, place).at(-1) ?? ''
+  const data = JSON.parse(last.slice(last.indexOf('data: ') + 6)) as { response: ResponseObject }
+  return data.response
 }
 
-/** What the provider keeps of a response: its id, and the conversation up to its end. */
-export function keep(entry, place, { store = true, input }) {
+/** Returns the id of a response, and the conversation up to its end. */
+export function storedConversation(
+  entry: ScriptEntry,
+  place: Place<ResponsesBody>,
+  { store = true, input }: ResponsesBody,
+): StoredConversation | undefined {
   if (!store || entry.then) return undefined
-  const { id, status, output } = whole(entry, place)
+  const { id, status, output } = responseBody(entry, place)
   return status === 'completed' ? { id, input: [...itemsOf(input), ...output] } : undefined
 }
 
 /** A text is a message of the user. */
-const itemsOf = (input) => (typeof input === 'string' ? [{ role: 'user', content: input }] : input)
+const itemsOf = (input: string | readonly Item[] = []): readonly Item[] =>
+  typeof input === 'string' ? [{ role: 'user', content: input }] : input
 
-/** A request with the conversation that it continues; undefined where the provider has none. */
-export function continued(body, conversations) {
+/** Returns the request with the conversation that it continues; undefined if that is unknown. */
+export function withConversation(
+  body: ResponsesBody,
+  conversations: readonly StoredConversation[],
+): ResponsesBody | undefined {
   const { previous_response_id: id } = body
   if (id === undefined) return body
-  const known = conversations.find((one) => one.id === id)
-  return known && { ...body, input: [...known.input, ...itemsOf(body.input)] }
+  const conversation = conversations.find((stored) => stored.id === id)
+  return (
+    conversation && {
+      ...body,
+      input: [...(conversation.input as Item[]), ...itemsOf(body.input)],
+    }
+  )
 }
 
-const KNOWN = ['model', 'input', 'instructions', 'tools', 'tool_choice', 'store', 'include']
-KNOWN.push(
+const MEMBERS = [
+  'model',
+  'input',
+  'instructions',
+  'tools',
+  'tool_choice',
+  'store',
+  'include',
   'previous_response_id',
   'stream',
   'text',
@@ -142,28 +273,38 @@ KNOWN.push(
   'temperature',
   'max_output_tokens',
   'metadata',
-  ...['background', 'conversation', 'max_tool_calls', 'parallel_tool_calls', 'prompt'],
-  ...['prompt_cache_key', 'safety_identifier', 'service_tier', 'stream_options', 'top_logprobs'],
-  ...['top_p', 'truncation', 'user'],
-)
+  'background',
+  'conversation',
+  'max_tool_calls',
+  'parallel_tool_calls',
+  'prompt',
+  'prompt_cache_key',
+  'safety_identifier',
+  'service_tier',
+  'stream_options',
+  'top_logprobs',
+  'top_p',
+  'truncation',
+  'user',
+]
 
-/** What the API says to a request that breaks its rules; undefined for a good one. */
-export function violation(body) {
-  const strange = unknown(body, KNOWN)
-  if (strange) return `Unknown parameter: '${strange}'.`
+/** Returns the API's error message for a request that breaks its rules; undefined if it is valid. */
+export function violation(body: ResponsesBody): string | undefined {
+  const unknown = unknownMember(body, MEMBERS)
+  if (unknown) return `Unknown parameter: '${unknown}'.`
   const input = itemsOf(body.input ?? [])
   if (!input.length) return "Missing required parameter: 'input'."
-  const asked = []
-  const answered = []
+  const requested: unknown[] = []
+  const answered: unknown[] = []
   for (const [at, item] of input.entries()) {
     if (!item.type && !item.role) return `Invalid value: 'input[${at}]'.`
     if (item.role === 'tool' || item.tool_calls) return `Invalid value: 'input[${at}]'.`
     if (item.type === 'function_call') {
       if (typeof item.arguments !== 'string') return `Invalid type for 'input[${at}].arguments'.`
-      asked.push(item.call_id)
+      requested.push(item.call_id)
     }
     if (item.type === 'function_call_output') {
-      if (!asked.includes(item.call_id)) {
+      if (!requested.includes(item.call_id)) {
         return `No tool call found for function call output with call_id ${item.call_id}.`
       }
       answered.push(item.call_id)
@@ -173,24 +314,31 @@ export function violation(body) {
     }
   }
   if (new Set(answered).size < answered.length) return 'Duplicate call_ids submitted'
-  const open = asked.find((id) => !answered.includes(id))
-  return open && `No tool output found for function call ${open}.`
+  const open = requested.find((id) => !answered.includes(id))
+  return open ? `No tool output found for function call ${open}.` : undefined
 }
 
-/** @returns {import('./entry.js').View} */
-export function view({ input, instructions = '', tools = [], tool_choice: choice = null }) {
+export function view({
+  input,
+  instructions = '',
+  tools = [],
+  tool_choice: choice = null,
+}: ResponsesBody): RequestView {
   const items = itemsOf(input ?? [])
-  const text = ({ content }) =>
-    typeof content === 'string' ? content : (content ?? []).map((one) => one.text ?? '').join('\n')
   return {
     tools: tools.flatMap(({ name, parameters }) => (name ? { name, schema: parameters } : [])),
-    choice: choice?.type ?? choice,
+    choice: (choice as { type?: string } | null)?.type ?? (choice as string | null),
     system: instructions,
     list: items,
     messages: items.map((item) => ({
       role: item.type === 'function_call_output' ? 'tool' : (item.role ?? 'assistant'),
-      text: text(item),
-      results: item.type === 'function_call_output' ? [item.output] : [],
+      text: textOf(item),
+      results: item.type === 'function_call_output' ? [item.output as string] : [],
     })),
   }
+}
+
+function textOf({ content }: Item): string {
+  if (typeof content === 'string') return content
+  return (content ?? []).map((part) => part.text ?? '').join('\n')
 }
