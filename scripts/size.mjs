@@ -44,6 +44,7 @@ const PAGES = {
   postgresStore: { from: 'turnlock/stores/postgres', run: 4.6 },
   d1Store: { from: 'turnlock/stores/d1', run: 4 },
   'storeConformance, scriptedModel, tapeFetch, fakeClock': { from: 'turnlock/testing', run: 9 },
+  scriptedProvider: { from: 'turnlock/testing', run: 16.5 },
   // The handler's format alone is smaller: the middleware carries the part that signs calls.
   'toUIMessageResponse, turnlockMiddleware': { from: 'turnlock/ai-sdk', run: 31 },
   toUIMessageResponse: { from: 'turnlock/ai-sdk', run: 3 },

@@ -19,7 +19,7 @@ import { indexedDbStore } from 'turnlock/stores/indexeddb'
 import { d1Store } from 'turnlock/stores/d1'
 import { postgresStore } from 'turnlock/stores/postgres'
 import { redisStore } from 'turnlock/stores/redis'
-import { storeConformance } from 'turnlock/testing'
+import { scriptedProvider, storeConformance } from 'turnlock/testing'
 import * as rows from '../dist/generated/rows.js'
 import { readOptions } from '../dist/options.js'
 
@@ -110,6 +110,7 @@ const FUNCTIONS = {
   turnlockMiddleware: [{}, turnlockMiddleware],
   mcpTools: [{ allow: [] }, (options) => mcpTools(mcp, options)],
   openTelemetry: [{ api }, openTelemetry],
+  scriptedProvider: [{}, scriptedProvider],
   storeConformance: [{}, (options) => storeConformance(memoryStore, options)],
 }
 const PLAN = JSON.stringify({ pattern: 'sequential', steps: [{ id: 1, query: 'q' }] })

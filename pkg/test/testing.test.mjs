@@ -1,9 +1,28 @@
 // What `turnlock/testing` offers for tests of an application.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import test from 'node:test'
-import { defineTool, init, openaiChat, runTurn } from 'turnlock'
-import { fakeClock, scriptedModel, tapeFetch } from 'turnlock/testing'
+import {
+  anthropic,
+  bedrock,
+  cohere,
+  defineTool,
+  gemini,
+  init,
+  ollama,
+  openaiChat,
+  openaiResponses,
+  runTurn,
+} from 'turnlock'
+import { toNodeListener } from 'turnlock/server'
+import {
+  fakeClock,
+  sampleTools,
+  scriptedModel,
+  scriptedProvider,
+  tapeFetch,
+} from 'turnlock/testing'
 
 const messages = [{ role: 'user', content: 'go' }]
 const look = (execute) =>
@@ -102,4 +121,107 @@ test('a clock runs its timers in order, each at its own time', async () => {
   await clock.advance(5)
   clock.restore()
   assert.deepEqual(ran[2], ['b', 20])
+})
+
+test('scripted provider: every client reads its behaviours through `fetch`', async () => {
+  const provider = scriptedProvider()
+  const clients = { anthropic, bedrock, cohere, gemini, ollama, openaiChat, openaiResponses }
+  const { list_files, read_file } = sampleTools()
+  const tools = { list_files: defineTool(list_files), read_file: defineTool(read_file) }
+  for (const [name, client] of Object.entries(clients)) {
+    const model = client({
+      baseURL: `http://model.test/s/${name}/list-then-read/v1`,
+      model: 'scripted',
+      apiKey: 'secret',
+      fetch: provider.fetch,
+    })
+    const policy = { maxTools: 2 }
+    const { text, toolResults } = await runTurn({ model, messages, tools, policy }).result
+    assert.match(text, /Call Ada/, name)
+    assert.deepEqual(
+      toolResults.map((result) => result.name),
+      ['list_files', 'read_file'],
+      name,
+    )
+    assert.deepEqual(provider.requests(name)[0].tools, ['list_files', 'read_file'], name)
+    assert.doesNotMatch(JSON.stringify(provider.requests(name)), /secret/, name)
+  }
+})
+
+test('scripted provider: `handle` serves over HTTP, also below a prefix', async () => {
+  const provider = scriptedProvider()
+  const server = createServer(
+    toNodeListener((request) =>
+      provider.handle(request, new URL(request.url).pathname.slice('/model'.length)),
+    ),
+  )
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const baseURL = `http://127.0.0.1:${server.address().port}/model/s/a/answer/v1`
+    const { text } = await runTurn({ model: openaiChat({ baseURL, model: 'm' }), messages }).result
+    assert.match(text, /^Hello!/)
+    const requests = await (await fetch(`${baseURL.replace('/answer/v1', '')}/requests`)).json()
+    assert.deepEqual(requests, JSON.parse(JSON.stringify(provider.requests('a'))))
+    assert.equal(requests.length, 1)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+test('scripted provider: a script returns entries, recordings, or nothing', async () => {
+  const errors = []
+  const provider = scriptedProvider({
+    scripts: {
+      say: (rest, { requests, wire, search, view }) => ({
+        text: [rest, ` ${requests.length} ${wire} ${search} ${view.messages[0].text}`],
+      }),
+      tape: () => ({ events: ['data: ab\n\n'], bytes: 4 }),
+      nothing: () => undefined,
+      broken() {
+        throw new RangeError('as scripted')
+      },
+    },
+    onError: (error) => errors.push(error.message),
+  })
+  const body = JSON.stringify({ messages })
+  const ask = (script) =>
+    provider.fetch(`http://x/s/s/${encodeURIComponent(script)}/v1/chat/completions?q=7`, {
+      method: 'POST',
+      body,
+    })
+  const said = await (await ask('say:a:b')).json()
+  assert.equal(said.choices[0].message.content, 'a:b 1 openai-chat ?q=7 go')
+  const pieces = []
+  for await (const piece of (await ask('tape:')).body) pieces.push(Buffer.from(piece).toString())
+  assert.deepEqual(pieces, ['data', ': ab', '\n\n'])
+  assert.equal((await ask('nothing:')).status, 404)
+  assert.equal((await ask('broken:')).status, 500)
+  assert.deepEqual(errors, ['as scripted'])
+})
+
+test('scripted provider: records a client that disconnects', async () => {
+  const provider = scriptedProvider()
+  const left = new AbortController()
+  const url = 'http://x/s/s/stall/v1/chat/completions'
+  const body = JSON.stringify({ messages, stream: true })
+  const response = await provider.fetch(url, { method: 'POST', body, signal: left.signal })
+  const reader = response.body.getReader()
+  await reader.read()
+  assert.equal(provider.requests('s')[0].closedEarly, false)
+  left.abort()
+  assert.equal(provider.requests('s')[0].closedEarly, true)
+})
+
+test('scripted provider: invalid options are refused with their path', () => {
+  const refused = [
+    [{ scripts: { a: 1 } }, '`scripts.a`: expected a function'],
+    [{ scripts: 1 }, '`scripts`: expected an object'],
+    [{ onError: 1 }, '`onError`: expected a function'],
+    [{ maxSessions: 0 }, /^`maxSessions`: expected /],
+    [{ maxCharacters: 1.5 }, /^`maxCharacters`: expected /],
+  ]
+  for (const [options, message] of refused) {
+    assert.throws(() => scriptedProvider(options), { code: 'options.invalid', message })
+  }
 })

@@ -17,10 +17,10 @@ const SCRIPTS = {
   scenario: (name, { requests }) => scenarioEntry(name, requests.length),
   chain: (name, { view }) => chainEntry(name, view),
   bundle: (name, { requests }) => bundleEntry(name, requests.length),
-  tape(rest, { wire, query }) {
-    const [path, own = ''] = rest.split('?')
+  tape(rest, { wire, search }) {
+    const [path, own = search] = rest.split('?')
     const events = loadTape(path, wire === 'anthropic')
-    const chunk = Number(new URLSearchParams(own).get('chunk') ?? query.get('chunk')) || undefined
+    const chunk = Number(new URLSearchParams(own).get('chunk')) || undefined
     // In pieces of its own size a body is cut anywhere, not only between events.
     return events && { events: chunk ? [events.join('')] : events, bytes: chunk }
   },

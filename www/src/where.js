@@ -1,5 +1,5 @@
 // Where turns run: in this page, kept in its own store, or at the edge, behind the handler that the
-// server of this page has (`www/server/edge.mjs`). A turn stays where it began.
+// server of this page has (`pkg/src/cli/edge.ts`). A turn stays where it began.
 import { cancelTurn, followTurn, resumeTurn, runTurn } from 'turnlock'
 import { byId } from './dom.js'
 import { recall, remember, store } from './kept.js'

@@ -11,7 +11,8 @@
  *
  * `<script>` is the URL-encoded name of a behaviour, or `<kind>:<rest>` for the scripts of a host.
  */
-import { checkFunctions, checkValues } from '../../checks.js'
+import { checkFunctions, checkValues, isObject } from '../../checks.js'
+import { wrong } from '../../errors.js'
 import { SCRIPTED_PROVIDER_OPTIONS } from '../../generated/rows.js'
 import type { ScriptedProviderOptions } from '../../generated/testing.js'
 import type { Fetch } from '../../models/model.js'
@@ -37,8 +38,8 @@ export interface ScriptContext {
   /** The requests of the session, in order. The last one is answered. */
   requests: readonly ProviderRequest[]
   wire: WireName
-  /** The query of the address. */
-  query: URLSearchParams
+  /** The query of the address: empty, or with its `?`. */
+  search: string
   /** The content of the last request. */
   view: RequestView
 }
@@ -97,7 +98,11 @@ const SECRET_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key', 'cookie'
 export function scriptedProvider(options: ScriptedProviderOptions = {}): ScriptedProvider {
   options = readOptions(options, SCRIPTED_PROVIDER_OPTIONS)
   const { scripts = {}, onError = console.error, maxSessions = 2000, maxCharacters } = options
-  checkFunctions({ onError, ...scripts })
+  if (!isObject(scripts)) throw wrong('scripts', 'an object')
+  for (const [kind, script] of Object.entries(scripts)) {
+    checkFunctions({ [`scripts.${kind}`]: script })
+  }
+  checkFunctions({ onError })
   checkValues({ maxSessions, maxCharacters }, LIMIT_CHECKS)
   const sessions = new Sessions({ maxSessions, maxCharacters: maxCharacters ?? Infinity })
   const isKnown = (script: string) =>
@@ -228,7 +233,7 @@ class Exchange {
       )
     }
     const isStreamed = endpoint.streams(body)
-    const { search, searchParams: query } = new URL(request.url)
+    const { search } = new URL(request.url)
     const conversations = requests.flatMap(({ conversation }) => conversation ?? [])
     const wire = this.#wire
     const whole = wire.withConversation ? wire.withConversation(body, conversations) : body
@@ -239,7 +244,7 @@ class Exchange {
     if (whole !== body) this.#record.whole = whole
     const violation = wire.violation(whole, { search, streams: isStreamed })
     if (violation) return this.#fail(400, violation)
-    const context = { requests: requests.slice(0, this.#n), wire: endpoint.name, query }
+    const context = { requests: requests.slice(0, this.#n), wire: endpoint.name, search }
     const entry = entryOf(script, scripts, { ...context, view: wire.view(whole) })
     if (!entry) return this.#fail(404, `The script ${script} has no entry ${this.#n}.`)
     if ('events' in entry) return this.#send(entry.events, entry, true)
