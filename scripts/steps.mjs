@@ -119,6 +119,17 @@ export const PARTS = {
       ...['run', '--profile', 'test', '--package', 'turnlock-codegen', locked, '--', '--check'],
     ]),
     script('dependencies', ['scripts/dependencies.mjs']),
+    script(
+      'imports',
+      [
+        'node_modules/dependency-cruiser/bin/dependency-cruise.mjs',
+        '--config',
+        '.dependency-cruiser.cjs',
+        'pkg/src',
+        'www/src',
+      ],
+      { built: build },
+    ),
     script('licences of others', ['scripts/notices.mjs', '--check']),
     script('nothing outside is read', ['scripts/outside.mjs']),
     script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
