@@ -53,7 +53,7 @@ export const QUERIES = {
 const words = (text) => text.split(/(?<= )/)
 const said = (view) => view.messages.map(({ text }) => text).join('\n')
 
-/** What a model of that name answers: an entry of wire/entry.mjs; undefined for no such model. */
+/** What a model of that name answers: a `ScriptEntry` of the scripted provider; undefined for no such model. */
 export function chainEntry(name, view) {
   const asked = said(view)
   const [, known] = Object.entries(QUERIES).find(([query]) => asked.includes(query)) ?? []

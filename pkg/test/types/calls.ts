@@ -31,7 +31,7 @@ import { remoteTurns, type PausedTurn } from 'turnlock/remote'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { indexedDbStore } from 'turnlock/stores/indexeddb'
 import { redisStore } from 'turnlock/stores/redis'
-import { storeConformance } from 'turnlock/testing'
+import { sampleTools, scriptedProvider, storeConformance } from 'turnlock/testing'
 
 const { KEY, URL, TENANT } = process.env
 const model = openaiChat({
@@ -123,6 +123,23 @@ createHandler({
 toNodeListener(() => new Response(), { protocol: undefined })
 redisStore(async () => 0, { prefix: TENANT })
 storeConformance(() => indexedDbStore(), { patienceMs: undefined })
+const provider = scriptedProvider({
+  scripts: {
+    tides: (rest, { requests, view }) =>
+      requests.length > 1
+        ? { text: [rest, view.system] }
+        : { status: 503, retryAfterMs: undefined },
+    tape: () => ({ events: ['data: [DONE]\n\n', new Uint8Array(1)], bytes: 1 }),
+    nothing: () => undefined,
+  },
+  maxSessions: undefined,
+})
+openaiChat({ baseURL: 'http://x/s/1/answer/v1', model: 'm', fetch: provider.fetch })
+toNodeListener((request) => provider.handle(request))
+defineTool(sampleTools().list_files)
+defineTool(sampleTools().read_file)
+// @ts-expect-error a script returns an entry
+scriptedProvider({ scripts: { text: () => 'High tide' } })
 openHistory({ dialect: 'gemini', conversationId: TENANT })
 
 // A callback may declare narrower parameters, as those of a method may.
