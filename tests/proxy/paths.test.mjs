@@ -308,6 +308,111 @@ test('forwardHeaders: what cannot be forwarded is refused, with the place of the
   }
 })
 
+/** Characters that some server takes for a dot or a slash, does not see, or strips from a segment. */
+const DOTS = ['.', '%2e', '%252e', '%ef%bc%8e', '%e2%80%a4']
+const CUT = [
+  '%3f',
+  '%23',
+  '%3b',
+  '%09',
+  '%20',
+  '%c2%a0',
+  '%e3%80%80',
+  '%01',
+  '%e2%80%8b',
+  '%ef%bb%bf',
+]
+
+test('a path with a folder above, in any characters that a server may take for it, is refused', async () => {
+  const { proxy, asked } = proxied({}, () => new Response('{}'))
+  const above = [
+    ...DOTS.flatMap((one) => DOTS.map((two) => one + two)),
+    ...['%e2%80%a5', '%ef%bc%8e.', '.%e2%80%8b.', '.%c2%ad.', '.%09.'],
+    ...CUT.flatMap((cut) => [`..${cut}`, `%2e%2e${cut}`, `..${cut.replace('%', '%25')}`]),
+    ...['..%20.', '...', '..%20%20', '..%3fx=1', '..%23x', '%20..', '%09..', '..%3b%3f'],
+  ]
+  const slashes = ['/', '%2f', '%5c', '%ef%bc%8f', '%ef%bc%bc', '%e2%88%95', '%e2%81%84']
+  const paths = above.flatMap((own) => [
+    ...[`/v1/x/${own}`, `/v1/x/${own}/admin`],
+    ...slashes.map((slash) => `/v1/x${slash}${own}${slash}admin`),
+  ])
+  for (const path of paths) {
+    const sent = new Request(`https://edge.example${path}`, { method: 'POST', body: '{}' })
+    // What the runtime resolves itself is no path of the client's.
+    if (!sent.url.endsWith(path)) continue
+    const response = await proxy(sent)
+    assert.equal(response.status, 400, path)
+    assert.equal((await response.json()).error.code, 'request.path')
+  }
+  assert.deepEqual(asked, [])
+  for (const path of [
+    '/v1/files/a..b',
+    '/v1/files/.hidden',
+    '/v1/files/a.%20b',
+    '/v1/models/x%3a1.5',
+  ]) {
+    await proxy(new Request(`https://edge.example${path}`, { method: 'POST', body: '{}' }))
+    assert.equal(asked.at(-1).url, `https://provider.example${path}`)
+  }
+})
+
+test('a path that some server normalizes to a watched one is watched', async () => {
+  const ends = [
+    '.',
+    '..',
+    '%2e',
+    '%252e',
+    '.%20',
+    '%20',
+    '%2520',
+    '%09',
+    '%c2%a0',
+    '%e3%80%80',
+    '%01',
+  ]
+  ends.push(
+    '%e2%80%8b',
+    '%ef%bb%bf',
+    '%c2%ad',
+    '%3f',
+    '%23',
+    '%ef%bc%8e',
+    '.json',
+    ';a=b',
+    '/',
+    '%ef%bc%8f',
+  )
+  for (const [wire, { path, stream, body }] of Object.entries(WIRES)) {
+    const answer = stream({ calls: [LOOP] }, { n: 1, body: {} }).join('')
+    const { proxy, asked, reports } = proxied({ mode: 'bound' }, () => new Response(answer))
+    const folded = [
+      path.replace(/s$/, '%c5%bf'),
+      path.replace('s', '%C5%BF'),
+      path.replace(/s$/, '%25c5%25bf'),
+      path.replace(/e/, '%ef%bd%85'),
+      path.replace(/e/, '%ef%bc%a5'),
+      path.replace(/(.)$/, '%e2%80%8b$1'),
+      path.replace(/(.)$/, '%09$1'),
+      path.replace('/v1', '/v1%20'),
+      path.replace('/v1', '/v1.'),
+      path.replace('/v1/', '/v1%ef%bc%8f'),
+    ]
+    for (const odd of [...ends.map((end) => path + end), ...folded]) {
+      const sent = new Request(`https://edge.example${odd}`, {
+        method: 'POST',
+        body: JSON.stringify(body(looped(2))),
+      })
+      const [before, response] = [asked.length, await proxy(sent)]
+      const text = await response.text()
+      assert.ok(!text.includes(LOOP.id), odd)
+      // Or it is refused.
+      if (response.status === 400 && asked.length === before) continue
+      assert.equal(reports.at(-1)?.route, wire, odd)
+      assert.equal(asked.at(-1).url, `https://provider.example${new URL(sent.url).pathname}`)
+    }
+  }
+})
+
 test('a path with invalid UTF-8 in its percent-encoding is refused, however often it is encoded', async () => {
   const { proxy, asked } = proxied(
     { upstream: 'https://provider.example/base' },

@@ -143,22 +143,44 @@ export function addressOf(upstream: Upstream, path: string, search: string): str
 /** Times that a server may decode a path; `leaves` refuses what is encoded more often. */
 const ROUNDS = 4
 
+/** Slashes that no normal form has, but some servers (best-fit code pages). */
+const SLASHES = /[\u2044\u2215\u29f8\u29f5\u2216]/g
+
+/** Characters in the form that a lenient server may give them: full-width ones, invisible ones. */
+const normal = (path: string): string =>
+  path
+    .normalize('NFKC')
+    .replace(/[\p{Cc}\p{Cf}]/gu, '')
+    .replace(SLASHES, '/')
+
+/** The segments of a decoded path, without parameters, an encoded query, white space at their ends. */
+const segmentsOf = (path: string): string[] =>
+  normal(path)
+    .split(/[/\\]/)
+    .map((segment) => segment.replace(/[;?#][^]*/, '').trim())
+
 /**
  * A path as a lenient server reads it: one that is spelled otherwise is watched as well. What is sent
  * on keeps its spelling.
  */
 export function plainPath(path: string): string {
   let plain = path
-  for (let round = 0; round <= ROUNDS; round++) {
-    // One character at a time: of `%zz`, which is no encoding, the rest is read all the same.
-    plain = plain.replace(/%([0-7][\da-f])/gi, (_, code: string) =>
+  // Of `%zz`, which is no encoding, the rest is read all the same.
+  for (let round = 0; round <= ROUNDS; round++) plain = plain.replace(/(?:%[\da-f]{2})+/gi, decode)
+  // A query that was encoded, and dots or an extension at the end of a segment.
+  const segments = segmentsOf(normal(plain).replace(/[?#][^]*/, ''))
+  const named = segments.map((segment) => segment.replace(/\.[^]*/, '').trim()).filter(Boolean)
+  return `/${named.join('/')}`.toUpperCase().toLowerCase()
+}
+
+function decode(codes: string): string {
+  try {
+    return decodeURIComponent(codes)
+  } catch {
+    return codes.replace(/%([0-7][\da-f])/gi, (_, code: string) =>
       String.fromCharCode(parseInt(code, 16)),
     )
   }
-  // Parameters of a segment, and a query that was encoded.
-  const segments = plain.replace(/[?#][^]*/, '').split(/[/\\]/)
-  const named = segments.map((segment) => segment.replace(/;[^]*/, '').trim()).filter(Boolean)
-  return `/${named.join('/')}`.toLowerCase()
 }
 
 /**
@@ -168,7 +190,9 @@ export function plainPath(path: string): string {
 function leaves(path: string): boolean {
   let decoded = path
   for (let round = 0; round < ROUNDS; round++) {
-    if (/(^|[/\\])\.\.?([/\\;]|$)|[\0\r\n]|%u[\da-f]{4}/i.test(decoded)) return true
+    if (/[\0\r\n]|%u[\da-f]{4}/i.test(decoded)) return true
+    // Some servers strip dots and white space at the end of a segment.
+    if (segmentsOf(decoded).some((segment) => /^\.[.\s]*$/.test(segment))) return true
     let next: string
     try {
       // A percent sign that begins no encoding is one.
