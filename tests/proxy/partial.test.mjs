@@ -45,6 +45,7 @@ async function sent(wire, body, { answer = '{}', ...options } = {}) {
 const PARTIAL = [
   { thread: { type: 'continue', previous_message_id: 'msg_1' } },
   { thread: { type: 'continue' } },
+  { thread: 'th_1' },
   { previous_response_id: 'resp_1' },
   { conversation: 'conv_1' },
   { conversation: { id: 'conv_1' } },
@@ -53,6 +54,7 @@ const WHOLE = [
   {},
   { thread: { type: 'create' }, previous_response_id: null },
   { thread: null, conversation: null, previous_response_id: '' },
+  { thread: '' },
 ]
 
 test('partial history: results of calls that the provider has reach it byte for byte', async () => {
@@ -317,7 +319,7 @@ for (const runtime of ['node', 'workerd']) {
 
     test('openai, responses: an output that continues a response or a conversation reaches the provider', async () => {
       for (const mode of MODES) {
-        for (const more of PARTIAL.slice(2)) {
+        for (const more of PARTIAL.slice(3)) {
           const upstream = host.script(({ text }, response) => {
             const { input } = JSON.parse(text)
             const isAnswered = input.some(({ call_id }) => call_id === 'call_1')

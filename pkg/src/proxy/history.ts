@@ -29,13 +29,14 @@ const ROUNDS = 8
 
 /**
  * Whether a request continues state at the provider, so that its history is partial: it may answer
- * calls that only the provider has. Anthropic's `thread`, OpenAI's `previous_response_id` and
- * `conversation`.
+ * calls that only the provider has. Anthropic's `thread` (also as the id alone), OpenAI's
+ * `previous_response_id` and `conversation`.
  */
 export function isPartial(body: Members): boolean {
   const { thread, previous_response_id: response, conversation } = body
   const { type, previous_message_id: message } = object(thread)
-  return type === 'continue' || [message, response, conversation].some(isReference)
+  const named = typeof thread === 'string' ? thread : message
+  return type === 'continue' || [named, response, conversation].some(isReference)
 }
 
 const isReference = (value: unknown): boolean =>
