@@ -189,6 +189,75 @@ test('the terminal event may arrive in pieces, in any line ends, and is found in
   }
 })
 
+/** More than the bytes of a frame that is read, by several pieces. */
+const LONG = 'x'.repeat(5 * 1024 * 1024)
+
+test('a terminal event that is too long to be read, or follows such a frame, has passed once its client has it', async () => {
+  const output = [{ type: 'message', content: [{ type: 'output_text', text: `"${LONG}` }] }]
+  const type = 'response.completed'
+  const frames = {
+    responses: [
+      sse({ type, response: { ...response('completed'), output } }),
+      // Its type stands behind the response.
+      `data: ${JSON.stringify({ response: { ...response('completed'), output }, type })}\n\n`,
+      sse({ type: 'response.output_text.done', text: LONG }) + sse({ type, response: {} }),
+    ],
+    messages: [
+      sse({ type: 'content_block_delta', delta: { text: LONG } }) + sse({ type: 'message_stop' }),
+    ],
+    chat: [
+      said(0, LONG) + finished(0) + finished(1),
+      finished(0) + said(0, LONG) + finished(1),
+      said(0, `"finish_reason":"stop" ${LONG}`) + 'data: [DONE]\n\n',
+    ],
+  }
+  for (const [wire, all] of Object.entries(frames)) {
+    for (const sent of all) {
+      for (const lineEnd of ['\n', '\r\n', '\r']) {
+        const bytes = Buffer.from(sent.replaceAll('\n', lineEnd))
+        for (const size of [300_007]) {
+          // Some bytes before the end of the frame, and behind it.
+          for (const [missing, outcome] of [
+            [0, 'complete'],
+            [3 * lineEnd.length, 'cancelled'],
+          ]) {
+            const reports = []
+            const proxy = createProxy({
+              ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
+              onReport: (report) => reports.push(report),
+              fetch: async () => {
+                let at = 0
+                const end = bytes.length - missing
+                const pull = (controller) => {
+                  if (at >= end) return new Promise(() => {})
+                  controller.enqueue(bytes.subarray(at, Math.min((at += size), end)))
+                }
+                return new Response(new ReadableStream({ pull }))
+              },
+            })
+            const body = JSON.stringify({
+              ...WIRES[wire].body([]),
+              ...(wire === 'chat' && { n: 2 }),
+            })
+            const url = `https://edge.example${WIRES[wire].path}`
+            const { body: stream } = await proxy(new Request(url, { method: 'POST', body }))
+            const reader = stream.getReader()
+            const got = []
+            for (let left = bytes.length - missing; left > 0;) {
+              const { value } = await reader.read()
+              got.push(value)
+              left -= value.length
+            }
+            await reader.cancel()
+            assert.ok(Buffer.concat(got).equals(bytes.subarray(0, bytes.length - missing)))
+            assert.equal(reports[0].outcome, outcome, `${wire} ${sent.slice(0, 90)} ${size}`)
+          }
+        }
+      }
+    }
+  }
+})
+
 test('a frame that the proxy ends a rewritten response with has the members of that response', async () => {
   // The provider's stream ends without its last events, and the second response fails.
   const head = {

@@ -57,7 +57,9 @@ function kindOf(bytes: Uint8Array, holds: boolean): Kind | undefined {
 
 /** White space, or a byte of the mark at the beginning of a text. */
 const isBlank = (byte: number): boolean =>
-  byte <= 32 || byte === 0xef || byte === 0xbb || byte === 0xbf
+  isSpace(byte) || byte === 0xef || byte === 0xbb || byte === 0xbf
+
+const isSpace = (byte: number): boolean => byte <= 32
 
 /** A whole response that was read. */
 interface Whole {
@@ -177,8 +179,8 @@ class Run {
     const all = joined([this.#start, bytes], this.#start.length + bytes.length)
     this.#kind = kindOf(all, this.#relay.holds)
     this.#start = NOTHING
-    // White space keeps a connection alive, so it passes at once.
-    if (this.#kind || all.every(isBlank)) return all
+    // White space keeps a connection alive, so it passes at once. A mark waits for its last byte.
+    if (this.#kind || all.every(isSpace)) return all
     this.#start = all
     return NOTHING
   }
@@ -201,7 +203,10 @@ class Run {
       if (bytes.length === 0) continue
       this.#relay.report.bytes.response += bytes.length
       controller.enqueue(bytes)
-      if (this.#kind === 'events') this.#terminal.read(bytes)
+      if (this.#kind === 'events') {
+        if (this.#frames.isRaw) this.#terminal.readPiece(bytes)
+        else this.#terminal.read(bytes)
+      }
       sent = true
     }
     return sent
