@@ -39,6 +39,16 @@ export function stringify(value: unknown, replacer?: (name: string, member: unkn
   }
 }
 
+/** Line ends of some clients, which `JSON.stringify` does not escape. */
+const LINE_ENDS = /[\u0085\u2028\u2029]/g
+
+/** The JSON of a value in one line, however a client splits lines. */
+export const jsonLine = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    LINE_ENDS,
+    (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
 /** From where to where a value stands in a text. */
 export interface Range {
   start: number
@@ -55,14 +65,25 @@ function skip(json: string, at: number, pattern: RegExp): number {
   return pattern.test(json) ? pattern.lastIndex : at
 }
 
+/** The closing quote of a string that begins at `at`; -1 if it has none. */
+export function closingQuote(json: string, at: number): number {
+  for (let end = json.indexOf('"', at + 1); end >= 0; end = json.indexOf('"', end + 1)) {
+    if (slashesBefore(json, end) % 2 === 0) return end
+  }
+  return -1
+}
+
+/** The backslashes right before `at`. */
+export function slashesBefore(json: string, at: number): number {
+  let slashes = 0
+  while (json.charCodeAt(at - 1 - slashes) === 92) slashes++
+  return slashes
+}
+
 /** Where a string ends that begins at `at`. Long ones would use up the stack of a pattern. */
 function stringEnd(json: string, at: number): number {
-  for (let end = json.indexOf('"', at + 1); end >= 0; end = json.indexOf('"', end + 1)) {
-    let slashes = 0
-    while (json.charCodeAt(end - 1 - slashes) === 92) slashes++
-    if (slashes % 2 === 0) return end + 1
-  }
-  return json.length
+  const end = closingQuote(json, at)
+  return end < 0 ? json.length : end + 1
 }
 
 function valueEnd(json: string, at: number): number {

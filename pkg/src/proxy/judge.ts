@@ -2,7 +2,8 @@
 import { isTurnlockError } from '../errors.js'
 import type { ProxyPolicy } from '../generated/proxy.js'
 import { signature } from '../signature.js'
-import { leadingObjects, stringify } from './json.js'
+import { stringify } from './json.js'
+import { repairArguments } from './repair-arguments.js'
 
 /** A call of a model. */
 export interface Call {
@@ -30,7 +31,8 @@ export interface Refused {
   /** As `signature({ tool, args })`. */
   signature: string
   /**
-   * `form`: it stood where its wire has no calls, or clients read different arguments in it.
+   * `form`: it stood where its wire has no calls, clients read different arguments in it, or its
+   * arguments cannot be read.
    * `unjudged`: it was longer than `heldBytes`, or the history could not be read.
    */
   reason: 'duplicate' | 'budget' | 'form' | 'unjudged'
@@ -43,6 +45,8 @@ interface Identity {
   key: string
   /** Whether every client reads the same arguments. */
   isClear: boolean
+  /** Whether the arguments are JSON. */
+  isJson: boolean
 }
 
 /** Codes of JSON whose value depends on who reads it: it may be anything. */
@@ -50,13 +54,16 @@ const UNCLEAR = new Set([
   ...['json.duplicate_key', 'json.too_deep', 'json.too_large', 'json.number_range'],
 ])
 
-/** The identity of a call; what is not JSON counts as a string. */
-export const identityOf = ({ name, args, isText = false }: Call): Identity =>
-  identify(name, isText ? JSON.stringify(args) : args)
+/** The identity of a call; arguments that are not JSON, and cannot be repaired, count as a string. */
+export const identityOf = (call: Call): Identity => readingsOf(call).identity
 
 function identify(name: string, args: string): Identity {
   try {
-    return { key: signature({ tool: name, args: args.trim() || '{}' }), isClear: true }
+    return {
+      key: signature({ tool: name, args: args.trim() || '{}' }),
+      isClear: true,
+      isJson: true,
+    }
   } catch (error) {
     const code = isTurnlockError(error) ? error.code : ''
     const [tool, text] = [wellFormed(name), wellFormed(args)]
@@ -64,8 +71,31 @@ function identify(name: string, args: string): Identity {
     if (code === 'json.lone_surrogate' && (tool !== name || text !== args)) {
       return identify(tool, text)
     }
-    return { key: textKey(tool, text), isClear: !UNCLEAR.has(code) }
+    return { key: textKey(tool, text), isClear: !UNCLEAR.has(code), isJson: false }
   }
+}
+
+interface Readings {
+  identity: Identity
+  /** The signatures of what clients read in the call. */
+  keys: string[]
+  /** Whether its arguments are JSON, or can be repaired. */
+  isReadable: boolean
+}
+
+/** What clients read in a call, some of which repair its arguments. */
+function readingsOf({ name, args, isText = false }: Call): Readings {
+  const own = identify(name, isText ? JSON.stringify(args) : args)
+  if (isText || (own.isJson && !/^\s*"/.test(args))) {
+    return { identity: own, keys: [own.key], isReadable: true }
+  }
+  const repaired = repairArguments(args).map((json) => identify(name, json))
+  const isClear = own.isClear && repaired.every((identity) => identity.isClear)
+  const read = repaired.flatMap(({ isJson, key }) => (isJson ? [key] : []))
+  // Of several objects in a row, it is not known which one the client takes.
+  const key = !own.isJson && read.length === 1 ? (read[0] as string) : own.key
+  const keys = [...new Set([key, ...read])]
+  return { identity: { ...own, key, isClear }, keys, isReadable: own.isJson || read.length > 0 }
 }
 
 function textKey(tool: string, text: string): string {
@@ -112,12 +142,13 @@ export class Judge {
     const settled = past.filter((call) => call.result !== undefined)
     this.#left = (policy.maxTools ?? Infinity) - settled.length
     for (const call of settled) {
-      const { key } = identityOf(call)
       const result = call.result as string
-      const streak = this.#streaks.get(key)
-      // Another result: the call told something new, so it is no loop.
-      const times = streak?.result === result ? streak.times + 1 : 1
-      this.#streaks.set(key, { result, times })
+      for (const key of readingsOf(call).keys) {
+        const streak = this.#streaks.get(key)
+        // Another result: the call told something new, so it is no loop.
+        const times = streak?.result === result ? streak.times + 1 : 1
+        this.#streaks.set(key, { result, times })
+      }
     }
   }
 
@@ -128,22 +159,15 @@ export class Judge {
 
   /** The refusal of a call of the response; `undefined` if it may run, which uses the budget. */
   refuse(call: Call): Refused | undefined {
-    const { name, args, isText, readings = [], copies = [] } = call
-    const { key } = identityOf(call)
-    // Some clients take the first object of arguments that go on behind it, or the last.
-    const objects = [{ name, args }, ...readings].flatMap((reading) => {
-      const [first, ...others] = isText ? [] : leadingObjects(reading.args)
-      return [first, ...(reading.args === args ? others : [])].map((object) => ({
-        name: reading.name,
-        args: object ?? reading.args,
-      }))
-    })
-    let isClear = call.isUnclear !== true
+    const { name, readings = [], copies = [] } = call
+    const first = readingsOf(call)
+    const { key } = first.identity
+    // Of arguments that nobody can repair, it is not known which call they are.
+    let isClear = call.isUnclear !== true && first.isReadable
     let repeats = 0
-    for (const reading of [call, ...readings, ...objects]) {
-      const read = identityOf({ ...call, ...reading })
-      isClear &&= read.isClear
-      repeats = Math.max(repeats, this.#streaks.get(read.key)?.times ?? 0)
+    for (const read of [first, ...readings.map((reading) => readingsOf({ ...call, ...reading }))]) {
+      isClear &&= read.identity.isClear
+      for (const one of read.keys) repeats = Math.max(repeats, this.#streaks.get(one)?.times ?? 0)
     }
     for (const text of new Set(copies)) isClear &&= identityOf({ ...call, args: text }).key === key
     const isRepeated = repeats >= this.#most
