@@ -1,4 +1,5 @@
 /** OpenAI's Chat Completions. */
+import { dataOf } from './frames.js'
 import { isSaid, resultText, type Call, type PastCall } from './judge.js'
 import { list, object, stringify, text, type Members } from './json.js'
 import { Pieces } from './pieces.js'
@@ -8,12 +9,25 @@ import { INTERRUPTED, rowEnds, type Keyed, type Step, type StreamWire, type Wire
 /** The name and the arguments of a call: of a function, or of a custom tool. */
 function callOf(call: Members): Call {
   const [called, custom] = [object(call.function), object(call.custom)]
+  const name = called.name ?? custom.name
   const args = called.arguments ?? custom.input ?? ''
   // Some servers send an object.
+  const isOther = (value: unknown) => value != null && value !== '' && value !== args
   const json = typeof args === 'string' ? args : stringify(args)
-  const isText = called.arguments == null && typeof custom.input === 'string'
-  return { name: text(called.name ?? custom.name), args: json, ...(isText && { isText }) }
+  const isText = kindOf(call) === 'custom' && typeof args === 'string'
+  // Some clients take what stands beside the function, or in the other kind of call.
+  const isBeside = (call.name || name) !== name || [call.arguments, call.input].some(isOther)
+  const isUnclear = isBeside || (isFull(called) && isFull(custom))
+  return {
+    name: text(name),
+    args: json,
+    ...(isText && { isText }),
+    ...(isUnclear && { isUnclear }),
+  }
 }
+
+const kindOf = (call: Members): 'function' | 'custom' | undefined =>
+  isFull(call.function) ? 'function' : isFull(call.custom) ? 'custom' : undefined
 
 function turn(history: readonly unknown[]): PastCall[] {
   let calls = new Map<string, PastCall>()
@@ -47,6 +61,8 @@ interface Open extends Keyed {
   names: string
   choice: string
   pieces: Pieces
+  /** Of its first piece that has one. */
+  kind?: 'function' | 'custom' | undefined
   /** Whether a call with whole arguments had its place, and is over. */
   isAgain: boolean
 }
@@ -151,7 +167,8 @@ class ChatStream implements StreamWire {
 
   /** Reads a piece of a call; false if it goes on with a call that is over. */
   #piece(choice: string, own: Members, piece: Members = own): boolean {
-    const { name, args, isText = false } = callOf(piece)
+    const { name, args, isText = false, isUnclear = false } = callOf(piece)
+    const kind = kindOf(piece)
     const id = text(piece.id)
     const isHead = id !== '' || name !== ''
     const hasIndex = piece.index != null
@@ -199,6 +216,8 @@ class ChatStream implements StreamWire {
     // Of no call that is known, or with an index that its call does not have.
     const isOwn = (call.id !== '' || call.name !== '') && (calls.hasIndex || !hasIndex)
     if (!isHead && !isOwn && args !== '') calls.isUnclear = true
+    // Clients take the pieces of one kind alone.
+    if (isUnclear || (kind && (call.kind ??= kind) !== kind)) call.isUnclear = true
     if (!this.#drops) call.names += name
     call.name ||= name
     call.id ||= id
@@ -433,9 +452,12 @@ export const chat: Wire = {
   },
   turn,
   stream: () => new ChatStream(),
-  write: (json) => `data: ${JSON.stringify(json)}\n\n`,
+  write: dataOf,
   ping: ': keep-alive\n\n',
   places: { stream: placesIn('delta'), whole: placesIn('message') },
+  // Official clients leave out events of other APIs.
+  events: /thread\.|error/,
+  hasTypes: false,
   words: /tool_calls|function_call/iu,
   calls: (json) => list(json.choices).map(object).flatMap(callsOf),
   without: (json, refused, notice) => ({

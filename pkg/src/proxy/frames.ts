@@ -1,4 +1,5 @@
 /** Server-sent events as bytes: whole frames, and the JSON in them. */
+import { jsonLine, type Members } from './json.js'
 
 const LF = 10
 const CR = 13
@@ -100,8 +101,22 @@ export interface Frame {
   data: string
   /** Lines of data: some clients read each by itself. */
   lines: number
+  /** The names of the event, of which clients take the last. */
+  events: string[]
   /** The other lines, without names of events. */
   others: string
+}
+
+/**
+ * Whether clients that go by the name of an event read another one than those that go by its type.
+ *
+ * @param known names that mean something on the wire
+ */
+export function isMisnamed(events: readonly string[], type: unknown, known: RegExp): boolean {
+  const [first, ...others] = new Set(events)
+  // `message` is the name of an event without one.
+  if (others.length === 0 && (!first || first === 'message' || first === type)) return false
+  return [type, ...events].some((name) => typeof name === 'string' && known.test(name))
 }
 
 /** Encodings in which ASCII is what it is in UTF-8. */
@@ -118,17 +133,21 @@ export function isAsciiLike(headers: Headers): boolean {
 const EVENT_NAME = /^[A-Za-z0-9_.]+$/
 
 /** The text of a frame, with its event line if `type` is a name. */
-export function eventOf(type: unknown, json: string): string {
+export function eventOf(json: Members): string {
+  const { type } = json
   const isName = typeof type === 'string' && EVENT_NAME.test(type)
-  return `${isName ? `event: ${type}\n` : ''}data: ${json}\n\n`
+  return `${isName ? `event: ${type}\n` : ''}${dataOf(json)}`
 }
+
+/** The text of a frame without an event line. */
+export const dataOf = (json: Members): string => `data: ${jsonLine(json)}\n\n`
 
 /**
  * A line that is not one of server-sent events: some client finds data, or JSON, in it all the same.
  * Empty lines, comments and fields that nobody knows are none.
  */
 const ODD_LINE =
-  /(?:^|[\r\n])(?![ \t]*(?:[\r\n]|$)|:|(?:data|event|id|retry)(?::|[\r\n]|$)|(?!(?:[Dd][Aa][Tt][Aa]):)[A-Za-z][\w-]*:)/
+  /(?:^|[\r\n])(?![ \t]*(?:[\r\n]|$)|:|(?:data|event|id|retry)(?::|[\r\n]|$)|(?!(?:[Dd][Aa][Tt][Aa]|[Ee][Vv][Ee][Nn][Tt]):)[A-Za-z][\w-]*:)/
 
 /** Whether a text of whole frames is made of lines that every client reads alike. */
 export const isPlain = (text: string): boolean => !text.includes('\0') && !ODD_LINE.test(text)
@@ -167,14 +186,16 @@ function frameOf(bytes: Uint8Array, decoder: TextDecoder): Frame {
   const text = decoder.decode(bytes)
   // Most frames have one line of data.
   const data: string[] = []
+  const events: string[] = []
   let others = ''
   for (const line of text.split(/\r\n?|\n/)) {
     if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
     else if (!EVENT_LINE.test(line)) others += `${line}\n`
+    if (/^event(?::|$)/.test(line)) events.push(line.slice(line[6] === ' ' ? 7 : 6))
   }
   const [first = ''] = data
   const joined = data.length > 1 ? data.join('\n') : first
-  return { bytes, data: joined, lines: data.length, others: others.trim() }
+  return { bytes, data: joined, lines: data.length, events, others: others.trim() }
 }
 
 const EVENT_LINE = /^(?:event: ?[A-Za-z0-9_.]*)?$/

@@ -1,10 +1,10 @@
 /** Watches a stream, and in `bound` holds back its calls until they are judged. */
 import { TurnlockError } from '../errors.js'
 import { judged, misplaced, unjudged, type Call, type Judge, type Refused } from './judge.js'
-import { namesWord, parseResponse, repeatsMembers, type Members } from './json.js'
-import { framesOf, isPlain, type Frame } from './frames.js'
+import { namesWord, parseResponse, repeatsMembers, text as textOf, type Members } from './json.js'
+import { framesOf, isMisnamed, isPlain, type Frame } from './frames.js'
 import type { ProxyReport } from './report.js'
-import { cleaned, mentions } from './stray.js'
+import { cleaned, isAmbiguous, mentions } from './stray.js'
 import { AllBut, type Keyed, type StreamWire, type Wire } from './wire.js'
 
 /** The text in the place of a call that may not run. */
@@ -56,6 +56,8 @@ export class Gate {
   #changed = false
   /** Calls are refused unjudged: too much was held. */
   #tooLong = false
+  /** Some frame is read differently by clients, so calls that have not passed are refused. */
+  #isUnclear = false
   #refused: Set<string> = new Set()
   /** Calls that may run. */
   readonly #passed = new Set<string>()
@@ -170,6 +172,12 @@ export class Gate {
       report.blocked.push(unjudged(call, false))
       return false
     }
+    if (this.#isUnclear) {
+      report.error ??= 'proxy.call_form'
+      report.blocked.push(misplaced(call))
+      this.#reason = 'form'
+      return false
+    }
     const refused = judged(judge(), call, report)
     if (!refused) return true
     this.#reason = refused.reason
@@ -219,15 +227,30 @@ export class Gate {
       this.#stray([])
       return undefined
     }
+    const namesCall = isNamed && namesWord(data, wire.words)
+    if (this.#differs(frame, json, namesCall)) {
+      this.#isUnclear = true
+      if (namesCall || frame.events.some((name) => wire.words.test(name))) {
+        this.#stray([])
+        return undefined
+      }
+    }
     const { json: clean, strays } = cleaned(json, wire.places.stream)
-    const isOdd =
-      isNamed && namesWord(data, wire.words) && (lines > 1 || repeatsMembers(data, json))
+    const isOdd = namesCall && (lines > 1 || repeatsMembers(data, json))
     if (strays.length === 0 && !isOdd && !isHidden) return { frame, json }
     this.#stray(strays)
     // Of two members of one name, or of lines, the client may read another one than was judged.
     return (
       clean && { frame: { ...frame, bytes: this.#encoder.encode(wire.write(clean)) }, json: clean }
     )
+  }
+
+  /** Whether clients differ in what they read: by the name of the event, or by names in any case. */
+  #differs({ events }: Frame, json: Members, namesCall: boolean): boolean {
+    const { wire } = this.#given
+    const isUntyped = wire.hasTypes && namesCall && !wire.events.test(textOf(json.type))
+    if (isUntyped || isMisnamed(events, json.type, wire.events)) return true
+    return isAmbiguous(json, wire.words, wire.places.stream.data)
   }
 
   /** Calls were left out: what follows is written anew. */
@@ -374,6 +397,7 @@ export class Gate {
     this.#open = false
     this.#refused = new Set(['*'])
     this.#tooLong = false
+    this.#isUnclear = false
     this.#stream.again()
   }
 

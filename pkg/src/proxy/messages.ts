@@ -69,8 +69,7 @@ class MessagesStream implements StreamWire {
       !this.#open.isEmpty ||
       // Where blocks begin is counted, in case that one is left out.
       frames.includes('content_block_start') ||
-      frames.includes('tool_use') ||
-      frames.includes('partial_json') ||
+      messages.words.test(frames) ||
       frames.includes('"usage"') ||
       hasEscapes(frames)
     )
@@ -105,13 +104,17 @@ class MessagesStream implements StreamWire {
         return { open: true }
       }
       case 'content_block_delta': {
-        const piece = object(json.delta).partial_json
+        const { type, partial_json: piece } = object(json.delta)
         // Arguments that follow the end of a call would be others than those that were judged.
         if (!call && piece !== undefined && !this.#others.has(at)) return { stray: true }
         if (piece !== undefined && this.#blocks[at] !== call) {
           if (this.#blocks[at] || !call) return { stray: true }
           call.isUnclear = true
         }
+        // Some clients read pieces of one type alone.
+        const isOdd =
+          piece !== undefined && (typeof piece !== 'string' || type !== 'input_json_delta')
+        if (call && isOdd) call.isUnclear = true
         this.#open.add(at, text(piece))
         return { open: !this.#open.isEmpty }
       }
@@ -331,7 +334,7 @@ export const messages: Wire = {
   mend,
   turn,
   stream: () => new MessagesStream(),
-  write: (json) => eventOf(json.type, JSON.stringify(json)),
+  write: eventOf,
   ping: 'event: ping\ndata: {"type":"ping"}\n\n',
   places: {
     stream: placesIn(
@@ -341,7 +344,9 @@ export const messages: Wire = {
     ),
     whole: placesIn((path) => path === 'content.*'),
   },
-  words: /tool_use|partial_json/,
+  events: /message_|content_block_|^error$/,
+  hasTypes: true,
+  words: /tool_use|partial_json/iu,
   calls: (json) =>
     list(json.content).flatMap((value, at) => {
       const block = object(value)

@@ -7,7 +7,7 @@ import { foreign, Gate, NOTICES, type Gated } from './gate.js'
 import { judged, misplaced } from './judge.js'
 import { namesWord, parseResponse, repeatsMembers, type Members } from './json.js'
 import type { Source } from './source.js'
-import { cleaned, mentions } from './stray.js'
+import { cleaned, isAmbiguous, mentions } from './stray.js'
 import { TerminalEvent } from './terminal.js'
 import type { Keyed } from './wire.js'
 
@@ -312,19 +312,21 @@ class Run {
     const { wire, report, holds } = this.#relay
     const text = textOf(pieces, holds)
     const whole = text === undefined ? undefined : parseResponse(text)
-    if (text === undefined || !whole) {
+    const namesCall =
+      holds &&
+      text !== undefined &&
+      whole !== undefined &&
+      mentions(text, wire.words) &&
+      namesWord(text, wire.words)
+    const { data } = wire.places.whole
+    if (text === undefined || !whole || (namesCall && isAmbiguous(whole, wire.words, data))) {
       if (!holds) return undefined
       if (!isSecond) throw foreign()
       return { json: undefined, calls: [], isChanged: true }
     }
     const { json = {}, strays } = cleaned(whole, wire.places.whole)
     for (const call of isSecond ? [] : strays) report.blocked.push(misplaced(call))
-    const isOdd =
-      holds &&
-      mentions(text, wire.words) &&
-      namesWord(text, wire.words) &&
-      repeatsMembers(text, whole)
-    const isChanged = strays.length > 0 || isOdd
+    const isChanged = strays.length > 0 || (namesCall && repeatsMembers(text, whole))
     if (isChanged && holds) report.error ??= 'proxy.call_form'
     if (json.usage) report.usage.push(json.usage)
     return { json, calls: wire.calls(json), isChanged }

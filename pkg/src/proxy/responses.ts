@@ -33,7 +33,10 @@ const DOES = ['action', 'actions', 'operation', 'arguments', 'server_label']
 
 function callOf(item: Members): Call {
   const name = text(item.name)
-  if (item.type === 'function_call') return { name, args: text(item.arguments) }
+  if (item.type === 'function_call') {
+    const { arguments: args = '' } = item
+    return { name, args: typeof args === 'string' ? args : stringify(args) }
+  }
   if (item.type === 'custom_tool_call') {
     const { input = '' } = item
     return { name, args: typeof input === 'string' ? input : stringify(input), isText: true }
@@ -102,7 +105,16 @@ class Rows {
   clear(): void {
     this.#all.clear()
   }
+
+  takeAll(): Told[] {
+    const all = [...this.#all.values()].flatMap((told) => [...told])
+    this.clear()
+    return all
+  }
 }
+
+/** Whether a member is a text, or not there. */
+const isOptionalText = (value: unknown): boolean => value == null || typeof value === 'string'
 
 const sameAs = (id: string, { name, args }: Call): string => JSON.stringify([id, name, args])
 
@@ -118,6 +130,7 @@ class ResponsesStream implements StreamWire {
   /** Calls by the id of their item. */
   readonly #items = new Map<string, Keyed>()
   #drops = false
+  #count = 0
   /** The client was shown the whole response. */
   #isOver = false
   /** Where the other items of the provider stand for the client, and where its calls. */
@@ -134,11 +147,8 @@ class ResponsesStream implements StreamWire {
   matters(frames: string): boolean {
     return (
       !this.#open.isEmpty ||
-      frames.includes('output_item.') ||
-      frames.includes('"response.c') ||
-      frames.includes('"response"') ||
-      frames.includes('_call') ||
-      frames.includes('mcp_approval_request') ||
+      /output_item\.|"response(?:"|\.c)/iu.test(frames) ||
+      responses.words.test(frames) ||
       hasEscapes(frames)
     )
   }
@@ -176,6 +186,7 @@ class ResponsesStream implements StreamWire {
         // Some clients look for the item. Ids that are of no item differ in each event of some servers.
         const named = this.#items.get(text(json.item_id))
         if (named && named !== call) return { stray: true }
+        if (![json.delta, json.arguments, json.input].every(isOptionalText)) call.isUnclear = true
         this.#open.add(at, text(json.delta))
         const whole = text(json.arguments ?? json.input)
         if (whole && !this.#drops) (call.copies ??= []).push(whole)
@@ -185,11 +196,20 @@ class ResponsesStream implements StreamWire {
         if (!isFinal(json)) return { open: !this.#open.isEmpty }
     }
     const response = object(json.response)
-    const more = this.#outputs(response).flatMap(({ told, key, item }) =>
-      told ? [] : [{ key, ...callOf(item) }],
-    )
+    const outputs = this.#outputs(response)
+    const more = outputs.flatMap(({ told, key, item }) => (told ? [] : [{ key, ...callOf(item) }]))
     const usage = response.usage ? { usage: response.usage } : {}
-    return { finish: true, complete: [...this.rest(), ...more], ...usage }
+    const complete = [...this.rest(), ...more]
+    this.#finish(outputs)
+    return { finish: true, complete, ...usage }
+  }
+
+  /** The calls that have begun are over: another response may not bring others in their places. */
+  #finish(outputs: readonly { item: Members; told: Told | undefined }[]): void {
+    for (const { item, told } of outputs) {
+      if (told && !told.isDone) this.#done.add(sameAs(told.id, callOf(item)), told)
+    }
+    for (const told of this.#begun.takeAll()) told.isDone = true
   }
 
   #begin(json: Members, at: number, item: Members): Step {
@@ -237,7 +257,9 @@ class ResponsesStream implements StreamWire {
   }
 
   /** The calls of a whole response: each that was told once, and those that were not. */
-  #outputs(response: Members): { at: number; item: Members; told: boolean; key: string }[] {
+  #outputs(
+    response: Members,
+  ): { at: number; item: Members; told: Told | undefined; key: string }[] {
     const [begun, done] = [new Map(), new Map()]
     return list(response.output).flatMap((value, at) => {
       const item = object(value)
@@ -246,8 +268,15 @@ class ResponsesStream implements StreamWire {
       const id = idOf(item)
       const told = this.#done.next(sameAs(id, call), done) ?? this.#begun.next(id, begun)
       if (told && !told.isDone) this.#becomes(told.call, item)
-      return [{ at, item, told: told !== undefined, key: told?.call.key ?? `output:${at}` }]
+      return [{ at, item, told, key: told?.call.key ?? this.#keyOf(item) }]
     })
+  }
+
+  /** The key of a call that the whole response alone has. */
+  #keyOf(item: Members): string {
+    const key = this.#keys.get(item) ?? `output:${this.#count++}`
+    this.#keys.set(item, key)
+    return key
   }
 
   rewrite(json: Members, refused: ReadonlySet<string>): Members[] {
@@ -406,7 +435,7 @@ export const responses: Wire = {
   },
   turn,
   stream: () => new ResponsesStream(),
-  write: (json) => eventOf(json.type, JSON.stringify(json)),
+  write: eventOf,
   ping: ': keep-alive\n\n',
   places: {
     stream: placesIn((path, _, root) =>
@@ -416,7 +445,9 @@ export const responses: Wire = {
     ),
     whole: placesIn((path) => path === 'output.*'),
   },
-  words: /_call(?!s)|custom_tool|mcp_approval_request/,
+  events: /response\.|^error$/,
+  hasTypes: true,
+  words: /_call(?!s)|custom_tool|mcp_approval_request/iu,
   calls: (json) =>
     list(json.output).flatMap((value, at) => {
       const item = object(value)

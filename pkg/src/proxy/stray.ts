@@ -51,7 +51,50 @@ export function cleaned(
 }
 
 /** A name in small letters. There are others than ASCII that stand for one in another case. */
-const folded = (name: string): string => name.toUpperCase().toLowerCase()
+const folded = (name: string): string => name.toUpperCase().toLowerCase().replaceAll(DOTTED, 'i')
+
+/** The small form of U+0130. */
+const DOTTED = 'i\u0307'
+
+/** Members by which clients find calls, in any of the wire formats. */
+const NAMES = new Set([
+  ...['type', 'index', 'id', 'name', 'arguments', 'input', 'choices', 'delta', 'message'],
+  ...['tool_calls', 'function_call', 'function', 'custom', 'finish_reason', 'content'],
+  ...['content_block', 'partial_json', 'stop_reason', 'response', 'output', 'item', 'call_id'],
+  ...['item_id', 'output_index', 'action', 'actions', 'operation', 'server_label'],
+])
+
+/** Members whose value is data of tools. */
+const TOOL_DATA = new Set(['arguments', 'input'])
+
+/**
+ * Whether a client that reads names in any case finds members that other clients do not: a name of
+ * calls in another case, or two names that differ in their case alone.
+ */
+export function isAmbiguous(root: Members, words: RegExp, data: ReadonlySet<string>): boolean {
+  const left: unknown[] = [root]
+  while (left.length > 0) {
+    const value = left.pop()
+    if (typeof value !== 'object' || value === null) continue
+    if (!isUsual('', value)) {
+      const names = Object.keys(value)
+      const all = new Set(names.map(folded))
+      const isOdd = (name: string) => folded(name) !== name && NAMES.has(folded(name))
+      if (all.size < names.length || names.some(isOdd)) return true
+    }
+    for (const [name, inner] of Object.entries(value)) {
+      if (name === 'type' && typeof inner === 'string' && isOddType(inner, words)) return true
+      if (!data.has(name) && !TOOL_DATA.has(name)) left.push(inner)
+    }
+  }
+  return false
+}
+
+/** Whether a client that reads types in any case takes one for that of a call. */
+const isOddType = (type: string, words: RegExp): boolean => {
+  const plain = folded(type)
+  return plain !== type && words.test(plain)
+}
 
 const USUAL = /^[a-z\d_*]*$/
 /** Whether a name, and those within the value, are in small letters of ASCII, as nearly all are. */
@@ -65,15 +108,21 @@ const lower = (value: object): object =>
     ? value
     : Object.fromEntries(Object.entries(value).map(([name, own]) => [folded(name), own]))
 
-/** Whether letters are spelled as escapes: only a parser knows the names then. */
+/**
+ * Whether letters of ASCII are spelled as escapes, or as letters beyond ASCII that stand for one in
+ * another case: only a parser knows the names then.
+ */
 export const hasEscapes = (json: string): boolean =>
-  json.includes('\\u00') && /\\u00[2-7]/.test(json)
+  (json.includes('\\u') && /\\u(?:00[2-7]|013[01]|017f|212a)/i.test(json)) ||
+  /[\u0130\u0131\u017f\u212a]/.test(json)
 
 /** Whether a text that is no JSON has one of these words, for a reader that is less strict. */
 export const mentions = (text: string, words: RegExp): boolean =>
   words.test(
-    text
-      // UTF-16, as bytes.
-      .replaceAll('\0', '')
-      .replace(/\\u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
+    folded(
+      text
+        // UTF-16, as bytes.
+        .replaceAll('\0', '')
+        .replace(/\\u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
+    ),
   )

@@ -164,6 +164,10 @@ export interface Wire {
   ping: string
   /** Where frames of a stream, and whole responses, have calls. */
   places: { stream: Places; whole: Places }
+  /** Types of its events that mean something; `event:` may name others. */
+  events: RegExp
+  /** Whether the JSON of each event has its type. */
+  hasTypes: boolean
   /** Words without which a text has no call, be it JSON or not. */
   words: RegExp
   /** Of a whole response. */
