@@ -518,6 +518,65 @@ test('arguments of another type than a text are withheld', async () => {
   }
 })
 
+test('arguments in another place than the API has them are withheld', async () => {
+  const others = [{ text: ONE }, { input: { n: 1 } }, { arguments: ONE }]
+  for (const own of others) {
+    const odd = { ...piece(TWO), ...own }
+    await withheld('messages', messages(event(start()), event(odd)), JSON.stringify(odd))
+    const within = piece(TWO, own)
+    await withheld('messages', messages(event(start()), event(within)), JSON.stringify(within))
+  }
+  for (const own of [
+    { input: ONE },
+    { input: { n: 1 } },
+    { action: { n: 1 } },
+    { function: { arguments: ONE } },
+  ]) {
+    for (const frames of [
+      [done(TWO, own), completed()],
+      [added(), done(TWO), completed(item(TWO, own))],
+      [completed(item(TWO, own))],
+    ]) {
+      const { text, report } = await through('responses', responses(...frames), { history: [] })
+      assert.ok(!text.includes(Object.keys(own)[0] + '":'), text)
+      assert.equal(report.blocked[0].reason, 'form')
+    }
+  }
+  const ended = event({
+    type: 'response.function_call_arguments.done',
+    ...part,
+    arguments: TWO,
+    input: ONE,
+  })
+  await withheld('responses', responses(added(), ended, done(TWO), completed()), 'done')
+  await withheld(
+    'responses',
+    responses(done(ONE, { type: 'tool_call' }), completed()),
+    'another type',
+  )
+  await withheld(
+    'chat',
+    chat({ ...call(TWO), function: { ...call(TWO).function, input: ONE } }),
+    'input',
+  )
+})
+
+test('a name that a client finds in another case, or with white space, counts as the name of its tool', async () => {
+  for (const name of ['LS', 'Ls', ' ls', 'ls\n', 'lſ', 'l\u200bs', '\u00a0ls']) {
+    for (const [wire, sent] of [
+      ['chat', chat(call(ONE, { name }))],
+      ['messages', messages(event(start({ name, input: { n: 1 } })))],
+      ['responses', responses(done(ONE, { name }), completed(item(ONE, { name })))],
+    ]) {
+      const { text, report } = await through(wire, sent)
+      assert.doesNotMatch(text, /call_1/, JSON.stringify(name))
+      assert.equal(report.blocked[0].reason, 'duplicate')
+    }
+    const { report } = await through('chat', chat(call(TWO, { name })))
+    assert.deepEqual([report.calls, report.blocked], [[name], []])
+  }
+})
+
 test('what is written anew has no line ends of any client within a line', async () => {
   const ends = ['\u0085', '\u2028', '\u2029']
   for (const wire of Object.keys(WIRES)) {

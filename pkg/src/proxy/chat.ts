@@ -15,8 +15,9 @@ function callOf(call: Members): Call {
   const isOther = (value: unknown) => value != null && value !== '' && value !== args
   const json = typeof args === 'string' ? args : stringify(args)
   const isText = kindOf(call) === 'custom' && typeof args === 'string'
+  const others = [call.arguments, call.input, called.input, called.parameters, custom.arguments]
   // Some clients take what stands beside the function, or in the other kind of call.
-  const isBeside = (call.name || name) !== name || [call.arguments, call.input].some(isOther)
+  const isBeside = (call.name || name) !== name || others.some(isOther)
   const isUnclear = isBeside || (isFull(called) && isFull(custom))
   return {
     name: text(name),

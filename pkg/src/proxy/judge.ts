@@ -4,6 +4,7 @@ import type { ProxyPolicy } from '../generated/proxy.js'
 import { signature } from '../signature.js'
 import { stringify } from './json.js'
 import { repairArguments } from './repair-arguments.js'
+import { folded } from './stray.js'
 
 /** A call of a model. */
 export interface Call {
@@ -83,19 +84,26 @@ interface Readings {
   isReadable: boolean
 }
 
-/** What clients read in a call, some of which repair its arguments. */
+/** What clients read in a call, some of which repair its arguments, or its name. */
 function readingsOf({ name, args, isText = false }: Call): Readings {
   const own = identify(name, isText ? JSON.stringify(args) : args)
-  if (isText || (own.isJson && !/^\s*"/.test(args))) {
-    return { identity: own, keys: [own.key], isReadable: true }
-  }
-  const repaired = repairArguments(args).map((json) => identify(name, json))
-  const isClear = own.isClear && repaired.every((identity) => identity.isClear)
-  const read = repaired.flatMap(({ isJson, key }) => (isJson ? [key] : []))
+  const isRepairable = !isText && (!own.isJson || /^\s*"/.test(args))
+  const repaired = isRepairable ? repairArguments(args) : []
+  const all = repaired.map((json) => identify(name, json))
+  const read = all.flatMap(({ isJson, key }) => (isJson ? [key] : []))
   // Of several objects in a row, it is not known which one the client takes.
   const key = !own.isJson && read.length === 1 ? (read[0] as string) : own.key
-  const keys = [...new Set([key, ...read])]
-  return { identity: { ...own, key, isClear }, keys, isReadable: own.isJson || read.length > 0 }
+  const isClear = own.isClear && all.every((identity) => identity.isClear)
+  const keys = new Set([key, ...read])
+  // Some clients find a tool by a name in another case, or with white space.
+  const tool = folded(name.replace(/\p{Cf}/gu, '')).trim()
+  if (tool !== name) {
+    for (const json of [isText ? JSON.stringify(args) : args, ...repaired]) {
+      keys.add(identify(tool, json).key)
+    }
+  }
+  const isReadable = own.isJson || read.length > 0
+  return { identity: { ...own, key, isClear }, keys: [...keys], isReadable }
 }
 
 function textKey(tool: string, text: string): string {

@@ -104,17 +104,14 @@ class MessagesStream implements StreamWire {
         return { open: true }
       }
       case 'content_block_delta': {
-        const { type, partial_json: piece } = object(json.delta)
+        const piece = object(json.delta).partial_json
         // Arguments that follow the end of a call would be others than those that were judged.
         if (!call && piece !== undefined && !this.#others.has(at)) return { stray: true }
         if (piece !== undefined && this.#blocks[at] !== call) {
           if (this.#blocks[at] || !call) return { stray: true }
           call.isUnclear = true
         }
-        // Some clients read pieces of one type alone.
-        const isOdd =
-          piece !== undefined && (typeof piece !== 'string' || type !== 'input_json_delta')
-        if (call && isOdd) call.isUnclear = true
+        if (call && !isPiece(json)) call.isUnclear = true
         this.#open.add(at, text(piece))
         return { open: !this.#open.isEmpty }
       }
@@ -309,6 +306,14 @@ function edited(message: string, { drops, adds }: Edit): string | undefined {
     if (place + 1 < kept.length) made += message.slice(range.end, ranges[at + 1]?.start)
   })
   return made + message.slice(ranges.at(-1)?.end)
+}
+
+/** Whether a delta of a call has a piece of its arguments, and nothing that a client takes in its place. */
+function isPiece({ delta, partial_json, text: said, input, arguments: args }: Members): boolean {
+  const { type, partial_json: piece = '', ...others } = object(delta)
+  const beside = [...Object.values(others), partial_json, said, input, args]
+  const isAlone = beside.every((value) => value == null || value === '')
+  return type === 'input_json_delta' && typeof piece === 'string' && isAlone
 }
 
 const isCall = ({ type }: Members): boolean => type === 'tool_use'

@@ -31,18 +31,30 @@ function isCall({ type, execution, environment }: Members): boolean {
 /** What a call does, where it is no function: the members of any of the other types. */
 const DOES = ['action', 'actions', 'operation', 'arguments', 'server_label']
 
+/** Members of a function or a custom tool that some clients take for its arguments. */
+const ARGUMENTS = ['arguments', 'input', 'parameters', 'parsed_arguments', 'function', 'custom']
+
+const hasOther = (item: Members, args: unknown): boolean =>
+  [...ARGUMENTS, ...DOES].some((member) => {
+    const value = item[member]
+    return value != null && value !== '' && value !== args
+  })
+
 function callOf(item: Members): Call {
   const name = text(item.name)
+  const json = (args: unknown) => (typeof args === 'string' ? args : stringify(args))
+  const { arguments: args = '', input = '' } = item
   if (item.type === 'function_call') {
-    const { arguments: args = '' } = item
-    return { name, args: typeof args === 'string' ? args : stringify(args) }
+    return { name, args: json(args), ...(hasOther(item, args) && { isUnclear: true }) }
   }
   if (item.type === 'custom_tool_call') {
-    const { input = '' } = item
-    return { name, args: typeof input === 'string' ? input : stringify(input), isText: true }
+    const isUnclear = hasOther(item, input) && { isUnclear: true }
+    return { name, args: json(input), isText: true, ...isUnclear }
   }
+  // Some clients take whatever has arguments for a function.
+  const readings = typeof args === 'string' && args !== '' ? [{ name, args }] : []
   const does = DOES.flatMap((member) => (item[member] == null ? [] : [[member, item[member]]]))
-  return { name: name || text(item.type), args: stringify(Object.fromEntries(does)) }
+  return { name: name || text(item.type), args: stringify(Object.fromEntries(does)), readings }
 }
 
 /** Whether an item refers to one that only the provider has. Its `type` is optional. */
@@ -188,8 +200,8 @@ class ResponsesStream implements StreamWire {
         if (named && named !== call) return { stray: true }
         if (![json.delta, json.arguments, json.input].every(isOptionalText)) call.isUnclear = true
         this.#open.add(at, text(json.delta))
-        const whole = text(json.arguments ?? json.input)
-        if (whole && !this.#drops) (call.copies ??= []).push(whole)
+        const wholes = [text(json.arguments), text(json.input)].filter(Boolean)
+        if (!this.#drops) (call.copies ??= []).push(...wholes)
         return { open: true }
       }
       default:
@@ -266,7 +278,9 @@ class ResponsesStream implements StreamWire {
       if (!isCall(item)) return []
       const call = callOf(item)
       const id = idOf(item)
-      const told = this.#done.next(sameAs(id, call), done) ?? this.#begun.next(id, begun)
+      // What says more than the events is another call.
+      const same = call.isUnclear ? undefined : this.#done.next(sameAs(id, call), done)
+      const told = same ?? this.#begun.next(id, begun)
       if (told && !told.isDone) this.#becomes(told.call, item)
       return [{ at, item, told, key: told?.call.key ?? this.#keyOf(item) }]
     })
