@@ -31,18 +31,28 @@ pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<
     (wanted, code)
 }
 
-/// Whether these say nothing: null, blank, or an object without members.
+/// Whether there are no arguments: null, blank text, or an object or a list without members (some
+/// languages write an empty map as `[]`).
 pub(super) fn is_empty(args: &Args<'_>) -> bool {
     match args {
         Args::Value(Json::Object(members)) => members.is_empty(),
+        Args::Value(Json::Array(items)) => items.is_empty(),
         Args::Value(value) => value.is_null(),
         Args::Text(Json::String(text)) => {
             let mut rest = text.chars().filter(|c| !is_space(*c));
             let first: String = rest.by_ref().take(5).collect();
-            ["", "{}", "null"].contains(&first.as_str())
+            ["", "{}", "[]", "\"\"", "null"].contains(&first.as_str())
         }
         Args::Text(_) => false,
     }
+}
+
+/// Whether this is the beginning of a JSON text, cut before its end.
+pub(super) fn is_partial(args: &Args<'_>) -> bool {
+    let Args::Text(Json::String(text)) = args else { return false };
+    let end = text.trim_end().len();
+    let cut = |error| matches!(error, JsonError::Syntax { offset } if offset >= end);
+    Json::parse_str(text).is_err_and(cut)
 }
 
 /// The object that they are; `None` if they are none, or no JSON.

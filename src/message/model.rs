@@ -187,6 +187,11 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// Whether it has no arguments.
+    pub(super) fn is_bare(&self) -> bool {
+        self.begun.is_none() && args::is_empty(&self.args)
+    }
+
     /// Adds a piece of its arguments. Whole ones that it began with are kept beside them.
     pub(super) fn stream(&mut self, piece: &str) {
         if !self.streamed {

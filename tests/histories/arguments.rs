@@ -3,7 +3,8 @@
 //!
 //! LangChain stores a streamed call of Claude as a content block whose `input` is `{}`, beside
 //! `tool_calls` with the arguments (langchain-ai/langchainjs#9798, 2026-01-13; #9809 makes
-//! `tool_calls` the source of the arguments).
+//! `tool_calls` the source of the arguments). Chat pages have `parts` beside `content`, and LangChain's
+//! version 1 has `content_blocks`.
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
@@ -33,6 +34,14 @@ fn pieces(args: &Value, kind: &str, key: &str) -> Vec<Value> {
 fn blocks(first: Value, rest: Vec<Value>) -> Value {
     let content: Vec<Value> = std::iter::once(first).chain(rest).collect();
     json!({ "content": content })
+}
+
+/// The pieces of a call as LangChain's chunks.
+fn chunks(args: &Value) -> Vec<Value> {
+    let mut all = pieces(args, "tool_call_chunk", "args");
+    all[0]["id"] = json!("c1");
+    all[0]["name"] = json!("f");
+    all
 }
 
 const PLACES: &[Place] = &[
@@ -66,13 +75,7 @@ const PLACES: &[Place] = &[
             vec![],
         )
     }),
-    ("tool_call_chunk", |args| {
-        let mut all = pieces(args, "tool_call_chunk", "args");
-        all[0]["id"] = json!("c1");
-        all[0]["name"] = json!("f");
-        let first = all.remove(0);
-        blocks(first, all)
-    }),
+    ("tool_call_chunk", |args| json!({ "content": chunks(args) })),
     ("invalid_tool_call", |args| {
         blocks(
             json!({ "type": "invalid_tool_call", "id": "c1", "name": "f", "args": text(args) }),
@@ -119,12 +122,48 @@ const PLACES: &[Place] = &[
         "invalid_tool_calls",
         |args| json!({ "invalid_tool_calls": [{ "id": "c1", "name": "f", "args": text(args), "error": "cut" }] }),
     ),
-    ("tool_call_chunks", |args| {
-        let mut all = pieces(args, "tool_call_chunk", "args");
-        all[0]["id"] = json!("c1");
-        all[0]["name"] = json!("f");
-        json!({ "tool_call_chunks": all })
-    }),
+    ("tool_call_chunks", |args| json!({ "tool_call_chunks": chunks(args) })),
+    (
+        "content_blocks tool_call",
+        |args| json!({ "content_blocks": [{ "type": "tool_call", "id": "c1", "name": "f", "args": object(args) }] }),
+    ),
+    ("content_blocks tool_call_chunk", |args| json!({ "content_blocks": chunks(args) })),
+    (
+        "content_blocks invalid_tool_call",
+        |args| json!({ "content_blocks": [{ "type": "invalid_tool_call", "id": "c1", "name": "f", "args": text(args), "error": "cut" }] }),
+    ),
+    (
+        "contentBlocks",
+        |args| json!({ "contentBlocks": [{ "type": "tool_call", "id": "c1", "name": "f", "args": object(args) }] }),
+    ),
+    (
+        "content_blocks non_standard",
+        |args| json!({ "content_blocks": [{ "type": "non_standard", "value": { "type": "tool_use", "id": "c1", "name": "f", "input": object(args) } }] }),
+    ),
+    (
+        "parts tool-NAME",
+        |args| json!({ "parts": [{ "type": "tool-f", "toolCallId": "c1", "state": "input-available", "input": object(args) }] }),
+    ),
+    (
+        "parts dynamic-tool",
+        |args| json!({ "parts": [{ "type": "dynamic-tool", "toolName": "f", "toolCallId": "c1", "state": "input-available", "input": object(args) }] }),
+    ),
+    (
+        "parts tool-invocation",
+        |args| json!({ "parts": [{ "type": "tool-invocation", "toolInvocation": { "state": "call", "toolCallId": "c1", "toolName": "f", "args": object(args) } }] }),
+    ),
+    (
+        "parts tool-call",
+        |args| json!({ "parts": [{ "type": "tool-call", "id": "c1", "name": "f", "arguments": text(args), "state": "input-complete" }] }),
+    ),
+    (
+        "parts functionCall",
+        |args| json!({ "parts": [{ "functionCall": { "id": "c1", "name": "f", "args": object(args) } }] }),
+    ),
+    (
+        "parts functionCall without an id",
+        |args| json!({ "parts": [{ "functionCall": { "name": "f", "args": object(args) } }] }),
+    ),
     (
         "toolInvocations",
         |args| json!({ "toolInvocations": [{ "state": "call", "toolCallId": "c1", "toolName": "f", "args": object(args) }] }),
@@ -140,30 +179,58 @@ const PLACES: &[Place] = &[
     ),
 ];
 
-/// A message that has what both have.
-fn message(one: Value, other: Value) -> Value {
-    let mut all = json!({ "type": "ai", "content": [{ "type": "text", "text": "Let me look." }] });
+/// What a message is beside its calls.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Base {
+    /// LangChain's own.
+    Ai,
+    /// As LangChain serializes it.
+    Constructor,
+    /// As LangChain's `messages_to_dict` writes it.
+    Data,
+    Role,
+}
+
+const BASES: [Base; 4] = [Base::Ai, Base::Constructor, Base::Data, Base::Role];
+
+/// The text of a message that has what both have, with its members in this order or in reverse.
+fn message(base: Base, one: Value, other: Value, reverse: bool) -> String {
+    let mut all: Vec<(String, Value)> =
+        vec![("content".to_owned(), json!([{ "type": "text", "text": "Let me look." }]))];
     for members in [one, other] {
         for (key, value) in members.as_object().unwrap() {
-            match (&mut all[key], value) {
-                (Value::Array(known), Value::Array(more)) => known.extend(more.iter().cloned()),
-                (Value::Object(known), Value::Object(more)) => known.extend(more.clone()),
-                (known, value) => *known = value.clone(),
+            match all.iter_mut().find(|(known, _)| known == key) {
+                Some((_, Value::Array(known))) => {
+                    known.extend(value.as_array().unwrap().iter().cloned());
+                }
+                Some((_, Value::Object(known))) => known.extend(value.as_object().unwrap().clone()),
+                Some((_, known)) => *known = value.clone(),
+                None => all.push((key.clone(), value.clone())),
             }
         }
     }
-    all
+    if reverse {
+        all.reverse();
+    }
+    let members: Vec<_> =
+        all.iter().map(|(key, value)| format!("{}:{value}", json!(key))).collect();
+    let members = members.join(",");
+    match base {
+        Base::Ai => format!(r#"{{"type":"ai",{members}}}"#),
+        Base::Role => format!(r#"{{{members},"role":"assistant"}}"#),
+        Base::Data => format!(r#"{{"type":"ai","data":{{{members}}}}}"#),
+        Base::Constructor => format!(
+            r#"{{"lc":1,"type":"constructor","id":["langchain_core","messages","AIMessage"],"kwargs":{{{members}}}}}"#
+        ),
+    }
 }
 
 /// The arguments that are sent, and whether a repair tells of others.
-fn sent(assistant: &Value, dialect: Dialect) -> (Vec<Value>, bool) {
-    let history = json!([
-        { "role": "user", "content": "go" },
-        assistant,
-        { "role": "tool", "tool_call_id": "c1", "content": "r", "name": "f" },
-        { "role": "user", "content": "and now?" },
-    ]);
-    let history = history.to_string();
+fn sent(assistant: &str, dialect: Dialect) -> (Vec<Value>, bool) {
+    let result = json!({ "role": "tool", "tool_call_id": "c1", "content": "r", "name": "f" });
+    let history = format!(
+        r#"[{{"role":"user","content":"go"}},{assistant},{result},{{"role":"user","content":"and now?"}}]"#
+    );
     let normalized = made(&history, &HistoryOptions::new(dialect));
     assert_eq!(unsettled(&normalized, dialect), None, "{history}");
     let text = value(&Json::Array(normalized.messages));
@@ -198,16 +265,30 @@ fn arguments(value: &Value) -> Vec<Value> {
 fn arguments_arrive_from_every_place() {
     let args = json!({ "path": "a.txt", "lines": [1, 2] });
     for (name, place) in PLACES {
-        // A call of an older form has no id, and matches its result by the tool's name.
-        for dialect in Dialect::ALL {
-            let assistant = message(place(&args), json!({}));
-            let found = sent(&assistant, dialect);
-            assert_eq!(found, (vec![args.clone()], false), "{name} {dialect:?}: {assistant}");
+        for base in BASES {
+            // A call of an older form has no id, and matches its result by the tool's name.
+            for dialect in Dialect::ALL {
+                let assistant = message(base, place(&args), json!({}), false);
+                let found = sent(&assistant, dialect);
+                assert_eq!(found, (vec![args.clone()], false), "{name} {dialect:?}: {assistant}");
+            }
         }
     }
 }
 
-/// An empty description, in whichever place, takes nothing away.
+/// The list and the type of its items: some providers use an id twice in one of them, so two items of
+/// one are two calls.
+fn kind(place: fn(&Value) -> Value) -> String {
+    let at = place(&json!({}));
+    let (key, first) = at.as_object().unwrap().iter().next().unwrap();
+    // Both spellings are one list.
+    let key = key.replace("contentBlocks", "content_blocks");
+    let item = first.get(0).cloned().unwrap_or_default();
+    let nested = if item.get("function").is_some() { " nested" } else { "" };
+    format!("{key} {}{nested}", item["type"].as_str().unwrap_or_default())
+}
+
+/// An empty description, in whichever place, takes nothing away, and neither does one that was cut.
 #[test]
 fn arguments_arrive_from_every_pair_of_places() {
     let args = json!({ "path": "a.txt", "lines": [1, 2] });
@@ -215,32 +296,81 @@ fn arguments_arrive_from_every_pair_of_places() {
     let mut pairs = 0;
     for (one, first) in PLACES {
         for (two, second) in PLACES {
-            // Two blocks of one type, or two items of a list, are two calls: some providers use an id
-            // twice.
-            let list = |place: fn(&Value) -> Value| {
-                let at = place(&args);
-                let kind = at["content"][0]["type"].to_string();
-                at.as_object().unwrap().keys().cloned().collect::<String>() + &kind
-            };
-            if one == two || list(*first) == list(*second) && !one.starts_with("additional") {
+            if one == two || kind(*first) == kind(*second) && !one.starts_with("additional") {
                 continue;
             }
-            pairs += 1;
-            for dialect in [Dialect::OpenAiChat, Dialect::Anthropic, Dialect::Gemini] {
-                let shown = format!("{one} and {two} {dialect:?}");
-                let one_of = |first: Value, second: Value| sent(&message(first, second), dialect);
+            for base in BASES {
+                pairs += 1;
+                let dialects = [Dialect::OpenAiChat, Dialect::Anthropic, Dialect::Gemini];
+                let dialect = dialects[pairs / BASES.len() % dialects.len()];
+                let reverse = pairs / BASES.len() % 2 == 0;
+                let found = |a: Value, b: Value| sent(&message(base, a, b, reverse), dialect);
+                let shown = format!("{one} and {two}, {base:?}, {dialect:?}");
                 let expected = (vec![args.clone()], false);
-                assert_eq!(one_of(first(&args), second(&Value::Null)), expected, "{shown}");
-                assert_eq!(one_of(first(&Value::Null), second(&args)), expected, "{shown}");
-                assert_eq!(one_of(first(&json!({})), second(&args)), expected, "{shown}");
-                assert_eq!(one_of(first(&args), second(&args)), expected, "{shown}");
-                let (found, conflict) = one_of(first(&args), second(&other));
+                assert_eq!(found(first(&args), second(&Value::Null)), expected, "{shown}");
+                assert_eq!(found(first(&Value::Null), second(&args)), expected, "{shown}");
+                assert_eq!(found(first(&json!({})), second(&args)), expected, "{shown}");
+                assert_eq!(found(first(&args), second(&args)), expected, "{shown}");
+                let (found, conflict) = found(first(&args), second(&other));
                 assert!(conflict, "{shown}: {found:?}");
                 assert!(found == [args.clone()] || found == [other.clone()], "{shown}: {found:?}");
             }
         }
     }
-    assert!(pairs > 350, "{pairs}");
+    assert!(pairs > 4 * 900, "{pairs}");
+}
+
+/// Values that stand for no arguments, and texts that end too early, beside the real arguments.
+#[test]
+fn arguments_win_over_every_form_of_none() {
+    let args = json!({ "path": "a.txt" });
+    let nothing = [
+        json!({}),
+        json!(null),
+        json!(""),
+        json!(" "),
+        json!("{}"),
+        json!("{ }"),
+        json!("null"),
+        json!("\"\""),
+        json!([]),
+        json!("[]"),
+        json!("{\"path\":\"a.t"),
+        json!("{\"pa"),
+    ];
+    let wrap: [(&str, fn(&Value) -> Value); 4] = [
+        (
+            "tool_use",
+            |input| json!({ "content": [{ "type": "tool_use", "id": "c1", "name": "f", "input": input }] }),
+        ),
+        (
+            "parts",
+            |input| json!({ "parts": [{ "type": "tool-f", "toolCallId": "c1", "state": "input-available", "input": input }] }),
+        ),
+        (
+            "tool_calls",
+            |args| json!({ "tool_calls": [{ "id": "c1", "type": "function", "function": { "name": "f", "arguments": args } }] }),
+        ),
+        (
+            "content_blocks",
+            |args| json!({ "content_blocks": [{ "type": "tool_call", "id": "c1", "name": "f", "args": args }] }),
+        ),
+    ];
+    for none in nothing {
+        for (at, (one, first)) in wrap.iter().enumerate() {
+            for (_, (two, second)) in wrap.iter().enumerate().filter(|(other, _)| *other != at) {
+                for base in BASES {
+                    let assistant = message(base, first(&none), second(&args), at % 2 == 0);
+                    let found = sent(&assistant, Dialect::OpenAiChat);
+                    assert_eq!(
+                        found,
+                        (vec![args.clone()], false),
+                        "{one} {none} and {two} {base:?}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 /// As LangChain sends it itself.
@@ -252,8 +382,11 @@ fn tool_calls_count_where_a_block_has_other_arguments() {
         if name.starts_with("tool_calls") {
             continue;
         }
-        let (found, conflict) = sent(&message(list.clone(), place(&other)), Dialect::Anthropic);
-        assert_eq!((found, conflict), (vec![args.clone()], true), "{name}");
+        for base in BASES {
+            let assistant = message(base, list.clone(), place(&other), false);
+            let (found, conflict) = sent(&assistant, Dialect::Anthropic);
+            assert_eq!((found, conflict), (vec![args.clone()], true), "{name} {base:?}");
+        }
     }
 }
 
@@ -378,4 +511,66 @@ fn arguments_arrive_from_every_pair_of_events() {
             crate::random::grows(&history, &HistoryOptions::new(dialect), &text);
         }
     }
+}
+
+/// A call that is described again by an element of its own, in any shape: it is one call.
+#[test]
+fn arguments_arrive_from_every_pair_of_elements() {
+    let args = json!({ "path": "a.txt" });
+    let elements: [(&str, fn(&Value) -> Value); 7] = [
+        (
+            "event",
+            |args| json!({ "type": "tool_call_start", "toolCallId": "c1", "toolName": "f", "args": args }),
+        ),
+        (
+            "whole event",
+            |args| json!({ "type": "tool_call", "toolCallId": "c1", "toolName": "f", "args": args }),
+        ),
+        (
+            "item",
+            |args| json!({ "type": "function_call", "call_id": "c1", "name": "f", "arguments": args.to_string() }),
+        ),
+        (
+            "tool_use",
+            |args| json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "c1", "name": "f", "input": args }] }),
+        ),
+        (
+            "tool_calls",
+            |args| json!({ "role": "assistant", "content": "", "tool_calls": [{ "id": "c1", "type": "function", "function": { "name": "f", "arguments": args.to_string() } }] }),
+        ),
+        (
+            "toolCalls",
+            |args| json!({ "role": "assistant", "toolCalls": [{ "id": "c1", "name": "f", "args": args }] }),
+        ),
+        (
+            "parts",
+            |args| json!({ "role": "assistant", "parts": [{ "type": "tool-f", "toolCallId": "c1", "state": "input-available", "input": args }] }),
+        ),
+    ];
+    let result = json!({ "role": "tool", "tool_call_id": "c1", "content": "r" });
+    let go = json!({ "role": "user", "content": "go" });
+    for (one, first) in &elements {
+        for (two, second) in &elements {
+            for (first, second) in
+                [(first(&args), second(&json!({}))), (first(&json!({})), second(&args))]
+            {
+                let history = vec![go.clone(), first, second, result.clone()];
+                let text = json!(history).to_string();
+                for dialect in [Dialect::OpenAiChat, Dialect::Anthropic, Dialect::OpenAiResponses] {
+                    let options = HistoryOptions::new(dialect);
+                    let normalized = made(&text, &options);
+                    assert_eq!(unsettled(&normalized, dialect), None, "{text}");
+                    crate::random::grows(&history, &options, &text);
+                    let found = arguments(&value(&Json::Array(normalized.messages)));
+                    assert_eq!(found, [args.clone()], "{one} and {two} {dialect:?}: {text}");
+                }
+            }
+        }
+    }
+    // Another call that uses the id again keeps its place.
+    let again = json!([go, elements[0].1(&args), result, elements[0].1(&json!({})), result]);
+    let again = again.to_string();
+    let normalized = made(&again, &HistoryOptions::new(Dialect::OpenAiChat));
+    let found = arguments(&value(&Json::Array(normalized.messages)));
+    assert_eq!(found, [args, json!({})], "{again}");
 }

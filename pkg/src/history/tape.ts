@@ -27,7 +27,8 @@ const ARGUMENTS = new Set([
 ])
 /** Members of a message that may list the same calls. */
 const CALLS = new Set([
-  ...['content', 'parts', 'tool_calls', 'toolCalls', 'toolInvocations'],
+  ...['content', 'parts', 'content_blocks', 'contentBlocks'],
+  ...['tool_calls', 'toolCalls', 'toolInvocations'],
   ...['invalid_tool_calls', 'tool_call_chunks', 'additional_kwargs', 'function_call'],
 ])
 
@@ -210,14 +211,27 @@ class Writer {
   }
 }
 
-/** Whether an object may have the arguments of one call in two of its members. */
+/** Whether an object may have the arguments of one call in two of its members, or twice in one. */
 function isDescribedTwice(value: Readonly<Record<string, unknown>>, keys: readonly string[]) {
   let [args, lists] = [0, 0]
   for (const key of keys) {
-    if (ARGUMENTS.has(key) && value[key] != null) args++
-    else if (CALLS.has(key) && !isEmpty(value[key])) lists++
+    const member = value[key]
+    if (ARGUMENTS.has(key) && member != null) args++
+    else if (CALLS.has(key) && !isEmpty(member)) lists += Array.isArray(member) ? forms(member) : 1
   }
   return args > 1 || lists > 1
+}
+
+/** How many forms the calls of a list have, and at least 1: two may describe one call. */
+function forms(list: readonly unknown[]): number {
+  const found = new Set<string>()
+  for (const item of list) {
+    if (typeof item !== 'object' || item === null) continue
+    const { type, function: nested } = item as { type?: unknown; function?: unknown }
+    if (typeof type === 'string' && !/tool|function/.test(type)) continue
+    found.add(`${typeof type === 'string' ? type : ''} ${typeof nested}`)
+  }
+  return Math.max(1, found.size)
 }
 
 /** Whether a value is no object or list, or one without members. */

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::ids::Reasons;
-use super::super::model::{Call, Entry, Part, Speaker, ToolResult};
+use super::super::model::{Args, Call, Entry, Part, Speaker, ToolResult};
 use super::super::pair::{Place, by_name};
 use super::super::report::{Action, Finding};
 use super::ingest::by_batch;
 use super::{CONFLICT, History};
+use crate::json::Json;
 use crate::provider::{Elements, Ids, Marks, SentIds};
 
 impl<'a> History<'a> {
@@ -36,8 +37,53 @@ impl<'a> History<'a> {
         at >= self.turn && self.entries.get(at).is_some_and(|entry| !entry.gone)
     }
 
+    /// Whether a message before has this call already, with arguments where this description has none or
+    /// the other way round: then it is one call, and gets what this description adds. The message is
+    /// the last one, or any of the current turn if this description has the result, as hosts store the
+    /// results of tools that run in a page. A call that uses an id again comes behind a result, or has
+    /// arguments of its own.
+    pub(super) fn is_described(&mut self, call: &mut Call<'a>) -> bool {
+        let number = self.index.find(&call.id).filter(|_| !call.id.is_empty());
+        let Some((number, place)) = number.and_then(|id| Some((id, self.pairs.last_of(id)?)))
+        else {
+            return false;
+        };
+        let is_near = place.0 + 1 == self.entries.len()
+            || call.result.is_some()
+                && place.0 >= self.turn
+                && self.entries.get(place.0).is_some_and(|entry| !entry.gone);
+        let Some(known) = self.call_at(place).filter(|_| is_near) else { return false };
+        let is_same = known.result.is_none()
+            && (known.name == call.name || known.name.is_empty() || call.name.is_empty());
+        let (knows, adds) = (!known.is_bare(), !call.is_bare());
+        if !is_same || knows == adds {
+            return false;
+        }
+        if adds {
+            known.args = std::mem::replace(&mut call.args, Args::Value(Json::Null));
+            known.streamed = false;
+        }
+        if known.name.is_empty() {
+            known.name.clone_from(&call.name);
+            let sent = self.names.assign(&call.name, self.rules.names);
+            if let Some(known) = self.call_at(place) {
+                known.wire_name = sent;
+            }
+        }
+        self.link(place.0, call.index);
+        self.arranger.rewind(place.0);
+        if let Some(result) = call.result.take() {
+            self.pairs.settled(number, place);
+            self.answer(place, result);
+        }
+        true
+    }
+
     /// Adds a call that is an element of its own; it joins the calls before it where possible.
-    pub(super) fn call(&mut self, call: Call<'a>, marks: Marks) {
+    pub(super) fn call(&mut self, mut call: Call<'a>, marks: Marks) {
+        if self.is_described(&mut call) {
+            return self.shape(marks, call.index);
+        }
         let blank = |part: &&Part<'_>| matches!(part, Part::Text(text) if text.text.is_blank());
         let joins = self.entries.last().is_some_and(|last| {
             !last.gone

@@ -175,7 +175,7 @@ impl<'a> History<'a> {
         Some(place)
     }
 
-    fn answer(&mut self, place: Place, result: ToolResult<'a>) {
+    pub(super) fn answer(&mut self, place: Place, result: ToolResult<'a>) {
         let last = self.entries.len().saturating_sub(1);
         let between = place.0 != last;
         let behind = self.entries.get(place.0).and_then(|entry| entry.answered);

@@ -130,6 +130,11 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             Block::Nothing
         }
         "refusal" if !fields.has_text("refusal") => Block::Nothing,
+        // LangChain: a block of the provider's own that has no standard form.
+        "non_standard" if fields.get("value").is_some_and(|value| value.kind().is_some()) => {
+            marks.add(Marks::LANGCHAIN);
+            return block(fields.take("value")?, index, marks);
+        }
         _ => {
             let mine = wires(&kind, &fields, *marks);
             marks.add(mine);
@@ -156,6 +161,7 @@ fn wires(kind: &str, fields: &Fields<'_>, beside: Marks) -> Marks {
         {
             Marks::LANGCHAIN
         }
+        "server_tool_call" | "server_tool_call_chunk" | "server_tool_result" => Marks::LANGCHAIN,
         "image_url" | "input_audio" | "refusal" | "video_url" => Marks::CHAT,
         "file" if fields.has("file") => Marks::CHAT,
         "image" | "file" | "custom" if fields.has("mediaType") || fields.has("mimeType") => {

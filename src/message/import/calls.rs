@@ -3,16 +3,22 @@
 //! LangChain has a call of a streamed response in up to six places, of which some have no arguments:
 //! a content block whose `input` is `{}` or empty, pieces of its arguments behind it or in it,
 //! `tool_calls`, `invalid_tool_calls`, `tool_call_chunks`, and what the provider sent in
-//! `additional_kwargs`. Other libraries have it in two. The arguments of `tool_calls` are those that
-//! LangChain sends itself, <https://github.com/langchain-ai/langchainjs/pull/9809>.
+//! `additional_kwargs`. Other libraries have it in two, of which `views.rs` reads the whole contents.
+//!
+//! One rule holds for all of them. Descriptions are matched by id, or by name if one has no id. Empty or
+//! cut arguments never replace others. If two descriptions differ, those of `tool_calls` count, which
+//! are those that LangChain sends itself, <https://github.com/langchain-ai/langchainjs/pull/9809>;
+//! otherwise the first that can be read, in the order of reading: `parts` or the content, other
+//! contents, `invalid_tool_calls`, `function_call`, `toolInvocations`, `tool_call_chunks`,
+//! `additional_kwargs`. The order of the members has no influence.
 
 use std::borrow::Cow;
 
 use super::super::args;
 use super::super::code::Code;
-use super::super::model::{Args, Call, Entry, Part, Piece};
+use super::super::model::{Args, Call, Entry, Part, Piece, Speaker, ToolResult};
 use super::super::pair::by_name;
-use super::{Fields, call};
+use super::{Fields, call, views};
 use crate::index::{Index, slot};
 use crate::json::{Json, object};
 use crate::provider::Marks;
@@ -32,7 +38,7 @@ pub(super) fn describe<'a>(known: &mut Call<'a>, other: Call<'a>, trusted: bool)
 }
 
 /// Adds other arguments of a call: they count if it has none, or none that can be read, or if they are
-/// `trusted`.
+/// `trusted`. A text that was cut contradicts nothing.
 pub(super) fn argue<'a>(known: &mut Call<'a>, other: Args<'a>, trusted: bool) {
     if args::is_empty(&other) {
         return;
@@ -44,9 +50,11 @@ pub(super) fn argue<'a>(known: &mut Call<'a>, other: Args<'a>, trusted: bool) {
     if args::same(&known.args, &other) {
         return;
     }
-    known.conflict = true;
-    let better = trusted || args::as_object(&known.args).is_none();
-    if better && args::as_object(&other).is_some() {
+    let readable = |args: &Args<'a>| args::as_object(args).is_some();
+    let (knows, adds) = (readable(&known.args), readable(&other));
+    let cut = |args: &Args<'a>, reads: bool| !reads && args::is_partial(args);
+    known.conflict |= !cut(&known.args, knows) && !cut(&other, adds);
+    if adds && (trusted || !knows) {
         known.args = other;
     }
 }
@@ -58,19 +66,39 @@ pub(super) fn beside<'a>(
     pieces: &mut Vec<Piece<'a>>,
 ) -> Option<()> {
     let index = entry.index;
+    views::read(fields, entry, pieces)?;
+    if entry.speaker != Speaker::Assistant {
+        return Some(());
+    }
     for key in ["toolCalls", "tool_calls", "invalid_tool_calls"] {
-        let mut list = List::of(entry, pieces);
-        for item in fields.take_list(key).unwrap_or_default() {
-            let mut marks = Marks::NONE;
-            let mut call = call::call(item, index, &mut marks)?;
-            call.own = key == "toolCalls";
-            entry.marks.add(marks.and(match key {
-                "tool_calls" => Marks::NONE,
-                "toolCalls" => Marks::CAMEL,
-                _ => Marks::LANGCHAIN,
-            }));
-            if let Some(call) = list.describe(call, key != "invalid_tool_calls", entry, pieces) {
-                entry.parts.push(Part::call(call));
+        let items = fields.take_list(key).unwrap_or_default();
+        // Items of OpenAI's form and of LangChain's may describe one call, too.
+        let is_nested = |item: &Json<'a>| item.get("function").is_some();
+        let first = items.first().is_some_and(is_nested);
+        let (items, others): (Vec<_>, Vec<_>) =
+            items.into_iter().partition(|item| is_nested(item) == first);
+        for items in [items, others] {
+            let mut list = List::of(entry, pieces);
+            for item in items {
+                let mut marks = Marks::NONE;
+                let trusted = key != "invalid_tool_calls";
+                let Some(mut call) = call::call(item, index, &mut marks) else {
+                    // A piece of a stream that was never put together names no tool.
+                    if trusted {
+                        return None;
+                    }
+                    pieces.push(Piece::Drop { code: Code::ToolCallPartial, id: None });
+                    continue;
+                };
+                call.own = key == "toolCalls";
+                entry.marks.add(marks.and(match key {
+                    "tool_calls" => Marks::NONE,
+                    "toolCalls" => Marks::CAMEL,
+                    _ => Marks::LANGCHAIN,
+                }));
+                if let Some(call) = list.describe(call, trusted, entry, pieces) {
+                    entry.parts.push(Part::call(call));
+                }
             }
         }
     }
@@ -104,7 +132,20 @@ pub(super) fn beside<'a>(
         }
     }
     raw(fields, entry, pieces);
+    begun(entry, pieces);
     Some(())
+}
+
+/// Removes the reports of calls that had only begun in one description, and are whole in another.
+fn begun<'a>(entry: &Entry<'a>, pieces: &mut Vec<Piece<'a>>) {
+    let is_begun = |piece: &Piece<'a>| matches!(piece, Piece::Drop { code: Code::ToolCallPartial, id: Some(id) } if !id.is_empty());
+    if pieces.iter().any(is_begun) {
+        let list = List::of(entry, pieces);
+        pieces.retain(|piece| match piece {
+            Piece::Drop { id: Some(id), .. } if is_begun(piece) => list.keys.find(id).is_none(),
+            _ => true,
+        });
+    }
 }
 
 /// What the provider had sent, as LangChain stores it; older versions only there.
@@ -220,18 +261,20 @@ fn calls<'e, 'a>(
 
 /// A list of calls beside others of its message.
 #[derive(Default)]
-struct List {
+pub(super) struct List {
     keys: Index,
     /// The places of the other calls among the parts: by the number of the id, of those without an id by
     /// that of the name, and by the number of the name all. A call of the list takes the next one.
     places: Vec<Vec<Place>>,
+    /// How many of these places were taken, by the same numbers.
+    taken: Vec<usize>,
 }
 
 /// An entry among the pieces, or the one that is not among them yet, and a part of it.
 type Place = (Option<usize>, usize);
 
 impl List {
-    fn of(entry: &Entry<'_>, pieces: &[Piece<'_>]) -> Self {
+    pub(super) fn of(entry: &Entry<'_>, pieces: &[Piece<'_>]) -> Self {
         let mut list = Self::default();
         let before = pieces.iter().enumerate().filter_map(|(at, piece)| match piece {
             Piece::Say(entry) => Some((Some(at), entry)),
@@ -246,7 +289,7 @@ impl List {
                 }
             }
         }
-        list.places.iter_mut().for_each(|places| places.reverse());
+        list.taken = vec![0; list.places.len()];
         list
     }
 
@@ -256,7 +299,7 @@ impl List {
 
     /// Adds a description to the call that it describes; returns it if it describes none. Calls are
     /// matched by id, or in their order by name where one of both has no id.
-    fn describe<'a>(
+    pub(super) fn describe<'a>(
         &mut self,
         call: Call<'a>,
         trusted: bool,
@@ -269,19 +312,56 @@ impl List {
         } else {
             own.or_else(|| self.keys.find(&by_name(&call.name)))
         };
-        let place = known.and_then(|key| self.places.get_mut(key)).and_then(Vec::pop);
-        let Some((at, part)) = place else {
-            // One more with the id of a call that is there.
-            return if own.is_some() { None } else { Some(call) };
-        };
-        let parts = match at.and_then(|at| pieces.get_mut(at)) {
-            Some(Piece::Say(entry)) => &mut entry.parts,
-            _ => &mut entry.parts,
-        };
-        if let Some(Part::Call(known)) = parts.get_mut(part) {
-            describe(known, call, trusted);
+        let place = known.and_then(|key| {
+            let taken = self.taken.get_mut(key)?;
+            let places = self.places.get(key)?;
+            // One more with the id of a call that is there describes that call, too.
+            let next = places.get(*taken).or_else(|| places.last().filter(|_| own.is_some()))?;
+            *taken += 1;
+            Some(*next)
+        });
+        match place.and_then(|place| call_at(place, entry, pieces)) {
+            Some(known) => {
+                describe(known, call, trusted);
+                None
+            }
+            None => Some(call),
         }
-        None
+    }
+
+    /// Adds a result to the first call with this id, unless it has one; returns it if there is no such
+    /// call.
+    pub(super) fn answer<'a>(
+        &self,
+        id: &str,
+        result: ToolResult<'a>,
+        entry: &mut Entry<'a>,
+        pieces: &mut [Piece<'a>],
+    ) -> Option<ToolResult<'a>> {
+        let known = self.keys.find(id).filter(|_| !id.is_empty());
+        let place = known.and_then(|key| self.places.get(key)?.first().copied());
+        match place.and_then(|place| call_at(place, entry, pieces)) {
+            Some(call) => {
+                call.result.get_or_insert(result);
+                None
+            }
+            None => Some(result),
+        }
+    }
+}
+
+fn call_at<'e, 'a>(
+    (at, part): Place,
+    entry: &'e mut Entry<'a>,
+    pieces: &'e mut [Piece<'a>],
+) -> Option<&'e mut Call<'a>> {
+    let parts = match at.and_then(|at| pieces.get_mut(at)) {
+        Some(Piece::Say(entry)) => &mut entry.parts,
+        _ => &mut entry.parts,
+    };
+    match parts.get_mut(part)? {
+        Part::Call(call) => Some(call),
+        _ => None,
     }
 }
 

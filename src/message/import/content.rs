@@ -61,7 +61,7 @@ pub(super) fn content<'a>(
 /// The calls of a content: the blocks that describe one, and its arguments where they follow it in
 /// pieces, as LangChain leaves them of a stream.
 #[derive(Default)]
-struct Described {
+pub(super) struct Described {
     /// By the number of a call's id: its part, and the type of the block.
     ids: Index,
     blocks: Vec<Option<(usize, String)>>,
@@ -110,7 +110,7 @@ impl Described {
     }
 
     /// Adds a part that was made of a block of this type, unless it describes a call that is there.
-    fn add<'a>(
+    pub(super) fn add<'a>(
         &mut self,
         mut part: Part<'a>,
         (kind, index): (&str, Option<String>),
@@ -159,11 +159,11 @@ impl Described {
     }
 
     /// Adds the pieces of arguments to their calls.
-    fn end(self, parts: &mut [Part<'_>]) {
+    pub(super) fn end<'a>(self, parts: &mut [Part<'a>]) {
         for Streamed { at, text, .. } in self.calls {
             match parts.get_mut(at) {
                 Some(Part::Call(call)) => argue(call, Args::Text(text.into()), false),
-                Some(Part::Native { block, .. }) => complete(block, text),
+                Some(Part::Native { block, .. }) => complete(block, Args::Text(text.into())),
                 _ => {}
             }
         }
@@ -171,14 +171,14 @@ impl Described {
 }
 
 /// Completes the input of a call of a tool that the provider runs itself.
-fn complete(block: &mut Json<'_>, text: String) {
+pub(super) fn complete<'a>(block: &mut Json<'a>, other: Args<'a>) {
     let Json::Object(members) = block else { return };
-    let beside = members.extract_if(.., |(key, _)| key == "partial_json").map(|(_, text)| text);
-    let texts: Vec<_> = beside.chain([text.into()]).collect();
+    let beside = members.extract_if(.., |(key, _)| key == "partial_json");
+    let found: Vec<_> = beside.map(|(_, text)| Args::Text(text)).chain([other]).collect();
     let Some((_, input)) = members.iter_mut().find(|(key, _)| key == "input") else { return };
-    for text in texts {
+    for args in found {
         if args::is_empty(&Args::Value(input.clone()))
-            && let Some(value) = args::as_object(&Args::Text(text))
+            && let Some(value) = args::as_object(&args)
         {
             *input = value;
         }

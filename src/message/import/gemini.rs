@@ -3,7 +3,8 @@
 //! <https://ai.google.dev/api/caching#Content>
 
 use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
-use super::{Fields, call, media};
+use super::block::Block;
+use super::{Fields, call, calls, media, ui, views};
 use crate::json::Json;
 use crate::provider::{Marks, Reasoning};
 
@@ -33,46 +34,20 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         entry.marks.add(Marks::CHAT);
     }
     entry.listed = true;
-    let mut pieces = Vec::new();
+    let (mut pieces, mut others) = (Vec::new(), Vec::new());
     for item in fields.take_list("parts")? {
-        let mut part = Fields::of(item)?;
-        if let Some(given) = part.take_any(&["functionCall", "function_call"]) {
-            let mut given = Fields::of(given)?;
-            let thought_signature = part.take_any(SIGNATURE);
-            let id = given.take_text("id").unwrap_or_default();
-            let name = given.take_text("name").unwrap_or_default();
-            let args = given.take("args").unwrap_or_else(|| Json::Object(Vec::new()));
-            part.forget(&["thought"]);
-            let extra = given.with(part).rest();
-            let call = call::made(id, name, call::args_of(Some(args)), extra, index);
-            entry.parts.push(Part::call(Call { thought_signature, ..call }));
-        } else if let Some(given) = part.take_any(&["functionResponse", "function_response"]) {
-            part.forget(SIGNATURE);
-            pieces.push(response(Fields::of(given)?, part, index));
-        } else if part.get("thought").and_then(Json::as_bool) == Some(true) {
-            part.forget(&["type"]);
-            let thought = Reasoning::Native { marks: Marks::GEMINI, block: part.into_json() };
-            entry.parts.push(Part::Reasoning(thought));
-        } else if part.has_text("text") {
-            let text = part.take("text")?;
-            let signature = part.take_any(SIGNATURE);
-            let mut extra = part.rest();
-            extra.extend(signature.map(|signature| ("thoughtSignature".into(), signature)));
-            entry.parts.push(Part::Text(Text { text, extra }));
-        } else {
-            // A part of theirs has no type, and one member at least.
-            let other = part.has("type") || part.is_empty();
-            if !other {
-                part.forget(&["type"]);
-            }
-            let marks = if other { Marks::EVENT } else { Marks::GEMINI };
-            let block = part.into_json();
-            entry.parts.push(match media(&block) {
-                Some(_) => Part::Media { marks, block },
-                None => Part::Native { marks, block },
-            });
+        if ui::is_tool(&item) {
+            others.push(item);
+            continue;
+        }
+        match part(item, index)? {
+            Block::Part(part) => entry.parts.push(part),
+            Block::Result(piece) => pieces.push(*piece),
+            Block::Nothing => {}
         }
     }
+    views::parts(others, &mut entry, &mut pieces)?;
+    calls::beside(&mut fields, &mut entry, &mut pieces)?;
     entry.extra = fields.rest();
     entry.beside = !pieces.is_empty();
     match pieces.last_mut() {
@@ -83,6 +58,55 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         _ => pieces.push(Piece::Say(entry)),
     }
     Some(pieces)
+}
+
+/// Parses a part.
+pub(super) fn part<'a>(item: Json<'a>, index: usize) -> Option<Block<'a>> {
+    let mut part = Fields::of(item)?;
+    if let Some(given) = part.take_any(&["functionCall", "function_call"]) {
+        let mut given = Fields::of(given)?;
+        let thought_signature = part.take_any(SIGNATURE);
+        let id = given.take_text("id").unwrap_or_default();
+        let name = given.take_text("name").unwrap_or_default();
+        let args = given.take("args").unwrap_or_else(|| Json::Object(Vec::new()));
+        part.forget(&["thought"]);
+        let extra = given.with(part).rest();
+        let call = call::made(id, name, call::args_of(Some(args)), extra, index);
+        return Some(Block::Part(Part::call(Call { thought_signature, ..call })));
+    }
+    if let Some(given) = part.take_any(&["functionResponse", "function_response"]) {
+        part.forget(SIGNATURE);
+        return Some(Block::Result(Box::new(response(Fields::of(given)?, part, index))));
+    }
+    if part.get("thought").and_then(Json::as_bool) == Some(true) {
+        part.forget(&["type"]);
+        let thought = Reasoning::Native { marks: Marks::GEMINI, block: part.into_json() };
+        return Some(Block::Part(Part::Reasoning(thought)));
+    }
+    if part.has_text("text") {
+        let text = part.take("text")?;
+        let signature = part.take_any(SIGNATURE);
+        let mut extra = part.rest();
+        extra.extend(signature.map(|signature| ("thoughtSignature".into(), signature)));
+        return Some(Block::Part(Part::Text(Text { text, extra })));
+    }
+    // A part of theirs has no type, and one member at least.
+    let other = part.has("type") || part.is_empty();
+    if !other {
+        part.forget(&["type"]);
+    }
+    let marks = if other { Marks::EVENT } else { Marks::GEMINI };
+    let block = part.into_json();
+    Some(Block::Part(match media(&block) {
+        Some(_) => Part::Media { marks, block },
+        None => Part::Native { marks, block },
+    }))
+}
+
+/// Whether an item is a call or a result in Gemini's form.
+pub(super) fn is_call(item: &Json<'_>) -> bool {
+    let keys = ["functionCall", "function_call", "functionResponse", "function_response"];
+    item.kind().is_none() && keys.iter().any(|key| item.get(key).is_some())
 }
 
 /// `{ name, response: { result } | { error } | any object }`.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
-use super::{Fields, block, call, calls, content, event, one};
+use super::{Fields, block, call, calls, content, event, one, views};
 use crate::index::{Index, slot};
 use crate::json::{Json, members, object};
 use crate::limits;
@@ -51,6 +51,12 @@ pub(super) fn said<'a>(
         entry.marks.add(if text.is_some() { Marks::EVENT } else { Marks::NONE });
         text
     });
+    // LangChain's standard blocks are the content where there is no other.
+    let is_blank = content.as_ref().is_none_or(|content| match content.as_array() {
+        Some(items) => items.is_empty(),
+        None => content.is_blank() && content.is_text(),
+    });
+    let content = if is_blank { views::blocks(fields).or(content) } else { content };
     let explicit = content.is_some() || entry.null;
     if content.as_ref().is_none_or(Json::is_text) {
         entry.marks.add(Marks::PLAIN);
@@ -80,10 +86,10 @@ pub(super) fn said<'a>(
         }
         entry.parts.push(part);
     }
+    calls::beside(fields, &mut entry, &mut pieces)?;
     if speaker == Speaker::Assistant {
-        calls::beside(fields, &mut entry, &mut pieces)?;
         hidden(fields, &mut entry);
-    } else if !explicit && results.is_empty() {
+    } else if !explicit && results.is_empty() && entry.parts.is_empty() {
         return None;
     }
     let images = match fields.take("images") {

@@ -14,6 +14,7 @@ mod langchain;
 mod media;
 mod message;
 mod ui;
+mod views;
 
 pub(super) use fields::Fields;
 pub(super) use media::media;

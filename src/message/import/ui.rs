@@ -5,7 +5,8 @@
 use super::super::code::Code;
 use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::block::{self, Block};
-use super::{Fields, call, calls};
+use super::content::Described;
+use super::{Fields, call, calls, gemini, views};
 use crate::json::Json;
 use crate::provider::Marks;
 
@@ -26,32 +27,19 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         .find_map(|key| if fields.has_text(key) { fields.take(key) } else { None });
     let mut pieces = Vec::new();
     let mut entry = fresh();
+    let mut others = Vec::new();
+    let mut described = Described::default();
     for item in fields.take_list("parts")? {
+        if gemini::is_call(&item) {
+            others.push(item);
+            continue;
+        }
         let Some(Json::String(kind)) = item.get("type").cloned() else { return None };
         // The model's output after the results of a step belongs to the next message.
         if kind == "step-start" {
+            std::mem::take(&mut described).end(&mut entry.parts);
             if !entry.parts.is_empty() {
                 pieces.push(Piece::Say(std::mem::replace(&mut entry, fresh())));
-            }
-            continue;
-        }
-        // TanStack AI's calls have an `id`, its results a `content`.
-        let has = |key| item.get(key).is_some();
-        let named = kind.starts_with("tool-") && has("state") && has("toolCallId");
-        if kind == "dynamic-tool" || named && !has("content") {
-            let name = kind.strip_prefix("tool-").unwrap_or_default().to_owned();
-            match tool(item, &name, index)? {
-                Ok(call) => entry.parts.push(Part::call(call)),
-                Err(piece) => pieces.push(piece),
-            }
-            continue;
-        }
-        if kind == "tool-invocation" {
-            // AI SDK 4.
-            let inner = Fields::of(item)?.take("toolInvocation")?;
-            match calls::invocation(inner, index)? {
-                Ok(call) => entry.parts.push(Part::call(call)),
-                Err(piece) => pieces.push(piece),
             }
             continue;
         }
@@ -59,9 +47,21 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         if kind.starts_with("data-") {
             continue;
         }
+        let item = match tool_part(item, index)? {
+            Ok(Ok(call)) => {
+                described.add(Part::call(call), (form(&kind), None), &mut entry.parts);
+                continue;
+            }
+            Ok(Err(piece)) => {
+                pieces.push(piece);
+                continue;
+            }
+            Err(item) => item,
+        };
         match block::block(item, index, &mut Marks::default())? {
-            Block::Part(part) => entry.parts.push(part),
+            Block::Part(part) => described.add(part, (form(&kind), None), &mut entry.parts),
             Block::Result(piece) => {
+                std::mem::take(&mut described).end(&mut entry.parts);
                 if !entry.parts.is_empty() {
                     pieces.push(Piece::Say(std::mem::replace(&mut entry, fresh())));
                 }
@@ -70,9 +70,9 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
             Block::Nothing => {}
         }
     }
-    if speaker == Speaker::Assistant {
-        calls::beside(&mut fields, &mut entry, &mut pieces)?;
-    }
+    described.end(&mut entry.parts);
+    views::parts(others, &mut entry, &mut pieces)?;
+    calls::beside(&mut fields, &mut entry, &mut pieces)?;
     let texts = |entry: &Entry<'_>| entry.parts.iter().any(|one| matches!(one, Part::Text(_)));
     let spoken = pieces.iter().any(|one| matches!(one, Piece::Say(entry) if texts(entry)));
     if let Some(text) = said.filter(|text| !text.is_blank())
@@ -92,8 +92,42 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     Some(pieces)
 }
 
+/// The type of a part; that of the AI SDK's tools has the name of the tool.
+pub(super) fn form(kind: &str) -> &str {
+    let others = ["tool-call", "tool-result", "tool-invocation"];
+    if kind.starts_with("tool-") && !others.contains(&kind) { "tool" } else { kind }
+}
+
+/// A call, or the report of one that had only begun.
+type Read<'a> = Result<Call<'a>, Piece<'a>>;
+
+/// Whether a part is a call of the AI SDK or of another library that names its type.
+pub(super) fn is_tool(item: &Json<'_>) -> bool {
+    let kind = item.kind().unwrap_or_default();
+    kind == "dynamic-tool" || kind.starts_with("tool-") || kind.starts_with("tool_")
+}
+
+/// Parses a tool part of the AI SDK: a call, or the report of one that had only begun. Returns any
+/// other part as it is.
+pub(super) fn tool_part<'a>(item: Json<'a>, index: usize) -> Option<Result<Read<'a>, Json<'a>>> {
+    let kind = item.kind().unwrap_or_default();
+    // TanStack AI's calls have an `id`, its results a `content`.
+    let has = |key| item.get(key).is_some();
+    let named = kind.starts_with("tool-") && has("state") && has("toolCallId");
+    if kind == "dynamic-tool" || named && !has("content") {
+        let name = kind.strip_prefix("tool-").unwrap_or_default().to_owned();
+        return tool(item, &name, index).map(Ok);
+    }
+    if kind == "tool-invocation" {
+        // AI SDK 4.
+        let inner = Fields::of(item)?.take("toolInvocation")?;
+        return calls::invocation(inner, index).map(Ok);
+    }
+    Some(Err(item))
+}
+
 /// A tool part holds the call and, depending on its state, the result.
-fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Result<Call<'a>, Piece<'a>>> {
+fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Read<'a>> {
     let mut fields = Fields::of(item)?;
     let id = fields.take_any_text(&["toolCallId"]).unwrap_or_default();
     let state = fields.take_text("state")?;
