@@ -17,6 +17,8 @@ mod arguments;
 mod client;
 #[path = "common/mod.rs"]
 mod common;
+#[path = "histories/endings.rs"]
+mod endings;
 #[path = "histories/fit.rs"]
 mod fit;
 #[path = "histories/growing.rs"]

@@ -52,6 +52,17 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Whether this is a text that ends so, as far as the core has it.
+    pub(crate) fn ends_with(&self, end: &str) -> bool {
+        match self {
+            Self::String(text) => text.ends_with(end),
+            Self::Host(Host::Made(pieces)) => {
+                matches!(pieces.last(), Some(Piece::Text(text)) if text.ends_with(end))
+            }
+            _ => false,
+        }
+    }
+
     /// Converts this value to its JSON text.
     pub(crate) fn into_text(self) -> Self {
         let text = self.to_text();

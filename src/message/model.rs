@@ -225,6 +225,8 @@ pub(super) enum Args<'a> {
 pub(super) struct ToolResult<'a> {
     pub(super) content: Content<'a>,
     pub(super) error: bool,
+    /// Whether the call was cut off, and may have had its effect.
+    pub(super) uncertain: bool,
     pub(super) index: usize,
     pub(super) extra: Members<'a>,
     /// The tool's name, if the result has it.

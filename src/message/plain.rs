@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use super::args::settle;
 use super::arrange::LAST;
 use super::ids::{IdMap, NameMap, Reasons};
-use super::import::Fields;
+use super::import::{Fields, flag, is_mcp_text};
 use super::model::Args;
 use super::prepare::UNKNOWN_TOOL;
 use crate::index::Index;
@@ -118,12 +118,14 @@ impl Plain {
         if role == "tool" {
             let (id, camel) = self.either(&mut given, ["tool_call_id", "toolCallId"])?;
             let mut content = content?;
+            let mut failed = is_mcp_text(&content);
             if camel {
                 // The wire has neither.
                 given.take("name");
-                if given.take("isError").is_some_and(|failed| failed.as_bool() == Some(true)) {
-                    content = failed_text(content);
-                }
+                failed |= given.take("isError").is_some_and(|failed| flag(&failed) == Some(true));
+            }
+            if failed {
+                content = failed_text(content);
             }
             return if given.is_empty() { self.result(&id, content) } else { None };
         }

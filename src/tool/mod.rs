@@ -41,4 +41,5 @@ pub(crate) use judge::plain_name;
 pub use judge::{Facts, Refusal, Rules, Ruling, judge};
 pub use ledger::Ledger;
 pub use outcome::{Outcome, Status, ToolError};
+pub(crate) use outcome::{UNKNOWN_EFFECT, UNKNOWN_END};
 pub use registry::{Dedupe, Registry, ToolSpec};

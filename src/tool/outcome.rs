@@ -55,7 +55,10 @@ record! {
 }
 
 /// What the model must know of a tool with effects that was cut off.
-pub(super) const UNKNOWN_EFFECT: &str = "whether the tool had its effect is not known";
+pub(crate) const UNKNOWN_EFFECT: &str = "whether the tool had its effect is not known";
+
+/// How the message of a call begins that was started and has no outcome.
+pub(crate) const UNKNOWN_END: &str = "the tool was started, and whether it finished is not known";
 
 impl Outcome {
     fn of(status: Status) -> Self {

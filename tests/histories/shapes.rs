@@ -1,5 +1,6 @@
 //! Every shape that a history comes in, and what is left as it is: cases written by hand, each
-//! with its messages, its repairs and what would be refused of it.
+//! with its messages, its repairs and what would be refused of it. Those of `reports.json` rebuild public
+//! reports of other libraries, whose source and date they have.
 
 use serde_json::{Value, json};
 use turnlock::json::Json;
@@ -19,10 +20,17 @@ fn options(case: &Value) -> HistoryOptions {
     HistoryOptions::parse(given.to_string().as_bytes()).unwrap()
 }
 
+fn cases() -> Vec<Value> {
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(repo().join("tests/histories").join(name)).unwrap();
+        serde_json::from_str::<Vec<Value>>(&text).unwrap()
+    };
+    ["shapes.json", "reports.json"].into_iter().flat_map(read).collect()
+}
+
 #[test]
 fn every_shape_is_read_and_every_wire_keeps_its_own() {
-    let text = std::fs::read_to_string(repo().join("tests/histories/shapes.json")).unwrap();
-    let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let cases = cases();
     for case in &cases {
         let name = case["name"].as_str().unwrap();
         let input = case["input"].to_string();
@@ -54,9 +62,7 @@ fn every_shape_is_read_and_every_wire_keeps_its_own() {
 /// own, it is compared under them.
 #[test]
 fn every_shape_grows_into_what_it_is_at_once() {
-    let text = std::fs::read_to_string(repo().join("tests/histories/shapes.json")).unwrap();
-    let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
-    for case in &cases {
+    for case in &cases() {
         grows(case["input"].as_array().unwrap(), &options(case), case["name"].as_str().unwrap());
     }
 }

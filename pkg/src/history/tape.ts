@@ -155,9 +155,13 @@ class Writer {
     }
   }
 
-  /** Whether an object may stay on this side. One that the core compares with others may not. */
+  /**
+   * Whether an object may stay on this side. One that the core compares with others may not, nor one
+   * that may be MCP's result of a call that failed.
+   */
   #stays(value: object, key: string): boolean {
-    return WHOLE.has(key) && !(this.#compares && ARGUMENTS.has(key)) && !isEmpty(value)
+    const compares = this.#compares && ARGUMENTS.has(key)
+    return WHOLE.has(key) && !compares && !isEmpty(value) && !('isError' in value)
   }
 
   #members(value: Record<string, unknown>, depth: number): void {
@@ -182,7 +186,7 @@ class Writer {
 
   #string(text: string, under: string): void {
     if (text.length > SHORT && SHOWN.has(under)) {
-      if (isWellFormed(text) && !this.#crosses.test(text)) {
+      if (isWellFormed(text) && !this.#crosses.test(text) && !tellsOutcome(text)) {
         this.#push(this.#keep(text) * TAG + 5)
         return
       }
@@ -234,6 +238,10 @@ function forms(list: readonly unknown[]): number {
   return Math.max(1, found.size)
 }
 
+/** Whether the core must see a text: it says that the outcome is unknown, or may be MCP's result. */
+const tellsOutcome = (text: string) =>
+  text.endsWith('is not known') || (/^\s*\{/.test(text) && text.includes('"isError"'))
+
 /** Whether a value is no object or list, or one without members. */
 function isEmpty(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true
@@ -260,9 +268,9 @@ function resolve(given: unknown, key: string | number): unknown {
 const PLAIN = Object.prototype
 const LIST = Array.prototype
 /** Texts that the core looks at: blank ones, and the results that say that they are failures. */
-const BLANK = /^(?:\s*$|Error: )/
+const BLANK = /^(?:\s*$|Error: |the tool was started)/
 /** Those, and texts that it may trim. */
-const ENDS_IN_SPACE = /^Error: |\s$/
+const ENDS_IN_SPACE = /^(?:Error: |the tool was started)|\s$/
 
 /** Whether `JSON.stringify` would write the value unchanged and all texts are well-formed. */
 function isPlain(value: unknown, depth: number): boolean {

@@ -1,6 +1,7 @@
 //! The blocks of a content list, by their type.
 
 use super::super::model::{Call, Part, Piece, Text};
+use super::ending::Ending;
 use super::event::ANOTHER;
 use super::media::media;
 use super::{Fields, call};
@@ -59,27 +60,29 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             marks.add(own);
             let ids = ["tool_use_id", "tool_call_id", "toolUseId"];
             let id = fields.take_any_text(&ids).unwrap_or_default();
-            let flag = if mcp { "isError" } else { "is_error" };
-            let error = fields.get(flag).and_then(Json::as_bool) == Some(true);
-            if error {
-                fields.take(flag);
-            }
+            let ending = Ending::read(&fields).taken(&mut fields);
             let mut inner = Marks::NONE;
-            let content = call::block_content(fields.take("content"), &mut inner);
+            let (value, ending) = call::ended(fields.take("content"), &mut fields, ending);
+            let content = (call::block_content(value, &mut inner), ending);
             fields.forget(&["type"]);
             let origin = (own, fields.rest());
-            answered(call::answer((id, "".into()), (content, error), origin, index), inner)
+            answered(call::answer((id, "".into()), content, origin, index), inner)
         }
         "tool-call" | "tool_call" | "toolCall" => {
             // assistant-ui keeps the result in the call.
-            let failed = fields.take("isError").as_ref().and_then(Json::as_bool) == Some(true);
+            let ending = Ending::take(&mut fields);
             let result = fields.take_any(&["result", "output"]);
+            // Without a result, an error is of the arguments.
+            let (result, ending) = match result {
+                Some(result) => call::ended(Some(result), &mut fields, ending),
+                None => (None, ending),
+            };
             let one = call::call(fields.into_json(), index, &mut Marks::default());
             marks.add(if kind == "tool_call" { Marks::LANGCHAIN } else { Marks::AI_SDK });
             one.map_or(Block::Nothing, |mut one| {
                 one.result = result.map(|value| {
                     let content = call::content(Some(value), &mut Marks::default());
-                    call::result(content, failed, index)
+                    call::result(content, ending, index)
                 });
                 Block::Part(Part::call(one))
             })
@@ -204,21 +207,19 @@ fn untyped<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block
     }
     if let Some(mut given) = fields.get("toolResult").cloned().and_then(Fields::of) {
         let id = given.take_text("toolUseId").unwrap_or_default();
-        let error = given.text("status").as_deref() == Some("error");
-        if error {
-            given.take("status");
-        }
+        let ending = Ending::read(&given).taken(&mut given);
         let mut own = Marks::BEDROCK;
         if given.has_text("content") {
             // It takes a list.
             own.add(Marks::EVENT);
         }
         let mut inner = Marks::NONE;
-        let content = call::block_content(given.take("content"), &mut inner);
+        let (value, ending) = call::ended(given.take("content"), &mut given, ending);
+        let content = call::block_content(value, &mut inner);
         // A type is one of the result itself, of a tool that Bedrock ran.
         fields.forget(&["toolResult", "type"]);
         let origin = (own, given.with(fields).rest());
-        return answered(call::answer((id, "".into()), (content, error), origin, index), inner);
+        return answered(call::answer((id, "".into()), (content, ending), origin, index), inner);
     }
     if let Some(mut given) = fields.get("reasoningContent").cloned().and_then(Fields::of) {
         let text = given
@@ -279,24 +280,26 @@ fn tool_use<'a>(mut fields: Fields<'a>, index: usize) -> Part<'a> {
 
 fn tool_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
     // TanStack AI: `{ content, state: "streaming" | "complete" | "error", error? }`.
-    let state = fields.take_text("state");
-    if state.as_deref() == Some("streaming") {
+    if fields.is("state", "streaming") {
         return Block::Nothing;
     }
-    let told = fields.take("error");
+    let ending = Ending::take(&mut fields);
     let id = fields.take_text("toolCallId").unwrap_or_default();
     let name = fields.take_text("toolName").unwrap_or_default();
-    let flagged = fields.take("isError").as_ref().and_then(Json::as_bool).unwrap_or(false);
     let mut inner = Marks::NONE;
-    let (content, error) = match fields.take("output") {
-        Some(output) => call::output(output, &mut inner),
+    let (content, ending) = match fields.take("output") {
+        Some(output) => {
+            let (content, ended) = call::output(output, &mut inner);
+            (content, call::ended(None, &mut fields, ending.or(ended)).1)
+        }
         None => {
-            let (value, failed) = call::told(fields.take_any(&["result", "content"]), told);
-            (call::content(value, &mut inner), failed || state.as_deref() == Some("error"))
+            let value = fields.take_any(&["result", "content"]);
+            let (value, ending) = call::ended(value, &mut fields, ending);
+            (call::content(value, &mut inner), ending)
         }
     };
     let origin = (Marks::NONE, Vec::new());
-    answered(call::answer((id, name), (content, error || flagged), origin, index), Marks::NONE)
+    answered(call::answer((id, name), (content, ending), origin, index), Marks::NONE)
 }
 
 fn answered(mut piece: Piece<'_>, inner: Marks) -> Block<'_> {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::super::args;
 use super::super::model::{Args, Call, Content, Piece, ToolResult};
+use super::ending::{Ending, flag, is_mcp_failure};
 use super::{Fields, block};
 use crate::json::{Joined, Json, object};
 use crate::provider::{Marks, Members};
@@ -201,12 +202,20 @@ pub(super) fn told<'a>(
     value: Option<Json<'a>>,
     error: Option<Json<'a>>,
 ) -> (Option<Json<'a>>, bool) {
-    let is_nothing = |one: &Json<'a>| one.as_str() == Some("") || one.as_bool() == Some(false);
-    let error = error.filter(|error| !is_nothing(error));
+    let is_none = |error: &Json<'a>| match error.as_array() {
+        Some(errors) => errors.is_empty(),
+        None => error.is_text() && error.is_blank() || flag(error) == Some(false),
+    };
+    let error = error.filter(|error| !is_none(error));
     let failed = error.is_some();
-    let error = error.filter(|error| error.as_bool() != Some(true));
+    // A flag has no words; a number other than 1 may be a code.
+    let is_code = |error: &Json<'a>| matches!(error, Json::Number(code) if code != "1");
+    let error = error.filter(|error| flag(error) != Some(true) || is_code(error));
+    let is_empty = |value: &Json<'a>| {
+        value.as_str() == Some("") || value.as_array().is_some_and(<[_]>::is_empty)
+    };
     let value = match (value, error) {
-        (Some(value), Some(error)) if value.as_str() == Some("") => Some(error),
+        (Some(value), Some(error)) if is_empty(&value) => Some(error),
         (Some(value), Some(error)) if value.is_text() && error.is_text() && value != error => {
             Some(Joined::lines(&value, &error))
         }
@@ -215,11 +224,22 @@ pub(super) fn told<'a>(
     (value, failed)
 }
 
+/// As [`told`], with the error among these members, and how the call ended by it and by the others.
+pub(super) fn ended<'a>(
+    value: Option<Json<'a>>,
+    fields: &mut Fields<'a>,
+    ending: Ending,
+) -> (Option<Json<'a>>, Ending) {
+    let (value, failed) = told(value, fields.take_any(&["error", "errorText"]));
+    (value, ending.or(Ending::failure_if(failed)))
+}
+
 #[inline(never)]
-pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> ToolResult<'a> {
+pub(super) fn result<'a>(content: Content<'a>, ending: Ending, index: usize) -> ToolResult<'a> {
     ToolResult {
+        error: ending.is_failure() || is_mcp_failure(&content),
+        uncertain: ending == Ending::Unknown,
         content,
-        error,
         index,
         extra: Vec::new(),
         name: Cow::Borrowed(""),
@@ -239,34 +259,35 @@ pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> Too
 #[inline(never)]
 pub(super) fn answer<'a>(
     (id, name): (Cow<'a, str>, Cow<'a, str>),
-    (content, error): (Content<'a>, bool),
+    (content, ending): (Content<'a>, Ending),
     (marks, extra): (Marks, Members<'a>),
     index: usize,
 ) -> Piece<'a> {
-    let result = ToolResult { name, marks, extra, ..result(content, error, index) };
+    let result = ToolResult { name, marks, extra, ..result(content, ending, index) };
     Piece::Result { id, result }
 }
 
 /// AI SDK `output`: `{ type: "text" | "json" | "content" | "error-text" | "error-json" |
 /// "execution-denied", value }`.
-pub(super) fn output<'a>(value: Json<'a>, marks: &mut Marks) -> (Content<'a>, bool) {
+pub(super) fn output<'a>(value: Json<'a>, marks: &mut Marks) -> (Content<'a>, Ending) {
     let kind = match value.get("type") {
         Some(Json::String(kind)) => kind.clone(),
         _ => Cow::Borrowed(""),
     };
-    let error = kind.starts_with("error-") || kind == "execution-denied";
+    let failed = kind.starts_with("error-") || kind == "execution-denied";
+    let ending = Ending::failure_if(failed);
     let mut fields = match kind.as_ref() {
         "text" | "json" | "content" | "error-text" | "error-json" | "execution-denied" => {
             match Fields::of(value) {
                 Some(fields) => fields,
-                None => return (content(None, marks), error),
+                None => return (content(None, marks), ending),
             }
         }
-        _ => return (self::content(Some(value), marks), false),
+        _ => return (self::content(Some(value), marks), Ending::Unstated),
     };
     if kind == "execution-denied" {
         let reason = fields.take_text("reason").unwrap_or(Cow::Borrowed(DENIED));
-        return (Content::Text(Json::String(reason)), true);
+        return (Content::Text(Json::String(reason)), ending);
     }
     let value = fields.take("value");
     let read = match (kind.as_ref(), value) {
@@ -282,7 +303,7 @@ pub(super) fn output<'a>(value: Json<'a>, marks: &mut Marks) -> (Content<'a>, bo
         },
         (_, value) => content(value, marks),
     };
-    (read, error)
+    (read, ending)
 }
 
 /// The result of a call that the user did not allow.

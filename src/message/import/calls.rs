@@ -18,6 +18,7 @@ use super::super::args;
 use super::super::code::Code;
 use super::super::model::{Args, Call, Entry, Part, Piece, Speaker, ToolResult};
 use super::super::pair::by_name;
+use super::ending::Ending;
 use super::{Fields, call, views};
 use crate::index::{Index, slot};
 use crate::json::{Json, object};
@@ -200,15 +201,21 @@ fn function<'a>(
 /// AI SDK 4: `{ state, toolCallId, toolName, args, result? }`.
 pub(super) fn invocation<'a>(item: Json<'a>, index: usize) -> Option<Result<Call<'a>, Piece<'a>>> {
     let mut fields = Fields::of(item)?;
-    let state = fields.take_text("state").unwrap_or_default();
+    let state = fields.text("state").unwrap_or_default();
+    let ending = Ending::take(&mut fields);
     let result = fields.take("result");
+    let (result, ending) = match result.is_some() || ending.is_failure() || state == "result" {
+        true => call::ended(result, &mut fields, ending),
+        false => (None, ending),
+    };
+    fields.take("state");
     let mut one = call::call(fields.into_json(), index, &mut Marks::default())?;
     if state == "partial-call" {
         return Some(Err(Piece::Drop { code: Code::ToolCallPartial, id: Some(one.id) }));
     }
-    if state == "result" || result.is_some() {
+    if state == "result" || result.is_some() || ending.is_failure() {
         let content = call::content(result, &mut Marks::default());
-        one.result = Some(call::result(content, false, index));
+        one.result = Some(call::result(content, ending, index));
     }
     Some(Ok(one))
 }

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
+use super::ending::Ending;
 use super::{Fields, call, item, one};
 use crate::json::Json;
 use crate::provider::{Marks, Reasoning};
@@ -224,22 +225,19 @@ fn result<'a>(mut fields: Fields<'a>, failed: bool, index: usize) -> Option<Vec<
     let id = id(&mut fields);
     let names = ["toolName", "toolCallName", "tool_name", "name", "actionName"];
     let name = fields.take_any_text(&names);
-    let flagged = ["isError", "is_error"]
-        .iter()
-        .any(|key| fields.get(key).and_then(Json::as_bool) == Some(true));
-    let status = fields.take_text("status");
+    let ending = Ending::take(&mut fields);
     let error = fields.take_any(&["error", "errorText"]);
     let value = fields.take_any(&["result", "output", "content"]);
     if id.is_empty() && name.is_none() {
         return None;
     }
-    let wrong = failed || flagged || status.as_deref() == Some("error");
     // What has ended well, as it says, has no error.
-    let well = value.is_some() && status.as_deref().is_some_and(|status| status != "error");
+    let well = value.is_some() && ending == Ending::Success;
     let (value, told) = call::told(value, error.filter(|_| !well));
     let content = call::content(value, &mut Marks::default());
     let called = (id, name.unwrap_or_default());
-    one(call::answer(called, (content, wrong || told), (Marks::EVENT, Vec::new()), index))
+    let ending = ending.or(Ending::failure_if(failed || told));
+    one(call::answer(called, (content, ending), (Marks::EVENT, Vec::new()), index))
 }
 
 fn text_start<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
@@ -329,6 +327,12 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
             Some(Json::Object(error)) => Fields::of(Json::Object(error))?.take("message"),
             message => message,
         };
+        let ending = match status.as_ref() {
+            "ok" => Ending::Success,
+            // The message says so where it is.
+            word if message.is_none() => Ending::of_word(word).or(Ending::Failure),
+            _ => Ending::Failure,
+        };
         let null = given.is_null("result").then(|| Json::string("null"));
         let told = match status.as_ref() {
             "ok" => Json::string(EMPTY),
@@ -340,7 +344,7 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
         let value = value.filter(said).or_else(|| Some(Json::string(EMPTY)));
         let content = call::content(value, &mut Marks::default());
         let called = (id, given.take_text("name").unwrap_or_default());
-        let content = (content, status != "ok");
+        let content = (content, ending);
         let marks = Marks::EVENT.and(Marks::TURN);
         let revised = given.get("revised").and_then(Json::as_bool) == Some(true);
         let mut piece = call::answer(called, content, (marks, Vec::new()), index);

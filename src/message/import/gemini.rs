@@ -4,6 +4,7 @@
 
 use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
 use super::block::Block;
+use super::ending::{Ending, is_mcp};
 use super::{Fields, call, calls, media, ui, views};
 use crate::json::Json;
 use crate::provider::{Marks, Reasoning};
@@ -115,7 +116,11 @@ fn response<'a>(mut given: Fields<'a>, beside: Fields<'a>, index: usize) -> Piec
     let name = given.take_text("name").unwrap_or_default();
     let response = given.take("response").unwrap_or_default();
     let only = response.as_object().filter(|all| all.len() == 1).and_then(|all| all.first());
-    let error = only.is_some_and(|(key, _)| key == "error");
+    // "Use `error` key to specify error details (if any)":
+    // https://ai.google.dev/api/caching#FunctionResponse
+    let (_, told) = call::told(None, response.get("error").cloned());
+    let failed = told || only.is_some_and(|(key, _)| key == "error");
+    let mcp = ["result", "output"].iter().any(|key| response.get(key).is_some_and(is_mcp));
     let plain =
         only.is_some_and(|(key, value)| (key == "result" || key == "error") && value.is_text());
     let content = match response {
@@ -125,5 +130,6 @@ fn response<'a>(mut given: Fields<'a>, beside: Fields<'a>, index: usize) -> Piec
         value => Content::Value(value),
     };
     let extra = given.with(beside).rest();
-    call::answer((id, name), (content, error), (Marks::GEMINI, extra), index)
+    let ending = Ending::failure_if(failed || mcp);
+    call::answer((id, name), (content, ending), (Marks::GEMINI, extra), index)
 }

@@ -3,6 +3,7 @@
 //! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
 
 use super::super::model::{Entry, Part, Piece, Speaker};
+use super::ending::Ending;
 use super::{Fields, call, message, one};
 use crate::provider::{Marks, Reasoning};
 
@@ -50,10 +51,16 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
             let mut inner = Marks::NONE;
             let output = fields.take("output");
             let null = output.is_none();
+            let ending = Ending::read(&fields);
+            let (output, ending) = call::ended(output, &mut fields, ending);
             let content = call::content(output, &mut inner);
             fields.take("type");
+            // OpenAI's own word.
+            if !fields.is("status", "incomplete") {
+                ending.taken(&mut fields);
+            }
             let extra = fields.rest();
-            let mut piece = call::answer((id, "".into()), (content, false), (marks, extra), index);
+            let mut piece = call::answer((id, "".into()), (content, ending), (marks, extra), index);
             if let Piece::Result { result, .. } = &mut piece {
                 (result.item, result.null, result.inner) = (item, null, inner);
             }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
+use super::ending::Ending;
 use super::{Fields, block, call, calls, content, event, one, views};
 use crate::index::{Index, slot};
 use crate::json::{Json, members, object};
@@ -264,10 +265,7 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     }
     let tool_name = fields.take_any_text(&["tool_name", "toolName"]);
     let name = tool_name.or_else(|| fields.text("name"));
-    let failed = |value: Option<Json<'_>>| value.as_ref().and_then(Json::as_bool) == Some(true);
-    let error = failed(fields.take("isError"))
-        | failed(fields.take("is_error"))
-        | (fields.take_text("status").as_deref() == Some("error"));
+    let ending = Ending::take(&mut fields);
     let value = content.or_else(|| fields.take("result")).or_else(|| {
         let output = fields.take("output")?;
         marks.add(Marks::EVENT);
@@ -275,7 +273,7 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     });
     let null = value.is_none();
     let hollow = value.as_ref().and_then(Json::as_array).is_some_and(<[_]>::is_empty);
-    let (value, failed) = call::told(value, fields.take("error"));
+    let (value, ending) = call::ended(value, &mut fields, ending);
     let content = call::content(value, &mut marks);
     let content = match content {
         Content::Value(Json::Array(items)) if items.is_empty() => Content::Text(Json::string("")),
@@ -284,7 +282,8 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     fields.forget(&["artifact", "type", "result"]);
     let called = (id.unwrap_or_default(), name.unwrap_or_default());
     let marks = if camel { marks } else { marks.and(Marks::CHAT) };
-    let mut piece = call::answer(called, (content, error || failed), (marks, fields.rest()), index);
+    let content = (content, ending);
+    let mut piece = call::answer(called, content, (marks, fields.rest()), index);
     if let Piece::Result { result, .. } = &mut piece {
         (result.camel, result.null, result.hollow) = (spelled, null, hollow);
     }

@@ -6,6 +6,7 @@ mod block;
 pub(super) mod call;
 mod calls;
 mod content;
+mod ending;
 mod event;
 mod fields;
 mod gemini;
@@ -16,6 +17,7 @@ mod message;
 mod ui;
 mod views;
 
+pub(super) use ending::{flag, is_mcp_text};
 pub(super) use fields::Fields;
 pub(super) use media::media;
 

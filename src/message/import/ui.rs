@@ -6,6 +6,7 @@ use super::super::code::Code;
 use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::block::{self, Block};
 use super::content::Described;
+use super::ending::Ending;
 use super::{Fields, call, calls, gemini, views};
 use crate::json::Json;
 use crate::provider::Marks;
@@ -137,28 +138,32 @@ fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Read<'a>> {
     let mut marks = Marks::AI_SDK;
     let named = fields.take_any_text(&["toolName"]);
     let input = call::arguments(&mut fields);
-    let result = match state.as_ref() {
-        // More of it would have come.
-        "output-available" if fields.get("preliminary").and_then(Json::as_bool) == Some(true) => {
-            None
-        }
-        "output-available" => Some((call::content(fields.take("output"), &mut marks), false)),
-        "output-error" => Some((call::content(fields.take("errorText"), &mut marks), true)),
+    let ending = Ending::of_word(&state).or(Ending::read(&fields));
+    let (error, output) =
+        (fields.take_any(&["errorText", "error"]), fields.take_any(&["output", "result"]));
+    let preliminary = fields.get("preliminary").and_then(Json::as_bool) == Some(true);
+    let (output, failed) = match state.as_ref() {
         "output-denied" => {
             let reason =
                 fields.take("approval").and_then(Fields::of).and_then(|mut a| a.take("reason"));
             let reason = reason.filter(|reason| reason.is_text());
-            let text = reason.unwrap_or_else(|| Json::string(call::DENIED));
-            Some((call::content(Some(text), &mut marks), true))
+            (Some(reason.unwrap_or_else(|| Json::string(call::DENIED))), true)
         }
-        _ => None,
+        "output-error" => (error.or(output), true),
+        _ => call::told(output, error),
     };
+    // More of a preliminary output would have come.
+    let ended = ending.is_failure() || ending == Ending::Success && !preliminary;
+    let result = ended.then(|| {
+        let content = call::content(output, &mut marks);
+        (content, ending.or(Ending::failure_if(failed)))
+    });
     let own = fields.take("callProviderMetadata").and_then(Fields::of);
     let google = own.and_then(|mut own| Fields::of(own.take("google")?));
     let name = named.unwrap_or_else(|| name.to_owned().into());
     Some(Ok(Call {
         thought_signature: google.and_then(|mut google| google.take("thoughtSignature")),
-        result: result.map(|(content, error)| call::result(content, error, index)),
+        result: result.map(|(content, ending)| call::result(content, ending, index)),
         conflict: input.conflict,
         ..call::made(id, name, call::args_of(input.value), Vec::new(), index)
     }))

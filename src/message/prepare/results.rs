@@ -8,10 +8,11 @@ use super::super::import::media;
 use super::super::model::{Call, Content, Part, Text, ToolResult};
 use super::super::report::{Action, Weight};
 use super::Work;
-use crate::json::{Host, Json};
+use crate::json::{Host, Joined, Json};
 use crate::provider::{
     EmptyResult, Marks, Out, ResultOut, ResultParts, ResultValues, failed_text, joined,
 };
+use crate::tool::{UNKNOWN_EFFECT, UNKNOWN_END};
 
 /// The text of an empty result, if the provider refuses an empty one.
 const EMPTY: &str = "(empty)";
@@ -31,6 +32,42 @@ fn failed(content: ResultOut<'_>) -> ResultOut<'_> {
             ResultOut::Parts(parts)
         }
     }
+}
+
+/// The content of the result of a call that was cut off, which says so once.
+fn uncertain(content: ResultOut<'_>) -> ResultOut<'_> {
+    match content {
+        ResultOut::Text(text) => ResultOut::Text(uncertain_text(text)),
+        ResultOut::Parts(mut parts) => {
+            let told =
+                |part: &Out<'_>| matches!(part, Out::Text { text, .. } if is_uncertain(text));
+            if !parts.last().is_some_and(told) {
+                let text = uncertain_text("".into());
+                parts.push(Out::Text { text, extra: Vec::new(), apart: false });
+            }
+            ResultOut::Parts(parts)
+        }
+        value @ ResultOut::Native(_) => value,
+    }
+}
+
+fn uncertain_text<'a>(text: Json<'a>) -> Json<'a> {
+    if is_uncertain(&text) {
+        return text;
+    }
+    let mut all = Joined::default();
+    if !text.is_blank() {
+        all.value(&text);
+        all.text("; ");
+    }
+    all.text(UNKNOWN_EFFECT);
+    all.into_json()
+}
+
+/// Whether a text says that the outcome is not known, as the core's own results do.
+fn is_uncertain(text: &Json<'_>) -> bool {
+    // Long texts stay with the host, but none that begin or end so.
+    text.ends_with(UNKNOWN_EFFECT) || text.starts_with(UNKNOWN_END)
 }
 
 impl<'a> Work<'_, 'a> {
@@ -63,6 +100,9 @@ impl<'a> Work<'_, 'a> {
             self.spelled(call, result);
         }
         let mut content = self.content(call, result);
+        if result.uncertain {
+            content = uncertain(content);
+        }
         if result.error && !self.rules().error_flag {
             content = failed(content);
         }

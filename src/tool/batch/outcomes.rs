@@ -1,7 +1,7 @@
 //! The outcomes of calls: how they settle, time out, are cancelled, or are taken over.
 
 use super::{Call, CallBatch, Fate, Settled, Terms, seen};
-use crate::tool::outcome::UNKNOWN_EFFECT;
+use crate::tool::outcome::{UNKNOWN_EFFECT, UNKNOWN_END};
 use crate::tool::{Ledger, Outcome, Status, ToolSpec};
 
 impl CallBatch {
@@ -199,7 +199,7 @@ impl Call {
 
 /// The outcome of a call that may or may not have run. `why`: what the host says of it.
 fn unknown(why: &str) -> Outcome {
-    let mut message = "the tool was started, and whether it finished is not known".to_owned();
+    let mut message = UNKNOWN_END.to_owned();
     if !why.is_empty() {
         message = format!("{message}: {why}");
     }

@@ -1,0 +1,195 @@
+//! How a call ended, by the members that results of every shape have for it.
+//!
+//! A failure must not read as a success, so the words and flags of all shapes are read in every one of
+//! them, in any case and spelling: LangChain has `status: "error"`, Anthropic `is_error`, MCP `isError`,
+//! chat pages `status: "timeout"`, `state: "output-error"`, `success: false`.
+
+use super::super::model::{Content, Part};
+use super::Fields;
+use crate::json::Json;
+use crate::limits;
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(in crate::message) enum Ending {
+    /// No member tells, or by a word that is not known.
+    #[default]
+    Unstated,
+    Success,
+    Failure,
+    /// The call was cut off, and may have had its effect.
+    Unknown,
+}
+
+/// Words for a call that failed, in lower case and without what separates their parts.
+const FAILURE: [&str; 22] = [
+    "error",
+    "errored",
+    "failed",
+    "failure",
+    "fail",
+    "exception",
+    "crashed",
+    "invalid",
+    "denied",
+    "rejected",
+    "refused",
+    "declined",
+    "forbidden",
+    "blocked",
+    "skipped",
+    "notapproved",
+    "outputerror",
+    "outputdenied",
+    "executiondenied",
+    "errortext",
+    "errorjson",
+    "toolerror",
+];
+
+/// Words for a call that was cut off.
+const UNKNOWN: [&str; 13] = [
+    "timeout",
+    "timedout",
+    "deadlineexceeded",
+    "unknown",
+    "cancelled",
+    "canceled",
+    "interrupted",
+    "aborted",
+    "abort",
+    "incomplete",
+    "killed",
+    "terminated",
+    "stopped",
+];
+
+const SUCCESS: [&str; 10] = [
+    "success",
+    "successful",
+    "succeeded",
+    "ok",
+    "complete",
+    "completed",
+    "done",
+    "finished",
+    "outputavailable",
+    "result",
+];
+
+/// The members of a result that tell how its call ended, without the error itself.
+const MEMBERS: [&str; 6] = ["isError", "is_error", "success", "ok", "status", "state"];
+
+impl Ending {
+    /// Whether the call did not end well.
+    pub(in crate::message) fn is_failure(self) -> bool {
+        self >= Self::Failure
+    }
+
+    pub(super) fn failure_if(failed: bool) -> Self {
+        if failed { Self::Failure } else { Self::Unstated }
+    }
+
+    /// The worse of both.
+    pub(super) fn or(self, other: Self) -> Self {
+        self.max(other)
+    }
+
+    /// Reads a word for a status or a state.
+    pub(super) fn of_word(word: &str) -> Self {
+        let letters = word.chars().filter(|c| c.is_alphanumeric()).take(32);
+        let word: String = letters.map(|c| c.to_ascii_lowercase()).collect();
+        let is_in = |words: &[&str]| words.contains(&word.as_str());
+        match () {
+            () if is_in(&FAILURE) => Self::Failure,
+            () if is_in(&UNKNOWN) => Self::Unknown,
+            () if is_in(&SUCCESS) => Self::Success,
+            () => Self::Unstated,
+        }
+    }
+
+    /// Reads a status: a word, or an object that has one, as assistant-ui's
+    /// `{ type: "incomplete", reason: "error" }` and CopilotKit's `{ code: "Failed" }`.
+    fn of_status(status: &Json<'_>) -> Self {
+        let word = |json: &Json<'_>| json.as_str().map_or(Self::Unstated, Self::of_word);
+        let inner = |key| status.get(key).map_or(Self::Unstated, word);
+        let named = ["type", "code", "status"].into_iter().map(inner).fold(word(status), Self::or);
+        match inner("reason") {
+            reason if named == Self::Unknown && reason.is_failure() => reason,
+            _ => named,
+        }
+    }
+
+    /// Reads how a call ended from the members of its result.
+    pub(super) fn read(fields: &Fields<'_>) -> Self {
+        let is = |key, wanted| fields.get(key).and_then(flag) == Some(wanted);
+        let failed = is("isError", true) || is("is_error", true) || is("success", false);
+        let told = |key| fields.get(key).map_or(Self::Unstated, Self::of_status);
+        let flagged = Self::failure_if(failed || is("ok", false));
+        flagged.or(told("status")).or(told("state"))
+    }
+
+    /// As [`Ending::read`]. Takes the members that the result then has no more need of: the flags, a
+    /// status that is known, and all of a failure. A status of another word stays, to be reported as
+    /// unknown.
+    pub(super) fn take(fields: &mut Fields<'_>) -> Self {
+        let ending = Self::read(fields);
+        fields.forget(&["isError", "is_error"]);
+        if fields.get("status").map(Self::of_status) != Some(Self::Unstated) {
+            fields.take("status");
+        }
+        ending.taken(fields)
+    }
+
+    /// Removes the members that tell of a failure.
+    pub(super) fn taken(self, fields: &mut Fields<'_>) -> Self {
+        if self.is_failure() {
+            fields.forget(&MEMBERS);
+        }
+        self
+    }
+}
+
+/// A flag in any form: a truth value, a number, or the text of one.
+pub(in crate::message) fn flag(value: &Json<'_>) -> Option<bool> {
+    match value {
+        Json::Bool(flag) => Some(*flag),
+        Json::Number(number) => Some(number != "0"),
+        Json::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a content is MCP's result of a call that failed, which clients put into a result as it is:
+/// an object with a list of blocks as `content` and with `isError`, or its JSON text. The result of any
+/// other tool that happens to have a member `isError` is not.
+///
+/// <https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolresult>
+pub(super) fn is_mcp_failure(content: &Content<'_>) -> bool {
+    match content {
+        Content::Value(value) => is_mcp(value),
+        Content::Text(text) => is_mcp_text(text),
+        Content::Parts(parts) => match parts.as_slice() {
+            [Part::Text(text)] => is_mcp_text(&text.text),
+            _ => false,
+        },
+    }
+}
+
+/// As [`is_mcp_failure`], of a text.
+pub(in crate::message) fn is_mcp_text(text: &Json<'_>) -> bool {
+    let Json::String(text) = text else { return false };
+    text.trim_start().starts_with('{')
+        && text.contains("\"isError\"")
+        && Json::parse_lossy(text.as_bytes(), limits::JSON_BYTES).is_ok_and(|value| is_mcp(&value))
+}
+
+pub(super) fn is_mcp(value: &Json<'_>) -> bool {
+    let blocks = value.get("content").and_then(Json::as_array);
+    blocks.is_some_and(|blocks| blocks.iter().all(|block| block.kind().is_some()))
+        && value.get("isError").and_then(flag) == Some(true)
+}
