@@ -156,6 +156,8 @@ test('an event whose name is not its type is no call for anybody', async () => {
   await withheld('responses', responses(event(whole, 'response.completed')), 'response')
 })
 
+// earendil-works/pi#1984 (2026-03-09): proxies that leave out the names; anomalyco/opencode#38106
+// (2026-07-21): events of a server's own between the chunks of Chat Completions.
 test('an event whose name is its type, or has none, passes byte for byte', async () => {
   const frames = [start(), piece('{"n"'), piece(':2}')]
   const named = messages(...frames.map((json) => event(json)))
@@ -172,6 +174,7 @@ test('an event whose name is its type, or has none, passes byte for byte', async
     ['responses', events],
     ['responses', events.replace(/^event: .*\n/gm, '')],
     ['chat', chat(call(TWO)).replace(/^data/gm, 'event: chunk\ndata')],
+    ['chat', `event: server.progress\n${data({ tool: 'ls', label: 'x' })}${chat(call(TWO))}`],
   ]) {
     const { text, report } = await through(wire, sent)
     assert.deepEqual([text, report.calls, report.error], [sent, ['ls'], undefined])
@@ -414,7 +417,12 @@ test('chat: a call that is a function and a custom tool is withheld', async () =
   }
 })
 
-/** Arguments that some client repairs to `{"n":1}`. */
+/**
+ * Arguments that some client repairs to `{"n":1}`. cline/cline#13001 (2026-08-10), livekit/agents#4974
+ * (2026-02-28), BerriAI/litellm#22503 (2026-03-01): no end; NousResearch/hermes-agent#79333 (2026-08-05):
+ * a fence, a text behind the object; quarkiverse/quarkus-langchain4j#2642 (2026-06-29),
+ * livekit/agents#5409 (2026-04-10): a JSON string; BerriAI/litellm#28988 (2026-05-27): control characters.
+ */
 const REPAIRED = {
   'no end': '{"n":1',
   'no end, and a comma': '{"n":1,',
@@ -561,8 +569,34 @@ test('arguments in another place than the API has them are withheld', async () =
   )
 })
 
-test('a name that a client finds in another case, or with white space, counts as the name of its tool', async () => {
-  for (const name of ['LS', 'Ls', ' ls', 'ls\n', 'lſ', 'l\u200bs', '\u00a0ls']) {
+// earendil-works/pi#4517 (2026-05-14), lijunzh/koda#49 (2026-03-05): names in another case;
+// anomalyco/opencode#31514 (2026-06-09): with hyphens for underscores;
+// XiaomiMiMo/MiMo-Code#2343 (2026-09-07): parameters too.
+test('names that a client finds in another spelling count as those of the tool and its parameters', async () => {
+  for (const args of ['{"N":1}', '{"_n":1}', '{"\\u004e":1}', '```\n{"N":1,}\n```']) {
+    const { text, report } = await through('chat', chat(call(args)))
+    assert.doesNotMatch(text, /call_1/, args)
+    assert.equal(report.blocked[0].reason, 'duplicate')
+  }
+  // Which of two a client takes is not known, and a tool may have both.
+  const both = chat(call('{"n":1,"N":2}'))
+  assert.equal((await through('chat', both)).text, both)
+  // Values are the tool's.
+  const value = chat(call('{"n":{"a":1}}'))
+  const past = [1, 2].map(() => ['ls', { n: { A: 1 } }, 'same'])
+  assert.equal((await through('chat', value, { history: past })).text, value)
+  for (const name of [
+    'l_s',
+    'l-s',
+    'l s',
+    'LS',
+    'Ls',
+    ' ls',
+    'ls\n',
+    'lſ',
+    'l\u200bs',
+    '\u00a0ls',
+  ]) {
     for (const [wire, sent] of [
       ['chat', chat(call(ONE, { name }))],
       ['messages', messages(event(start({ name, input: { n: 1 } })))],

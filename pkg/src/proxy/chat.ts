@@ -457,7 +457,7 @@ export const chat: Wire = {
   ping: ': keep-alive\n\n',
   places: { stream: placesIn('delta'), whole: placesIn('message') },
   // Official clients leave out events of other APIs.
-  events: /thread\.|error/,
+  events: /^\s*(?:thread\.|error\s*$)/,
   hasTypes: false,
   words: /tool_calls|function_call/iu,
   calls: (json) => list(json.choices).map(object).flatMap(callsOf),

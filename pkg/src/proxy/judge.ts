@@ -2,7 +2,7 @@
 import { isTurnlockError } from '../errors.js'
 import type { ProxyPolicy } from '../generated/proxy.js'
 import { signature } from '../signature.js'
-import { stringify } from './json.js'
+import { membersOf, stringify } from './json.js'
 import { repairArguments } from './repair-arguments.js'
 import { folded } from './stray.js'
 
@@ -78,32 +78,46 @@ function identify(name: string, args: string): Identity {
 
 interface Readings {
   identity: Identity
-  /** The signatures of what clients read in the call. */
-  keys: string[]
+  /** The signatures of what clients read in the call, with names in one spelling. */
+  keys: Set<string>
   /** Whether its arguments are JSON, or can be repaired. */
   isReadable: boolean
 }
 
-/** What clients read in a call, some of which repair its arguments, or its name. */
+/** What clients read in a call, some of which repair its arguments, or find names in any spelling. */
 function readingsOf({ name, args, isText = false }: Call): Readings {
-  const own = identify(name, isText ? JSON.stringify(args) : args)
+  const json = isText ? JSON.stringify(args) : args
+  const own = identify(name, json)
   const isRepairable = !isText && (!own.isJson || /^\s*"/.test(args))
-  const repaired = isRepairable ? repairArguments(args) : []
-  const all = repaired.map((json) => identify(name, json))
-  const read = all.flatMap(({ isJson, key }) => (isJson ? [key] : []))
+  const repaired = (isRepairable ? repairArguments(args) : []).map((text) => {
+    return { text, ...identify(name, text) }
+  })
+  const read = repaired.filter(({ isJson }) => isJson)
+  const [only, ...others] = own.isJson ? [] : read
   // Of several objects in a row, it is not known which one the client takes.
-  const key = !own.isJson && read.length === 1 ? (read[0] as string) : own.key
-  const isClear = own.isClear && all.every((identity) => identity.isClear)
-  const keys = new Set([key, ...read])
-  // Some clients find a tool by a name in another case, or with white space.
-  const tool = folded(name.replace(/\p{Cf}/gu, '')).trim()
-  if (tool !== name) {
-    for (const json of [isText ? JSON.stringify(args) : args, ...repaired]) {
-      keys.add(identify(tool, json).key)
-    }
-  }
-  const isReadable = own.isJson || read.length > 0
-  return { identity: { ...own, key, isClear }, keys: [...keys], isReadable }
+  const key = only && others.length === 0 ? only.key : own.key
+  const isClear = own.isClear && repaired.every((reading) => reading.isClear)
+  const texts = [...(own.isJson ? [json] : []), ...read.map(({ text }) => text)]
+  const tool = plainName(name)
+  const keys = (texts.length ? texts.map(plainArguments) : [json]).map((text) => {
+    return identify(tool, text).key
+  })
+  return { identity: { ...own, key, isClear }, keys: new Set(keys), isReadable: texts.length > 0 }
+}
+
+/** A name of a tool or a parameter in the spelling of the most lenient client. */
+const plainName = (name: string): string => folded(name.replace(/[\p{Cf}\s_-]/gu, ''))
+
+/** Arguments, of which each parameter has its plain name, if that is no other's. */
+function plainArguments(json: string): string {
+  // White space that JSON does not have included.
+  const text = json.trim()
+  if (!text.startsWith('{')) return json
+  const members = new Map<string, string>()
+  const all = membersOf(text)
+  for (const [name, { start, end }] of all) members.set(plainName(name), text.slice(start, end))
+  if (members.size < all.size) return json
+  return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`
 }
 
 function textKey(tool: string, text: string): string {
