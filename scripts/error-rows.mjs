@@ -162,7 +162,10 @@ export const AREAS = {
         'No result within `timeoutMs`, `toolTimeoutMs` or `toolsTotalMs`.',
         'Raise the limit, or make the tool faster. It is told by its `signal`.',
       ],
-      'tool.cancelled': ['The turn or pass ended first.', 'Nothing.'],
+      'tool.cancelled': [
+        'The turn or pass ended first. Unless the tool is read-only, it is not known whether it had its effect, and the message says so.',
+        'Check the effect before the call is made again.',
+      ],
       'tool.unserializable': ['The result has no JSON.', 'Return plain data.'],
       'tool.outcome_unknown': [
         'Nobody knows whether the tool took effect: its owner is gone, or its connection broke.',
