@@ -37,7 +37,7 @@ const PAGES = {
   createChat: { from: 'turnlock/chat', run: 3 },
   createRedactor: { from: 'turnlock/redact', run: 27 },
   createHandler: { from: 'turnlock/server', first: 37 },
-  createProxy: { from: 'turnlock/proxy', run: 163 },
+  createProxy: { from: 'turnlock/proxy', run: 165 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4.4 },
   durableObjectStore: { from: 'turnlock/stores/durable-object', run: 3.5 },
   redisStore: { from: 'turnlock/stores/redis', run: 4.3 },
