@@ -392,9 +392,11 @@ impl Inference {
         Taken::Open
     }
 
-    /// Whether the call has come beyond which the response is not read.
+    /// Whether the call has come beyond which the response is not read. A later call may be ready
+    /// before it.
     fn has_first_call(&self) -> bool {
-        self.rules.stops_at_call && self.response.calls.iter().any(|call| self.can_start(call))
+        self.rules.stops_at_call
+            && self.response.calls.first().is_some_and(|call| self.can_start(call))
     }
 
     fn can_start(&self, call: &Call) -> bool {
