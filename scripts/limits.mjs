@@ -260,7 +260,7 @@ const PACKAGE = {
     '`options.invalid`',
   ],
   'redactor/json.ts DEEPEST': ['levels of a value that is redacted', 'levels', 'masked'],
-  'adapters/otel/telemetry.ts MOST_TURNS': ['turns with open spans', 'turns', 'the oldest'],
+  'adapters/otel/legs.ts MOST_TURNS': ['turns with open spans', 'turns', 'the oldest'],
   'adapters/mcp/client.ts MOST_PAGES': [
     'pages of tools of a server',
     'pages',

@@ -220,6 +220,58 @@ test('a handler tells all of its turns', async () => {
   ])
 })
 
+test('a handler without `onEvent` ends the spans of its turns', async () => {
+  const { onTrace } = openTelemetry(own)
+  const handler = createHandler({
+    ...{ model: () => scripted('one-call'), tools: { list_files: tool() }, store: memoryStore() },
+    ...{ authorize: () => ({ tenant: 't' }), onTrace },
+  })
+  for (let turn = 0; turn < 2; turn++) assert.match(await post(handler, {}), /"complete"/)
+  await until(() => open.size === 0)
+  const legs = exporter.getFinishedSpans().filter(({ name }) => name === 'invoke_agent files')
+  assert.deepEqual(
+    legs.map(({ attributes }) => attributes['turnlock.status']),
+    ['complete', 'complete'],
+  )
+})
+
+test('by `onTrace` alone, a turn has its status and its tokens, and each leg a span', async () => {
+  const { onTrace } = openTelemetry(own)
+  const store = memoryStore()
+  const common = { store, tools: { list_files: tool({ needsApproval: true }) }, onTrace }
+  const model = scripted('one-call')
+  const paused = await runTurn({ ...common, model, messages }).result
+  const { requestId, approvals } = paused
+  const decided = approvals.map(({ signature }) => ({ signature, approved: true }))
+  const resumed = await resumeTurn({ ...common, model, requestId, approvals: decided }).result
+  const failing = { model: scripted('no-such'), messages, onTrace }
+  const failed = await runTurn(failing).result
+  await until(() => open.size === 0)
+  const legs = exporter.getFinishedSpans().filter(({ name }) => name === 'invoke_agent files')
+  const statuses = [paused, resumed, failed].map(({ status }) => status)
+  assert.deepEqual(statuses, ['paused', 'complete', 'failed'])
+  assert.deepEqual(
+    legs.map(({ attributes }) => attributes['turnlock.status']),
+    statuses,
+  )
+  const chats = exporter.getFinishedSpans().filter(({ name }) => name === 'chat gpt')
+  const tokens = (spans) =>
+    spans.reduce((sum, { attributes }) => sum + (attributes['gen_ai.usage.input_tokens'] ?? 0), 0)
+  assert.equal(tokens(legs), tokens(chats))
+  assert.ok(tokens(legs) > 0)
+})
+
+test('events of a pass that reach `onTrace` begin no span that nothing ends', async () => {
+  const { onTrace } = openTelemetry(own)
+  const model = customModel(async function* () {
+    yield { type: 'text', text: '{"plan":1}' }
+  })
+  const policy = { maxIterations: 0 }
+  await runWithToolRequests({ model, tools: {}, policy, onTrace, input: {} })
+  await until(() => open.size === 0)
+  assert.deepEqual(tree(), [])
+})
+
 test('a failure is the status of its spans', async () => {
   const turn = openTelemetry(own).turn((onTrace) =>
     runTurn({ model: scripted('no-such'), messages, onTrace }),
@@ -231,11 +283,40 @@ test('a failure is the status of its spans', async () => {
   assert.equal(whole.attributes['error.type'], 'model.status')
 })
 
-test('every turn of the scenario tables ends all of its spans, in one trace a leg', async () => {
-  const telemetry = openTelemetry({ ...own, content: true })
-  const logs = await scenarioLogs((start, options) =>
+/** How a host follows turns: returns what starts one. The tables' turns all have the same id. */
+const WAYS = {
+  'by `turn`': (telemetry) => (start, options) =>
     telemetry.turn((onTrace) => start({ ...options, onTrace })),
-  )
+  'by `onTrace` alone'({ onTrace }) {
+    let turns = 0
+    return (start, options) => {
+      const tenant = `t${turns++}`
+      return start({ ...options, onTrace: (event) => onTrace(event, { tenant }) })
+    }
+  },
+  'by `onTrace` and `onEvent`'({ onTrace, onEvent }) {
+    let turns = 0
+    return (start, options) => {
+      const tenant = `t${turns++}`
+      const turn = start({ ...options, onTrace: (event) => onTrace(event, { tenant }) })
+      void (async () => {
+        for await (const event of turn) onEvent(event, { tenant })
+      })()
+      return turn
+    }
+  },
+}
+
+for (const [way, following] of Object.entries(WAYS)) {
+  test(`every turn of the scenario tables that is followed ${way} ends all of its spans, in one trace a leg`, () =>
+    endsAll(following, true))
+}
+test('every turn of the scenario tables that is followed by `onTrace` alone ends all of its spans, without content', () =>
+  endsAll(WAYS['by `onTrace` alone'], false))
+
+async function endsAll(following, content) {
+  const telemetry = openTelemetry({ ...own, content })
+  const logs = await scenarioLogs(following(telemetry))
   // What a dead process left open stays open; the player cancels it.
   await until(() => open.size === 0)
   const spans = exporter.getFinishedSpans()
@@ -250,7 +331,7 @@ test('every turn of the scenario tables ends all of its spans, in one trace a le
     assert.ok(time(span.endTime) >= time(span.startTime), span.name)
   }
   assert.ok(logs.length > 150 && below > 500, `${below} spans`)
-})
+}
 
 test('passes, bundles and chains have spans too', async () => {
   const telemetry = openTelemetry(own)

@@ -8,6 +8,7 @@ import type { Redactor } from '../../redactor/index.js'
 import type { PassTraceEvent } from '../../request/types.js'
 import type { Turn } from '../../turn/turn.js'
 import type { TraceEvent, TurnEvent } from '../../types.js'
+import { Legs } from './legs.js'
 import { PassSpans, watchRun } from './runs.js'
 import { Shared, type Within } from './shared.js'
 import { TurnSpans } from './turn.js'
@@ -16,7 +17,11 @@ export type { OtelOptions, Within }
 
 /** Makes spans and metrics of what it is told. Its methods may be passed on without it. */
 export interface Telemetry {
-  /** For `onTrace` of `createHandler`, together with `onEvent`. */
+  /**
+   * For `onTrace` of `createHandler`, together with `onEvent`. Alone, as `onTrace` of `runTurn` for
+   * example, the spans of a turn end with its last phase: without the code of a failure, and without
+   * content. Ignores the events of passes, of which none is the last: follow those with `pass`.
+   */
   onTrace(event: TraceEvent, session?: { tenant: string }): void
   /**
    * For `onEvent` of `createHandler`: ends the spans of a turn. With `content`, the redactor of `about`,
@@ -39,9 +44,6 @@ export interface Telemetry {
   /** Follows a chain. */
   chain<Chain extends AsyncIterable<{ type: string }>>(chain: Chain, within?: Within): Chain
 }
-
-/** Turns that are followed at the same time. The oldest are ended first: their end was not told. */
-const MOST_TURNS = 10_000
 
 /**
  * Telemetry through the host's `@opentelemetry/api`.
@@ -67,29 +69,7 @@ export function openTelemetry(options: OtelOptions): Telemetry {
   }
   if (parent !== 'active' && parent !== 'root') throw wrong('parent', 'active or root')
   const shared = new Shared(options)
-  const turns = new Map<string, TurnSpans>()
-  const keyOf = (requestId: string, tenant = '') => JSON.stringify([tenant, requestId])
-
-  const onTrace: Telemetry['onTrace'] = (event, session) => {
-    const key = keyOf(event.requestId, session?.tenant)
-    let spans = turns.get(key)
-    if (!spans) {
-      turns.set(key, (spans = new TurnSpans(shared, event)))
-      const [oldest] = turns.keys()
-      if (turns.size > MOST_TURNS && oldest !== undefined) {
-        turns.get(oldest)?.end({ status: 'cancelled' })
-        turns.delete(oldest)
-      }
-    }
-    spans.trace(event)
-  }
-  const ENDS = ['complete', 'paused', 'cancelled', 'error']
-  const onEvent: Telemetry['onEvent'] = (event, about) => {
-    const key = keyOf(event.requestId, about?.tenant)
-    const { redactor } = about ?? {}
-    turns.get(key)?.event(event, redactor && ((value) => redactor.value(value)))
-    if (ENDS.includes(event.type)) turns.delete(key)
-  }
+  const legs = new Legs(shared)
   const follow = <Run extends AsyncIterable<{ type: string }>>(
     name: string,
     run: Run,
@@ -99,8 +79,11 @@ export function openTelemetry(options: OtelOptions): Telemetry {
     return run
   }
   return {
-    onTrace,
-    onEvent,
+    onTrace: (event, session) => legs.trace(event, session?.tenant ?? ''),
+    onEvent(event, about) {
+      const redactor = about?.redactor
+      legs.event(event, about?.tenant ?? '', redactor && ((value) => redactor.value(value)))
+    },
     turn(start) {
       let spans: TurnSpans | undefined
       const turn = start((event) => (spans ??= new TurnSpans(shared, event)).trace(event))

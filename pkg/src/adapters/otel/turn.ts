@@ -35,7 +35,11 @@ export class TurnSpans {
   #expected = 0
   #inferences = 0
   #calls = 0
+  /** The tokens of the inferences, as far as the provider reported them. */
+  #usage: Pick<Usage, 'inputTokens' | 'outputTokens'> | undefined
   #ended = false
+  /** Whether the turn's own events are told, which end it. */
+  isFollowed = false
 
   constructor(shared: Shared, first: TraceEvent) {
     this.#shared = shared
@@ -52,6 +56,14 @@ export class TurnSpans {
         ...(projectId !== null && { 'turnlock.project_id': projectId }),
       },
     })
+  }
+
+  get isEnded(): boolean {
+    return this.#ended
+  }
+
+  get isInPhase(): boolean {
+    return this.#phase !== undefined
   }
 
   trace(event: TraceEvent): void {
@@ -81,6 +93,7 @@ export class TurnSpans {
 
   /** The turn's own events have what trace events leave out. */
   event(event: TurnEvent, redact: Redact = (value) => value): void {
+    this.isFollowed = true
     if (this.#ended) return
     if (event.type === 'tool_results') {
       for (const result of event.toolResults) this.#content(result, redact)
@@ -100,7 +113,7 @@ export class TurnSpans {
     }
     this.#phase?.end(this.#at)
     const failed = status === 'failed' ? { 'error.type': code ?? 'failed' } : {}
-    const ended = { ...usageOf(usage), ...failed, 'turnlock.status': status }
+    const ended = { ...usageOf(usage ?? this.#usage), ...failed, 'turnlock.status': status }
     this.#span.setAttributes(shownAttributes(ended))
     if (status === 'failed') this.#span.setStatus({ code: FAILED, message: shown(code ?? '') })
     this.#span.end(this.#at)
@@ -130,6 +143,13 @@ export class TurnSpans {
   #inference(event: Of<'llm_call'>): void {
     const { at, usage, status, finish_reason: finish } = event
     this.#inferences += 1
+    if (usage) {
+      const { inputTokens = 0, outputTokens = 0 } = this.#usage ?? {}
+      this.#usage = {
+        inputTokens: inputTokens + usage.inputTokens,
+        outputTokens: outputTokens + usage.outputTokens,
+      }
+    }
     const { model } = this.#shared
     const failed = status === 'failed' ? { 'error.type': 'model' } : {}
     const span = this.#shared.start(model ? `chat ${model}` : 'chat', CLIENT, this.#within, {
@@ -241,7 +261,9 @@ const named = (event: { tool_name: string; tool_call_id: string; signature: stri
 })
 
 /** The attributes of used tokens. */
-export function usageOf(usage: Usage | undefined): Attributes {
+export function usageOf(
+  usage: Pick<Usage, 'inputTokens' | 'outputTokens'> | undefined,
+): Attributes {
   if (!usage) return {}
   return {
     'gen_ai.usage.input_tokens': usage.inputTokens,
