@@ -14,6 +14,8 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
                 turn::Event::shape(),
                 turn::TurnResult::shape(),
                 turn::TraceEvent::shape(),
+                turn::Input::shape(),
+                <turn::Effect>::shape(),
             ],
         ),
         (

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::json::Json;
-use crate::json::table::{At, Describe, Read, Shape, Write};
+use crate::json::table::{At, Describe, Item, Read, Shape, Write};
 
 /// A text that `Debug` does not show. It derefs to its text.
 ///
@@ -74,6 +74,12 @@ impl Read for Secret {
 
     fn expected(&self) -> &'static str {
         "at least 32 characters of randomness"
+    }
+}
+
+impl Item for Secret {
+    fn item() -> Self {
+        Self::default()
     }
 }
 

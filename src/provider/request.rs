@@ -6,7 +6,8 @@ use super::content::Members;
 use super::prompt::{AddedSystem, Prompt, Requests};
 use super::{Dialect, requests};
 use crate::error::Error;
-use crate::json::Json;
+use crate::json::table::{Append, Range, Row, described};
+use crate::json::{Json, write_string};
 
 /// A request, without what the host alone knows: the address of the provider and its key.
 ///
@@ -22,6 +23,45 @@ pub struct Request<'a> {
     pub headers: Vec<(&'static str, &'static str)>,
     /// The body of the `POST`.
     pub body: Json<'a>,
+}
+
+impl Request<'_> {
+    const ROWS: &'static [Row] = &[
+        Row::new("path", false, Range::Any),
+        Row::new("headers", false, Range::Any),
+        Row::new("body", false, Range::Any),
+    ];
+}
+
+described! {
+    /// A request, without what the host alone knows: the address of the provider and its key.
+    Request<'a> as "WholeRequest" {
+        /// The path behind the base address.
+        String, None;
+        /// The headers that the provider needs, except the key.
+        Vec<(String, String)>, None;
+        /// The body of the `POST`.
+        Json<'a> as "ModelRequest", None;
+    }
+}
+
+impl Append for Request<'static> {
+    fn append(&self, out: &mut String) {
+        out.push_str("{\"path\":");
+        write_string(&self.path, out);
+        out.push_str(",\"headers\":{");
+        for (index, (name, value)) in self.headers.iter().enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            write_string(name, out);
+            out.push(':');
+            write_string(value, out);
+        }
+        out.push_str("},\"body\":");
+        self.body.write(out);
+        out.push('}');
+    }
 }
 
 /// What a request is made of.

@@ -1,5 +1,8 @@
 //! One write to a store, and the rule by which a store accepts it.
 
+use std::sync::Arc;
+
+use crate::json::table::{Append, protocol, record};
 use crate::json::write_string;
 
 /// One atomic write to a store.
@@ -71,23 +74,50 @@ pub fn judge(stands: Option<&Standing>, commit: &Commit) -> Judgement {
     }
 }
 
-/// The answer of a store to a commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// The commit is stored.
-    Kept,
-    /// The commit was refused because of the stored turn.
-    Refused {
-        /// The stored state; `None` if there is none.
-        state: Option<String>,
-    },
-    /// It is unknown whether the commit is stored.
-    Failed {
-        /// Stable code, `store.…`.
-        code: String,
-        /// The error message.
-        message: String,
-    },
+protocol! {
+    /// The answer of a store to a commit.
+    pub enum Answer as "CommitAnswer", read {
+        /// The commit is stored.
+        Kept "kept",
+        /// The commit was refused because of the stored turn.
+        Refused "refused" {
+            /// The stored state, if there is one.
+            state "state": Option<String>,
+        }
+        /// It is unknown whether the commit is stored.
+        Failed "failed" {
+            /// Stable code, `store.…`.
+            code "code": String,
+            /// The error message.
+            message "message": String,
+        }
+    }
+}
+
+impl Eq for Answer {}
+
+record! {
+    /// A stored outcome of another turn.
+    pub struct StoredOutcome as "StoredOutcome", read {
+        /// The record of the outcome.
+        text "text": String;
+        /// Its age in milliseconds.
+        age_ms "ageMs": u64;
+    }
+}
+
+impl StoredOutcome {
+    /// Makes the outcome that a store has.
+    #[must_use]
+    pub fn new(text: String, age_ms: u64) -> Self {
+        Self { text, age_ms }
+    }
+}
+
+impl Append for Arc<Commit> {
+    fn append(&self, out: &mut String) {
+        self.write_json(out);
+    }
 }
 
 impl Commit {

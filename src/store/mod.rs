@@ -26,7 +26,7 @@
 mod commit;
 mod stored_turn;
 
-pub use commit::{Answer, Commit, Judgement, Standing, judge};
+pub use commit::{Answer, Commit, Judgement, Standing, StoredOutcome, judge};
 pub use stored_turn::Kept;
 
 use crate::json::write_string;

@@ -37,6 +37,7 @@ mod decoder;
 mod delta;
 mod events;
 mod frames;
+mod given;
 mod hosted;
 mod price;
 mod sse;

@@ -1,7 +1,7 @@
 //! The way to the store and back: what a host reads, and what it writes.
 
 use serde_json::{Value, json};
-use turnlock::store::{Answer, Commit};
+use turnlock::store::{Answer, Commit, StoredOutcome};
 use turnlock::turn::Input;
 
 use crate::leg::Wish;
@@ -173,6 +173,7 @@ impl World {
         let lost = !self.healed && self.plan.has(Fault::LostAfter) && self.random.below(8) == 0;
         if !lost {
             let wait = self.latency();
+            let found = found.map(|(text, age_ms)| StoredOutcome::new(text, age_ms));
             self.after(wait, What::Tell(leg, Input::Recalled { call, found }));
         }
     }

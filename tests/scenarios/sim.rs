@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::json::Json;
-use turnlock::store::{Answer, Commit};
+use turnlock::store::{Answer, Commit, StoredOutcome};
 use turnlock::stream::Usage;
 use turnlock::turn::shell::Unkept;
 use turnlock::turn::{Effect, Input, RestoreOptions, Settled, Turn, TurnOptions, Verdict};
@@ -292,6 +292,7 @@ impl<'a> Sim<'a> {
             Effect::Recall { call, key } => {
                 let (store, _) = self.kept.as_mut().expect("a turn without a store");
                 let found = store.recall(self.now, &key);
+                let found = found.map(|(text, age_ms)| StoredOutcome::new(text, age_ms));
                 self.lanes.push(VecDeque::from([Input::Recalled { call, found }]));
             }
             Effect::Emit(event) => self.event(&event),
@@ -312,7 +313,6 @@ impl<'a> Sim<'a> {
                 }
                 self.result = Some(result);
             }
-            _ => panic!("an unknown effect: {effect:?}"),
         }
     }
 

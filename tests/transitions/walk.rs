@@ -13,7 +13,7 @@ use super::{
 };
 use crate::json::Json;
 use crate::next::Next;
-use crate::store::{Answer, Commit, Kept};
+use crate::store::{Answer, Commit, Kept, StoredOutcome};
 use crate::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
 use crate::tool::Outcome;
 
@@ -161,7 +161,10 @@ impl Host {
                 thrown: false,
             },
             7 => Input::Checked { call, verdict: self.verdict() },
-            8 => Input::Recalled { call, found: self.random.one(2).then(|| (String::new(), 0)) },
+            8 => {
+                let found = || StoredOutcome::new(String::new(), 0);
+                Input::Recalled { call, found: self.random.one(2).then(found) }
+            }
             9 => Input::Stored { revision: 1, attempt: 1, answer: Answer::Kept },
             10 => Input::ToolSettled { call, settled: settled() },
             11 => Input::ToolProgress { call, data: Json::Null },

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnlock::json::Json;
-use turnlock::store::{Answer, Commit, Kept};
+use turnlock::store::{Answer, Commit, Kept, StoredOutcome};
 use turnlock::stream::{Delta, FinishReason};
 use turnlock::tool::{Settled, Verdict};
 use turnlock::turn::{Effect, Input, RestoreOptions, Turn, TurnOptions};
@@ -305,7 +305,8 @@ const STORED: &[Given] = &[
         for call in std::mem::take(&mut played.recalled) {
             let outcome = outcome.to_string();
             let bytes = outcome.len();
-            played.tell(Input::Recalled { call, found: Some((outcome, 1)) }, bytes);
+            played
+                .tell(Input::Recalled { call, found: Some(StoredOutcome::new(outcome, 1)) }, bytes);
         }
         played.answered()
     }),

@@ -21,7 +21,7 @@ use turnlock::json::Json;
 use turnlock::limits;
 use turnlock::provider::Request;
 use turnlock::request::{Pass, PassEvent, PassResult};
-use turnlock::store::{Answer, Commit};
+use turnlock::store::{Answer, Commit, StoredOutcome};
 use turnlock::turn::shell::Unkept;
 use turnlock::turn::{Effect, Event, Input, Settled, TraceEvent, Turn, TurnResult, Verdict};
 
@@ -194,8 +194,6 @@ impl<M: Asks> Perform<M> for Asked<M> {
                 }
             }
             Effect::Done { result } => return Some(result),
-            // Every effect of this version is above.
-            _ => {}
         }
         None
     }
@@ -329,7 +327,7 @@ impl<M: Asks> Asked<M> {
             };
             // What cannot be reused is executed.
             let found = recalled.and_then(Result::ok).flatten();
-            let found = found.map(|one| (one.text, one.age_ms));
+            let found = found.map(|found| StoredOutcome::new(found.text, found.age_ms));
             inputs.tell(Input::Recalled { call, found });
         }
     }

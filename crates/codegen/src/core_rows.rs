@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use turnlock::json::table::{Definition, Field, Form as CoreForm, Range, Shape};
 
-use crate::model::{Declaration, Form, Kind, Member, Presence};
+use crate::model::{Case, Declaration, Form, Kind, Member, Presence};
 use crate::text;
 
 /// The room of types that two rooms name.
@@ -129,18 +129,21 @@ fn declaration(definition: &Definition) -> Result<Declaration, String> {
         ),
         CoreForm::Cases(cases) => {
             let case = |case: &turnlock::json::table::Case| {
-                let Form::Object { members, .. } = record(definition.name, &case.fields)? else {
-                    return Err(format!("{}: cases within a case", definition.name));
+                let (members, also) = match record(definition.name, &case.fields)? {
+                    Form::Object { members, .. } => (members, None),
+                    Form::Tagged { members, cases } => (members, Some(cases)),
+                    _ => return Err(format!("{}: a case without members", definition.name)),
                 };
-                Ok((case.tag.to_owned(), plain(&case.docs), members))
+                Ok(Case { tag: case.tag.to_owned(), docs: plain(&case.docs), members, also })
             };
             Form::Cases(cases.iter().map(case).collect::<Result<_, String>>()?)
         }
     };
+    let (name, params) = text::parameters(definition.name);
     Ok(Declaration {
         room: String::new(),
-        name: definition.name.to_owned(),
-        params: String::new(),
+        name: name.to_owned(),
+        params: params.to_owned(),
         docs: plain(&definition.docs),
         operation: operation(definition.name),
         form,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::files::NOTICE;
-use crate::model::{Declaration, Form, Kind, Member, Model, Presence};
+use crate::model::{Case, Declaration, Form, Kind, Member, Model, Presence};
 use crate::typescript::{is_parameter, names};
 
 pub(crate) fn options(model: &Model) -> Result<String, String> {
@@ -47,8 +47,8 @@ pub(crate) fn events(model: &Model) -> Result<String, String> {
             members(model, shared.iter(), &mut out);
             objects(model, one, &shared.iter().collect::<Vec<_>>(), &mut inner)?;
         }
-        for (name, docs, own) in all {
-            out.push_str(&format!("\n### {name}\n\n{}\n", flat(docs)));
+        for Case { tag, docs, members: own, .. } in all {
+            out.push_str(&format!("\n### {tag}\n\n{}\n", flat(docs)));
             if !own.is_empty() {
                 out.push('\n');
                 members(model, own.iter(), &mut out);

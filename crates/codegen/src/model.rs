@@ -31,10 +31,23 @@ pub(crate) enum Form {
     Tagged { members: Vec<Member>, cases: String },
     /// One of these strings, each with its documentation.
     Names(Vec<(String, String)>),
-    /// One of these objects: the member `type`, documentation, other members.
-    Cases(Vec<(String, String, Vec<Member>)>),
+    /// One of these objects, told apart by the member `type`.
+    Cases(Vec<Case>),
     /// Another name of a TypeScript type.
     Alias(String),
+}
+
+/// One of several objects.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Case {
+    /// The member `type`.
+    pub(crate) tag: String,
+    /// Markdown.
+    pub(crate) docs: String,
+    /// The other members.
+    pub(crate) members: Vec<Member>,
+    /// A type whose members it has too.
+    pub(crate) also: Option<String>,
 }
 
 /// A type whose members an object has, but for some.
@@ -119,7 +132,7 @@ impl Declaration {
     pub(crate) fn own_members(&self) -> Vec<&Member> {
         match &self.form {
             Form::Object { members, .. } | Form::Tagged { members, .. } => members.iter().collect(),
-            Form::Cases(cases) => cases.iter().flat_map(|(_, _, members)| members).collect(),
+            Form::Cases(cases) => cases.iter().flat_map(|case| &case.members).collect(),
             Form::Names(_) | Form::Alias(_) => Vec::new(),
         }
     }

@@ -14,6 +14,11 @@ pub(crate) fn braced<T: AsRef<str>>(head: &str, items: &[T], tail: &str) -> Stri
     if fits(&line) { line } else { format!("{head} {{\n  {},\n}}{tail}", items.join(",\n  ")) }
 }
 
+/// The name of a type, and its type parameters, such as `<Plan = unknown>`.
+pub(crate) fn parameters(name: &str) -> (&str, &str) {
+    name.split_at(name.find('<').unwrap_or(name.len()))
+}
+
 /// Joins the lines of a doc comment, without links to Rust items, and splits off a last sentence
 /// `Default: …`. Rust's names of the members `names` become those of JSON.
 pub(crate) fn prose(lines: &[&str], names: &[&str]) -> (String, Option<String>) {

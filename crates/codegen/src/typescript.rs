@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::files::NOTICE;
 use crate::host::MODULES;
-use crate::model::{Base, Declaration, Form, Kind, Member, Model, Presence};
+use crate::model::{Base, Case, Declaration, Form, Kind, Member, Model, Presence};
 use crate::text::{WIDTH, braced, comment, fits, wrap};
 
 /// Types of the language and of the platform.
 const GLOBAL: &[&str] =
-    &["AbortSignal", "IDBFactory", "Omit", "Promise", "Record", "Request", "Response"];
+    &["AbortSignal", "IDBFactory", "Omit", "Partial", "Promise", "Record", "Request", "Response"];
 
 /// The module of a room.
 pub(crate) fn declarations(model: &Model, room: &str) -> Result<String, String> {
@@ -74,7 +74,8 @@ fn named(one: &Declaration) -> BTreeSet<&str> {
             all.insert(cases);
         }
         Form::Alias(text) => all.extend(names(text)),
-        Form::Names(_) | Form::Cases(_) => {}
+        Form::Cases(cases) => all.extend(cases.iter().filter_map(|case| case.also.as_deref())),
+        Form::Names(_) => {}
     }
     all
 }
@@ -134,13 +135,17 @@ fn declaration(one: &Declaration) -> Result<Vec<String>, String> {
             lines.extend(union(&format!("export type {name} ="), 0, &parts));
         }
         Form::Cases(cases) => {
-            lines.push(format!("export type {name} ="));
-            for (tag, docs, members) in cases {
+            lines.push(format!("export type {name}{params} ="));
+            for Case { tag, docs, members, also } in cases {
                 lines.extend(comment(2, docs, None));
-                lines.push("  | {".to_owned());
+                let open = if also.is_some() { "  | ({" } else { "  | {" };
+                lines.push(open.to_owned());
                 lines.push(format!("      type: '{tag}'"));
                 lines.extend(members_of(members, 6)?);
-                lines.push("    }".to_owned());
+                lines.push(match also {
+                    Some(also) => format!("    }} & {also})"),
+                    None => "    }".to_owned(),
+                });
             }
         }
     }
@@ -342,7 +347,8 @@ export type Pace = 'slow' | 'fast'
 
         let cases = [("step", "number"), ("end", "string | null")].map(|(tag, text)| {
             let members = vec![member("value", text, Presence::Required)];
-            (tag.to_owned(), format!("One {tag}."), members)
+            let also = (tag == "end").then(|| "Promise".to_owned());
+            Case { tag: tag.to_owned(), docs: format!("One {tag}."), members, also }
         });
         let text = written("WalkEvent", "", Form::Cases(cases.into()));
         let wanted = "
@@ -354,11 +360,11 @@ export type WalkEvent =
       value: number
     }
   /** One end. */
-  | {
+  | ({
       type: 'end'
       /** Its value. */
       value: string | null
-    }
+    } & Promise)
 ";
         assert_eq!(text.split_once('\n').unwrap().1, wanted);
 

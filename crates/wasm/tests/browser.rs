@@ -62,10 +62,11 @@ fn inputs_that_are_none_change_nothing() {
         "{}",
         r#"{"type":"levitate"}"#,
         r#"{"type":"cancel"}"#,
-        r#"{"type":"response_head","inference":-1,"attempt":1,"status":200,"body":""}"#,
-        r#"{"type":"response_head","inference":1,"attempt":1,"status":99999,"body":""}"#,
+        r#"{"type":"response_head","inference":-1,"attempt":1,"status":200,"body":"","secrets":[]}"#,
+        r#"{"type":"response_head","inference":1,"attempt":1,"status":99999,"body":"","secrets":[]}"#,
         r#"{"type":"checked","call":1}"#,
-        r#"{"type":"tool_settled","call":1,"status":"ok"}"#,
+        r#"{"type":"checked","call":1,"verdict":{"type":"perhaps"}}"#,
+        r#"{"type":"tool_settled","call":1,"settled":{"type":"ok"}}"#,
     ] {
         assert!(handle(turn, 0.0, input).starts_with("!{\"code\":"), "{input}");
     }
@@ -98,8 +99,7 @@ fn effects_and_inputs_of_a_turn() {
         started
             .starts_with(r#"[{"type":"emit","event":{"type":"phase_start","phase":"tool_phase","#)
     );
-    let fetch =
-        r#"{"type":"fetch","inference":1,"attempt":1,"request":{"path":"/chat/completions""#;
+    let fetch = r#"{"type":"fetch","inference":1,"attempt":1,"model":0,"request":{"path":"/chat/completions""#;
     assert!(started.contains(fetch), "{started}");
     assert!(started.contains(r#","body":{"messages":["#), "{started}");
     assert!((wasm::driven::turn_deadline(turn) - 60_001.0).abs() < 1.0);
@@ -110,15 +110,15 @@ fn effects_and_inputs_of_a_turn() {
         {"type":"tool_call_end","index":0}]}"#;
     let asked = handle(turn, 2.0, deltas);
     assert!(asked.contains(r#"{"type":"check","call":1,"name":"list","args":{"n":1}}"#), "{asked}");
-    let ran = handle(turn, 3.0, r#"{"type":"checked","call":1,"valid":true,"action":null}"#);
+    let valid = r#"{"type":"valid","action":null,"approval":false}"#;
+    let ran = handle(turn, 3.0, &format!(r#"{{"type":"checked","call":1,"verdict":{valid}}}"#));
     assert!(
         ran.contains(
             r#""type":"run_tool","call":1,"name":"list","toolCallId":"c","toolBatchId":1"#
         )
     );
     // Not JSON by the letter, but what JSON.stringify writes for half of a pair.
-    let settled =
-        r#"{"type":"tool_settled","call":1,"status":"ok","text":"\"\\ud83d\"","bytes":8}"#;
+    let settled = r#"{"type":"tool_settled","call":1,"settled":{"type":"ok","text":"\"\\ud83d\"","bytes":8}}"#;
     let next = handle(turn, 4.0, settled);
     assert!(next.contains("\"result\":\"\u{fffd}\""), "{next}");
     let over = handle(turn, 5.0, r#"{"type":"cancel","reason":"done \ud83d"}"#);

@@ -7,10 +7,18 @@
 import type { DrivenGlue } from '../core/glue.js'
 import { encode, type LazyPart } from '../core/instance.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
+import type {
+  CallVerdict,
+  CommitAnswer,
+  SettledCall,
+  StoredOutcome,
+  TurnEffect,
+  TurnInput,
+} from '../generated/turn.js'
 import { Loop } from './loop.js'
 import type { Model } from '../models/model.js'
 import { quietly } from '../shared/quietly.js'
-import { Requests, type Fetch } from './model-requests.js'
+import { Requests } from './model-requests.js'
 import {
   describe,
   isPlain,
@@ -20,10 +28,9 @@ import {
   serialize,
   threw,
 } from '../shared/serialize.js'
-import type { SettledInput } from '../shared/serialize.js'
-import type { Commit, Store } from '../stores/store.js'
+import type { Answer, Commit, Store } from '../stores/store.js'
 import { stringify } from '../shared/text.js'
-import type { AnswerSchema, PendingCall, Tool, ToolContext } from '../tools/tools.js'
+import type { AnswerSchema, Checked, Tool, ToolContext } from '../tools/tools.js'
 import type { CallOutcome } from '../turn/resume.js'
 import type { PhaseName, TraceEvent, TurnEvent, TurnResult } from '../types.js'
 
@@ -54,19 +61,6 @@ export interface Host<Result, Trace> {
   onFault(error: TurnlockError): void
 }
 
-type Effect<Result, Trace> =
-  | Fetch
-  | { type: 'abort'; inference: number }
-  | { type: 'check'; call: number; name: string; args: unknown }
-  | { type: 'commit'; attempt: number; commit: Commit }
-  | { type: 'recall'; call: number; key: string }
-  | RunTool
-  | Reconcile
-  | { type: 'cancel_tool'; call: number; reason: string }
-  | { type: 'emit'; event: TurnEvent }
-  | { type: 'trace'; event: Trace }
-  | { type: 'done'; result: Result }
-
 /** Text events without the members that the driver adds; `seq` is that of the first. */
 type Text = [phase: PhaseName, toolBatchId: number, seq: number, ...chunks: string[]]
 
@@ -76,27 +70,8 @@ const ANSWER = 0
 /** Where the chunks of {@link Text} begin. */
 const CHUNKS = 3
 
-interface RunTool {
-  type: 'run_tool'
-  call: number
-  name: string
-  toolCallId: string
-  toolBatchId: number
-  idempotencyKey: string
-  maxResultBytes: number
-  args: unknown
-  /** The arguments that the validator returned, if the signature is made of them. */
-  signed?: unknown
-}
-
-/** A call that may have run: find out what became of it. */
-interface Reconcile {
-  type: 'reconcile'
-  call: number
-  about: PendingCall
-  idempotencyKey: string
-  maxResultBytes: number
-}
+type RunTool = Extract<TurnEffect, { type: 'run_tool' }>
+type Reconcile = Extract<TurnEffect, { type: 'reconcile' }>
 
 /** Maximum bytes of one progress report of a tool. */
 const PROGRESS = 65_536
@@ -109,7 +84,7 @@ export interface Kind<G extends DrivenGlue> {
 
 export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trace = TraceEvent> {
   readonly #host: Host<Result, Trace>
-  readonly #loop: Loop<Effect<Result, Trace> | Text, G>
+  readonly #loop: Loop<TurnEffect<Result, Trace> | Text, G>
   readonly #requests: Requests
   readonly #tools = new Map<number, AbortController>()
   /** The arguments of each call, as transformed by its validator. */
@@ -160,10 +135,10 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
   }
 
   /** Sends an input to the core. */
-  send(input: Record<string, unknown>): void {
+  send(input: TurnInput): void {
     const bytes = encode(JSON.stringify(input))
     const work = (glue: G, handle: number) => glue.turn_handle(handle, this.#loop.now(), bytes)
-    this.#loop.tell(work, input['type'] === 'cancel')
+    this.#loop.tell(work, input.type === 'cancel')
   }
 
   #say(text: Text): void {
@@ -184,7 +159,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     }
   }
 
-  #perform(effect: Effect<Result, Trace>): void {
+  #perform(effect: TurnEffect<Result, Trace>): void {
     switch (effect.type) {
       case 'emit':
         this.#projectId = effect.event.projectId
@@ -212,24 +187,23 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
         this.#close()
         this.#host.onDone(effect.result, this.#checkedArgs.get(ANSWER))
         return this.#loop.free()
+      default:
+        effect satisfies never
     }
   }
 
-  async #check(id: number, name: string, args: unknown): Promise<void> {
+  async #check(call: number, name: string, args: unknown): Promise<void> {
+    let verdict: CallVerdict
     try {
       const { tools, answer } = this.#host
-      const checked = await (id === ANSWER ? answer : tools[name])?.check(args)
-      if (!checked?.valid) {
-        const errors = checked?.errors ?? (id === ANSWER ? 'resumed without `answerSchema`' : '')
-        return this.send({ type: 'checked', call: id, valid: false, errors })
-      }
-      this.#checkedArgs.set(id, checked.args)
-      const { action, approval } = checked
-      const plain = isPlain(checked.args) && { args: checked.args }
-      this.send({ type: 'checked', call: id, valid: true, action, approval, ...plain })
+      const checked = await (call === ANSWER ? answer : tools[name])?.check(args)
+      if (checked?.valid) this.#checkedArgs.set(call, checked.args)
+      const missing = call === ANSWER ? 'resumed without `answerSchema`' : ''
+      verdict = checked ? verdictOf(checked) : { type: 'invalid', errors: missing }
     } catch (error) {
-      this.send({ type: 'checked', call: id, valid: false, errors: describe(error) })
+      verdict = { type: 'invalid', errors: describe(error) }
     }
+    this.send({ type: 'checked', call, verdict })
   }
 
   async #runTool(effect: RunTool): Promise<void> {
@@ -245,7 +219,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
       reportUsage: (usage) => this.send({ type: 'tool_usage', call: id, usage }),
     }
     const tool = this.#host.tools[name]
-    let settled: SettledInput
+    let settled: SettledCall
     const { signal, report } = context
     try {
       let args = this.#checkedArgs.get(id)
@@ -275,20 +249,21 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
                 maxResultBytes,
               )
           : {
-              ...{ status: 'error', code: 'tool.invalid_arguments' },
+              type: 'error',
+              code: 'tool.invalid_arguments',
               message: `the tool that the turn was resumed with does not take them: ${unfit}`,
             }
     } catch (error) {
       settled = threw(error)
     }
     this.#tools.delete(id)
-    this.send({ type: 'tool_settled', call: id, ...settled })
+    this.send({ type: 'tool_settled', call: id, settled })
   }
 
   async #reconcile({ call: id, about, idempotencyKey, maxResultBytes }: Reconcile): Promise<void> {
     const controller = new AbortController()
     this.#tools.set(id, controller)
-    let settled: SettledInput
+    let settled: SettledCall
     try {
       const { signal } = controller
       const answer = await this.#host.tools[about.name]?.reconcile?.(about, {
@@ -297,42 +272,43 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
       })
       settled = reconciled(answer, maxResultBytes)
     } catch (error) {
-      settled = { status: 'unknown', message: describe(error) }
+      settled = { type: 'unknown', message: describe(error) }
     }
     this.#tools.delete(id)
-    this.send({ type: 'tool_settled', call: id, ...settled })
+    this.send({ type: 'tool_settled', call: id, settled })
   }
 
   async #commit(attempt: number, commit: Commit): Promise<void> {
     const { store, turn = '' } = this.#host
-    const own = { type: 'stored', revision: commit.revision, attempt }
+    let answer: CommitAnswer
     try {
-      const answer = await store?.commit(turn, commit)
-      if (typeof answer?.ok !== 'boolean') throw new Error('the store gave no answer to a commit')
-      // `own` comes last, because a refusal has the revision of the stored turn.
-      this.send({ ...answer, ...own })
+      answer = answerOf(await store?.commit(turn, commit))
     } catch (error) {
       const code = isTurnlockError(error) ? error.code : 'store.unavailable'
-      this.send({ ...own, code, message: describe(error) })
+      answer = { type: 'failed', code, message: describe(error) }
     }
+    this.send({ type: 'stored', revision: commit.revision, attempt, answer })
   }
 
-  async #recall(id: number, key: string): Promise<void> {
-    let found: { text: string; ageMs: number } | undefined
+  async #recall(call: number, key: string): Promise<void> {
+    let found: StoredOutcome | null = null
     try {
-      const kept = await this.#host.store?.recall(key)
+      const stored = await this.#host.store?.recall(key)
       // The core expects whole milliseconds; clocks of stores may return fractions, or a bigint.
-      if (kept) found = { text: String(kept.text), ageMs: Math.ceil(Number(kept.ageMs)) }
+      const ageMs = Math.ceil(Number(stored?.ageMs))
+      if (stored && ageMs >= 0 && Number.isSafeInteger(ageMs)) {
+        found = { text: String(stored.text), ageMs }
+      }
     } catch {
       // If the outcome cannot be read, the call is executed.
     }
-    this.send({ type: 'recalled', call: id, ...found })
+    this.send({ type: 'recalled', call, found })
   }
 
   /** Sends a progress report. Dropped is what has no JSON, too much of it, or more than 128 levels. */
   #report(id: number, data: unknown): void {
     const progress = serialize(data, PROGRESS)
-    if (progress.status !== 'ok' || progress.bytes > PROGRESS) return
+    if (progress.type !== 'ok' || progress.bytes > PROGRESS) return
     const sent: unknown = JSON.parse(progress.text)
     if (isPlain(sent)) this.send({ type: 'tool_progress', call: id, data: sent })
   }
@@ -344,4 +320,20 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     for (const controller of this.#tools.values()) controller.abort()
     this.#tools.clear()
   }
+}
+
+/** The verdict of a tool or of an answer's schema. Of arguments that have no JSON the core is not told. */
+function verdictOf(checked: Checked): CallVerdict {
+  if (!checked.valid) return { type: 'invalid', errors: checked.errors }
+  const { action, args, approval = false } = checked
+  const plain = isPlain(args) && { args }
+  return { type: 'valid', action, approval, ...plain }
+}
+
+/** What a store answered to a commit. */
+function answerOf(answer: Answer | undefined): CommitAnswer {
+  if (typeof answer?.ok !== 'boolean') throw new Error('the store gave no answer to a commit')
+  if (answer.ok) return { type: 'kept' }
+  const { state } = answer
+  return { type: 'refused', state: typeof state === 'string' ? state : null }
 }

@@ -4,13 +4,8 @@
  * @module
  */
 import { atHand } from './at-hand.js'
-import {
-  causeOf,
-  ConnectionError,
-  type Model,
-  type ModelRequest,
-  type Sending,
-} from '../models/model.js'
+import type { TurnEffect, TurnInput } from '../generated/turn.js'
+import { causeOf, ConnectionError, type Model } from '../models/model.js'
 import { describe } from '../shared/serialize.js'
 import type { Delta } from '../types.js'
 
@@ -24,23 +19,11 @@ export interface Asked {
 /** The core, as it hears of responses. */
 export interface Hearing {
   isOver(): boolean
-  send(input: Record<string, unknown>): void
+  send(input: TurnInput): void
   bytes(inference: number, attempt: number, slice: Uint8Array): void
 }
 
-/** A request to `model`: the host's, or the fallback in this place, from 1. */
-export interface Fetch {
-  type: 'fetch'
-  inference: number
-  attempt: number
-  model?: number
-  request: WholeRequest
-}
-
-/** A request, except for the address and the key. */
-interface WholeRequest extends Omit<Sending, 'signal'> {
-  body: ModelRequest
-}
+type Fetch = Extract<TurnEffect, { type: 'fetch' }>
 
 /** Interval in milliseconds at which the core is notified that a response is held back. */
 const HELD_BACK = 1000
@@ -81,34 +64,35 @@ export class Requests {
     this.#open.set(inference, controller)
     // Bytes of an abandoned attempt must not reach the one that replaced it.
     const current = () => !this.#core.isOver() && this.#open.get(inference) === controller
-    const say = (type: string, own?: Record<string, unknown>) => {
-      if (current()) this.#core.send({ type, inference, attempt, ...own })
+    const ids = { inference, attempt }
+    const send = (input: TurnInput) => {
+      if (current()) this.#core.send(input)
     }
     let generated = false
     try {
       const asked = place ? this.#host.fallbacks?.[place - 1] : this.#host.model
       if (!asked) throw new Error('no model')
-      const { body, ...where } = request
-      const opened = asked.open(body, { ...where, signal: controller.signal })
+      const { body: sent, ...where } = request
+      const opened = asked.open(sent, { ...where, signal: controller.signal })
       if (Symbol.asyncIterator in opened) {
         generated = true
-        await this.#readDeltas(opened, inference, attempt, current, say)
+        await this.#readDeltas(opened, inference, attempt, current)
       } else {
         const response = await opened
         if (!current()) return void response.body?.cancel().catch(() => {})
-        const failed = !response.ok
-        const own = { status: response.status, retryAfterMs: retryAfter(response.headers) }
-        const hint = hintOf(response, request.path)
-        const said = failed ? await beginning(response) : ''
-        say('response_head', { ...own, hint, body: said, secrets: asked.secrets?.() })
-        if (failed) return
+        const { ok, status, headers } = response
+        const [retryAfterMs, hint] = [retryAfter(headers), hintOf(response, request.path)]
+        const body = ok ? '' : await beginning(response)
+        const secrets = asked.secrets?.() ?? []
+        send({ type: 'response_head', ...ids, status, retryAfterMs, body, hint, secrets })
+        if (!ok) return
         await this.#readBytes(response, inference, attempt, current)
       }
-      say('response_end')
+      send({ type: 'response_end', ...ids })
     } catch (error) {
       // The message of a fetch error can contain the URL, and with it a key.
       const message = generated ? describe(error) : connectionFailure(error)
-      say('response_failed', { message, thrown: generated })
+      send({ type: 'response_failed', ...ids, message, thrown: generated })
     }
   }
 
@@ -117,15 +101,16 @@ export class Requests {
     inference: number,
     attempt: number,
     current: () => boolean,
-    say: (type: string, own: Record<string, unknown>) => void,
   ): Promise<void> {
+    const send = (deltas: Delta[]) =>
+      this.#core.send({ type: 'deltas', inference, attempt, deltas })
     for await (const delta of deltas) {
       if (!current()) return
-      say('deltas', { deltas: [delta] })
+      send([delta])
       if (this.#host.room()) await this.#room(inference, attempt, current)
     }
     // A generator that yields nothing is an empty response, not a truncated one.
-    say('deltas', { deltas: [] })
+    if (current()) send([])
   }
 
   async #readBytes(
@@ -196,10 +181,10 @@ async function beginning(response: Response): Promise<string> {
  * What an error message adds if nothing comes of a response: the path for a 404, the content type
  * where a stream was expected.
  */
-function hintOf({ ok, status, url, headers }: Response, path: string): string | undefined {
+function hintOf({ ok, status, url, headers }: Response, path: string): string | null {
   if (status === 404) return `POST ${url ? new URL(url).pathname : path}`
   const type = headers.get('content-type')?.slice(0, 60)
-  if (!ok || !type || /event-?stream|ndjson|octet-stream/i.test(type)) return undefined
+  if (!ok || !type || /event-?stream|ndjson|octet-stream/i.test(type)) return null
   return `a stream was expected, the content type is ${type}`
 }
 

@@ -2,21 +2,16 @@
 
 import { isObject } from '../checks.js'
 import { isTurnlockError } from '../errors.js'
+import type { SettledCall } from '../generated/turn.js'
 import { describe } from './describe.js'
 
 export { describe }
-
-/** The outcome of a tool, as sent to the core. */
-export type SettledInput =
-  | { status: 'ok'; text: string; bytes: number }
-  | { status: 'error'; code: string; message: string }
-  | { status: 'unknown'; message: string }
 
 /** Extra characters beyond the limit, so that the core can choose where to cut. */
 const SLACK = 16
 
 /** Serializes the value that a tool returned. Only the beginning of a text over `limit` is sent. */
-export function serialize(value: unknown, limit: number): SettledInput {
+export function serialize(value: unknown, limit: number): SettledCall {
   let text: string | undefined
   try {
     text = JSON.stringify(value === undefined ? null : value, refuseEmptied)
@@ -25,8 +20,8 @@ export function serialize(value: unknown, limit: number): SettledInput {
   }
   // Functions, symbols, and a `toJSON` that returns one of them.
   if (text === undefined) return unserializable(`a ${typeof value} has no JSON`)
-  if (text.length <= limit) return { status: 'ok', text, bytes: utf8Length(text) }
-  return { status: 'ok', text: text.slice(0, limit + SLACK), bytes: utf8Length(text) }
+  if (text.length <= limit) return { type: 'ok', text, bytes: utf8Length(text) }
+  return { type: 'ok', text: text.slice(0, limit + SLACK), bytes: utf8Length(text) }
 }
 
 /**
@@ -64,34 +59,34 @@ export async function outcomeOf(
 }
 
 /** The outcome of a tool that threw. */
-export function threw(error: unknown): SettledInput {
+export function threw(error: unknown): SettledCall {
   const message = describe(error)
   const code = isTurnlockError(error) ? error.code : undefined
   // What a tool cannot know of its own call, such as behind a connection that broke.
-  if (code === 'tool.outcome_unknown') return { status: 'unknown', message }
+  if (code === 'tool.outcome_unknown') return { type: 'unknown', message }
   return failed(code, message)
 }
 
 /** A failure by its own code, unless that is one of those which the core gives to calls. */
-function failed(code: unknown, message: string): SettledInput {
+function failed(code: unknown, message: string): SettledCall {
   const own = typeof code === 'string' && /^(?!tool\.)[\w.-]{1,64}$/.test(code)
-  return { status: 'error', code: own ? code : 'tool.threw', message }
+  return { type: 'error', code: own ? code : 'tool.threw', message }
 }
 
 /** What a tool says of a call that may have run. */
-export function reconciled(answer: unknown, limit: number): SettledInput {
-  if (answer === undefined || answer === null) return { status: 'unknown', message: '' }
+export function reconciled(answer: unknown, limit: number): SettledCall {
+  if (answer === undefined || answer === null) return { type: 'unknown', message: '' }
   const { result, error } = answer as { result?: unknown; error?: unknown }
   if (error !== undefined && error !== null) {
     const { code, message } = error as { code?: unknown; message?: unknown }
     return failed(code, typeof message === 'string' ? message : describe(error))
   }
   if (result !== undefined) return serialize(result, limit)
-  return { status: 'unknown', message: '`reconcile` returned neither `result` nor `error`' }
+  return { type: 'unknown', message: '`reconcile` returned neither `result` nor `error`' }
 }
 
-const unserializable = (why: string): SettledInput => ({
-  status: 'error',
+const unserializable = (why: string): SettledCall => ({
+  type: 'error',
   code: 'tool.unserializable',
   message: `the tool's result cannot be sent: ${why}`,
 })

@@ -9,7 +9,7 @@ import { Feed, packed } from '../driver/feed.js'
 import type { ToolSpec } from '../generated/common.js'
 import { PLAIN_DIALECTS, TURN_OPTIONS } from '../generated/checks.js'
 import { RUN_TURN_OPTIONS } from '../generated/rows.js'
-import type { RunTurnOptions, TurnOptions } from '../generated/turn.js'
+import type { RunTurnOptions, TurnInput, TurnOptions } from '../generated/turn.js'
 import { keepOptions, turnKey } from './kept.js'
 import { fallbackOptions, modelOptions, type Model } from '../models/model.js'
 import { present, readOptions } from '../options.js'
@@ -242,7 +242,7 @@ export class RunningTurn implements Turn {
   #driver: Pick<Driver, 'send'> | undefined
   #over = false
   /** Inputs that arrived before there was a driver. */
-  #early: Record<string, unknown>[] = []
+  #early: TurnInput[] = []
   #settle!: (result: TurnEnd) => void
   #forget: () => void = () => {}
 
@@ -299,7 +299,7 @@ export class RunningTurn implements Turn {
     this.#send({ type: 'pause' })
   }
 
-  #send(input: Record<string, unknown>): void {
+  #send(input: TurnInput): void {
     if (this.#driver) this.#driver.send(input)
     else this.#early.push(input)
   }

@@ -25,6 +25,7 @@
 //! | [`cases!`] | an enum of records, told apart by a member | with `, read` | yes |
 //! | [`envelope!`] | a struct of members that all cases share, around one of them | with `, read` | yes |
 //! | [`names!`] | an enum of names, strings in JSON | yes | yes |
+//! | [`protocol!`] | an enum of inputs or effects, or of what stands in one | with `read` | with `write` |
 //!
 //! - A row without `=` has the default of its type.
 //! - A JSON name that ends with `?` is left out by the writer if the value is `None`, `false` or an
@@ -45,6 +46,8 @@ mod describe;
 mod macros;
 mod map;
 #[macro_use]
+mod protocol;
+#[macro_use]
 mod result;
 mod value;
 
@@ -54,7 +57,14 @@ pub use describe::{Case, Definition, Field, Form, Shape};
 pub(crate) use macros::{
     blank, cases, described, envelope, first, flag, names, options, range, record, shape, writer,
 };
-pub(crate) use result::{read_members, read_result, reader, reader_of_cases, reader_of_envelope};
+#[doc(hidden)]
+pub use protocol::Append;
+pub(crate) use protocol::{
+    Given, append_row, begin, protocol, protocol_enum, protocol_reader, protocol_writer,
+};
+pub(crate) use result::{
+    read_member, read_members, read_result, reader, reader_of_cases, reader_of_envelope,
+};
 pub(crate) use value::{At, Item, Read, Write};
 
 use std::borrow::Cow;
@@ -209,6 +219,7 @@ pub(crate) fn append<T: Write>(name: &str, sparse: bool, value: &T, out: &mut St
 }
 
 /// Appends `,"name":`.
+#[inline(never)]
 fn push_name(name: &str, out: &mut String) {
     out.push_str(",\"");
     out.push_str(name);

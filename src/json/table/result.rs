@@ -1,6 +1,6 @@
 //! How results are read back.
 
-use super::{At, Member, Options, Read, Row};
+use super::{At, Member, Options, Range, Read, Row};
 use crate::error::Error;
 use crate::json::Json;
 
@@ -12,27 +12,36 @@ pub(crate) fn read_result(
     at: &At<'_>,
 ) -> Result<(), Error> {
     let Json::Object(mut members) = json else { return Err(at.wrong("an object")) };
-    read_members(result.rows(), result.slots(), &mut members, at)
+    read_members(result.rows(), &mut result.slots(), &mut members, at)
 }
 
 /// As [`read_result`], for members whose values are taken.
 pub(crate) fn read_members(
     rows: &[Row],
-    slots: Vec<&mut dyn Read>,
+    slots: &mut [&mut dyn Read],
     members: &mut [Member],
     at: &At<'_>,
 ) -> Result<(), Error> {
-    for (slot, row) in slots.into_iter().zip(rows) {
-        let at = at.member(row.name, row.range);
-        match members.iter_mut().find(|(key, _)| key == row.name) {
-            Some((_, value)) if slot.takes_null() || !value.is_null() => {
-                slot.read(std::mem::take(value), &at)?;
-            }
-            None if row.sparse || slot.takes_null() => {}
-            _ => return Err(at.wrong(slot.expected())),
+    let mut pairs = slots.iter_mut().zip(rows);
+    pairs.try_for_each(|(slot, row)| read_member(row.name, row.sparse, *slot, members, at))
+}
+
+/// Reads one member, whose value is taken.
+pub(crate) fn read_member(
+    name: &'static str,
+    sparse: bool,
+    slot: &mut dyn Read,
+    members: &mut [Member],
+    at: &At<'_>,
+) -> Result<(), Error> {
+    let at = at.member(name, Range::Any);
+    match members.iter_mut().find(|(key, _)| key == name) {
+        Some((_, value)) if slot.takes_null() || !value.is_null() => {
+            slot.read(std::mem::take(value), &at)
         }
+        None if sparse || slot.takes_null() => Ok(()),
+        _ => Err(at.wrong(slot.expected())),
     }
-    Ok(())
 }
 
 /// Declares the reader of a struct of results.
@@ -106,7 +115,7 @@ macro_rules! reader_of_cases {
                     $($tag => {
                         const ROWS: &[Row] = &[$(Row::new($json, false, Range::Any)),*];
                         $(let mut $field = <$type as Item>::item();)*
-                        let slots: Vec<&mut dyn Read> = vec![$(&mut $field),*];
+                        let slots: &mut [&mut dyn Read] = &mut [$(&mut $field),*];
                         read_members(ROWS, slots, members, at)?;
                         Ok(Self::$case { $($field),* })
                     })*
@@ -134,7 +143,7 @@ macro_rules! reader_of_envelope {
                 };
                 let kind = $kind::read_members(&tag.unwrap_or_default(), &mut members, &at)?;
                 $(let mut $field = <$type as Item>::item();)*
-                let slots: Vec<&mut dyn Read> = vec![$(&mut $field),*];
+                let slots: &mut [&mut dyn Read] = &mut [$(&mut $field),*];
                 read_members(Self::ROWS, slots, &mut members, &at)?;
                 Ok(Self { $($field,)* kind })
             }

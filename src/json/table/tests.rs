@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{At, Form, Item, Read, Shape, Write};
+use super::{Append, At, Describe, Form, Item, Read, Shape, Write, append};
 use crate::error::Error;
 use crate::json::Json;
 
@@ -300,5 +300,120 @@ fn events_are_appended_as_their_members() {
         let mut members = vec![("type".into(), event.name().into())];
         members.extend(event.members());
         assert_eq!(text, Json::Object(members).to_text());
+    }
+}
+
+protocol! {
+    /// Where a walk led.
+    pub enum Found as "Found", read and write {
+        /// Home.
+        Home "home",
+        /// A place.
+        Place "place" (name "name": String)
+    }
+}
+
+protocol! {
+    /// What a walker says.
+    pub enum Said as "Said", read and write {
+        /// It begins.
+        Start "start",
+        /// A step.
+        Step "step" {
+            /// Its number.
+            number "number": u32,
+            /// What was seen.
+            seen "seen?": Option<Json<'static>>,
+            /// Its pace.
+            pace "pace": Option<Pace>,
+        }
+        /// The end.
+        End "end" {
+            /// Where.
+            found "found": Found,
+            /// The sky, among the members.
+            sky "": Sky,
+        }
+    }
+}
+
+/// Stands among the members of another object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sky(bool);
+
+impl Read for Sky {
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+        self.0 = json.get("rain").and_then(Json::as_bool).ok_or_else(|| at.wrong("a sky"))?;
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "a sky"
+    }
+}
+
+impl Item for Sky {
+    fn item() -> Self {
+        Self(false)
+    }
+}
+
+impl Append for Sky {
+    fn append(&self, out: &mut String) {
+        append("rain", false, &self.0, out);
+    }
+}
+
+impl Describe for Sky {
+    fn shape() -> Shape {
+        Shape::Written("Sky")
+    }
+}
+
+impl Append for Found {
+    fn append(&self, out: &mut String) {
+        self.write_json(out);
+    }
+}
+
+fn said(text: &str) -> Result<Said, Error> {
+    Said::from_json(Json::parse_str(text).unwrap().into_owned())
+}
+
+#[test]
+fn inputs_are_read_as_they_are_written() {
+    for text in [
+        r#"{"type":"start"}"#,
+        r#"{"type":"step","number":7,"pace":null}"#,
+        r#"{"type":"step","number":7,"seen":null,"pace":"fast"}"#,
+        r#"{"type":"end","found":{"type":"home"},"rain":true}"#,
+        r#"{"type":"end","found":{"type":"place","name":"\"b\""},"rain":false}"#,
+    ] {
+        let mut written = String::new();
+        said(text).unwrap().write_json(&mut written);
+        assert_eq!(written, text);
+    }
+    let other = said(r#"{"more":1,"number":7,"type":"step"}"#);
+    assert_eq!(other, Ok(Said::Step { number: 7, seen: None, pace: None }));
+}
+
+#[test]
+fn the_first_member_that_is_wrong_is_named() {
+    for (text, path) in [
+        ("1", "type"),
+        ("{}", "type"),
+        (r#"{"type":7}"#, "type"),
+        (r#"{"type":"levitate"}"#, "type"),
+        (r#"{"type":"step"}"#, "number"),
+        (r#"{"type":"step","number":null}"#, "number"),
+        (r#"{"type":"step","number":-1,"pace":"slower"}"#, "number"),
+        (r#"{"type":"step","number":1,"pace":"slower"}"#, "pace"),
+        (r#"{"type":"end","rain":true}"#, "found"),
+        (r#"{"type":"end","found":{"type":"sea"},"rain":true}"#, "found.type"),
+        (r#"{"type":"end","found":{"type":"place"},"rain":true}"#, "found.name"),
+        (r#"{"type":"end","found":{"type":"home"}}"#, "options"),
+    ] {
+        let Err(Error::Options { option, .. }) = said(text) else { panic!("{text}") };
+        assert_eq!(option, path, "{text}");
     }
 }

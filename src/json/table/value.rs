@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Range;
 use crate::error::Error;
-use crate::json::Json;
+use crate::json::{Json, write_string};
 
 /// A value that can be written as JSON.
 pub(crate) trait Write {
@@ -232,6 +232,10 @@ macro_rules! whole {
             fn write(&self) -> Json<'static> {
                 Json::integer(u64::try_from(*self).unwrap_or(u64::MAX))
             }
+
+            fn append(&self, out: &mut String) {
+                append_whole(u64::try_from(*self).unwrap_or(u64::MAX), out);
+            }
         }
 
         impl Read for $type {
@@ -255,11 +259,20 @@ macro_rules! whole {
 // The same message on every platform: that of a `usize` does not name its maximum.
 whole!(u16: u64::from(u16::MAX), u32: u64::from(u32::MAX), u64: u64::MAX, usize: u64::MAX);
 
+#[inline(never)]
+fn append_whole(number: u64, out: &mut String) {
+    out.push_str(&number.to_string());
+}
+
 macro_rules! text {
     ($($type:ty),*) => {$(
         impl Write for $type {
             fn write(&self) -> Json<'static> {
                 Json::String(self.to_string().into())
+            }
+
+            fn append(&self, out: &mut String) {
+                write_string(self, out);
             }
         }
 

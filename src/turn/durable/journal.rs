@@ -211,10 +211,6 @@ impl Journal {
             // Model requests cost money: send none before this owner holds the turn.
             Effect::Fetch { .. } if self.ours => self.ready.push_back(effect),
             Effect::Fetch { .. } => self.gathering.held.push_back(effect),
-            Effect::RunTool { .. } | Effect::Reconcile { .. } | Effect::Done { .. } => {
-                self.gathering.urgent = true;
-                self.gathering.held.push_back(effect);
-            }
             Effect::Emit(event) => {
                 let quiet = matches!(
                     event.kind,
@@ -238,6 +234,11 @@ impl Journal {
                 gathering.count += 1;
                 gathering.last_seq = event.seq;
                 gathering.held.push_back(Effect::Emit(event));
+            }
+            // Everything else waits until what led to it is stored.
+            effect => {
+                self.gathering.urgent = true;
+                self.gathering.held.push_back(effect);
             }
         }
     }

@@ -18,7 +18,7 @@ use super::protocol::{Effect, Input};
 use super::record::reuse_key;
 use super::restore::RestoreOptions;
 use crate::error::{Error, Failure};
-use crate::store::Answer;
+use crate::store::{Answer, StoredOutcome};
 use crate::tool::{Fate, Status};
 use journal::{Journal, text_of};
 
@@ -98,8 +98,9 @@ impl Durable {
         match input {
             Input::Start => self.start(),
             Input::Recalled { call, found } => {
-                let read =
-                    |(text, age_ms): (String, u64)| Some((records::read_outcome(&text)?.0, age_ms));
+                let read = |found: StoredOutcome| {
+                    Some((records::read_outcome(&found.text)?.0, found.age_ms))
+                };
                 self.turn.recall(call, found.and_then(read));
             }
             Input::Stored { revision, attempt, answer } => {

@@ -11,7 +11,7 @@ use crate::dialect::Dialect;
 use crate::json::Json;
 use crate::next::Next;
 use crate::signature::{Signature, hex};
-use crate::store::{Answer, Kept};
+use crate::store::{Answer, Kept, StoredOutcome};
 use crate::stream::{Delta, FinishReason, ProviderTool, ProviderToolStatus};
 use crate::tool::Fate;
 
@@ -178,7 +178,7 @@ fn only_a_new_whole_result_is_kept_for_other_turns() {
     let mut host = Host::new("");
     host.tell(0, Input::Start);
     host.says(1, call("read"));
-    let found = Some((kept[0].0.clone(), 7));
+    let found = Some(StoredOutcome::new(kept[0].0.clone(), 7));
     let effects = host.tell(1, Input::Recalled { call: 1, found });
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Fetch { inference: 2, .. })));
     assert!(host.reusable.is_empty(), "it is that of another turn");
@@ -517,7 +517,7 @@ fn the_record_of_a_batch_has_what_its_calls_need() {
     host.says(1, call("read"));
     let mut other = Host::calling("", "read");
     other.settle(ok("[1]"));
-    let found = Some((other.reusable[0].0.clone(), 7));
+    let found = Some(StoredOutcome::new(other.reusable[0].0.clone(), 7));
     host.tell(1, Input::Recalled { call: 1, found });
     let calling = read(&host, Dialect::OpenAiChat);
     assert_eq!(calling.batch().calls()[0].fate(), Fate::Recall);

@@ -157,7 +157,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../chat/turns.js", &["ChatTurns"]),
     ("../chain/breaker.js", &["ChainBreaker"]),
     ("../chain/learn.js", &["PatternStats"]),
-    ("../models/model.js", &["Fetch", "Model", "SignableRequest", "SignedHeaders"]),
+    ("../models/model.js", &["Fetch", "Model", "ModelRequest", "SignableRequest", "SignedHeaders"]),
     ("../options.js", &["Method"]),
     ("../tools/ledger.js", &["LedgerTool"]),
     ("../proxy/options.js", &["DecodeBody", "ProxySession", "UpstreamFor"]),
@@ -173,7 +173,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../server/pass-events.js", &["PassEvents"]),
     ("../server/runs.js", &["Bundles", "Chains", "Passes"]),
     ("../server/two-stage.js", &["Environment", "TwoStageCallback"]),
-    ("../stores/store.js", &["Store"]),
+    ("../stores/store.js", &["Commit", "Store"]),
     (
         "../tools/tools.js",
         &[
@@ -187,6 +187,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
             "ToolContext",
         ],
     ),
+    ("../types.js", &["Delta"]),
 ];
 
 /// All declarations, those of the core first.
@@ -207,8 +208,7 @@ pub(crate) fn model() -> Result<Model, String> {
 }
 
 fn declaration(room: &str, table: &Table, model: &Model) -> Result<Declaration, String> {
-    let at = table.name.find('<').unwrap_or(table.name.len());
-    let (name, params) = table.name.split_at(at);
+    let (name, params) = text::parameters(table.name);
     let member = |row| member(row, model).map_err(|why| format!("{name}: {why}"));
     let base = |(name, without): &(&str, &[&str])| Base {
         name: (*name).to_owned(),

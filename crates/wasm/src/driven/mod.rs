@@ -1,6 +1,6 @@
 //! What drives a turn or a tool-request pass: inputs in, effects out.
 
-mod json;
+mod effects;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -12,12 +12,14 @@ use turnlock::json::Json;
 use turnlock::limits;
 use turnlock::turn::Input;
 
+pub(super) use effects::Effects;
+
 /// Takes an input of a turn or of a pass, as JSON; the effects that follow, as a JSON array, or nothing.
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_handle(handle: u32, now_ms: f64, input: &[u8]) -> String {
     let parsed = Json::parse_host(input, limits::HISTORY_BYTES).map_err(Error::from);
-    let input = match parsed.as_ref().map_err(Clone::clone).and_then(json::input) {
+    let input = match parsed.and_then(|json| Input::from_json(json.into_owned())) {
         Ok(input) => input,
         Err(error) => return failure(&error),
     };
@@ -67,17 +69,14 @@ fn turn(handle: u32, now_ms: f64, input: Input) -> String {
     let effects = TURNS.with(|all| {
         all.with(handle, |turn| {
             turn.handle(millis(now_ms), input);
-            let mut written = json::Effects::default();
-            let mut count = 0;
-            while let Some(effect) = turn.poll() {
-                written.add(effect);
-                count += 1;
-                if count == EFFECTS || written.bytes() >= EFFECTS_BYTES {
+            let mut effects = Effects::default();
+            while turn.poll(&mut effects) {
+                if effects.count() == EFFECTS || effects.bytes() >= EFFECTS_BYTES {
                     turn.due();
                     break;
                 }
             }
-            written.into_json()
+            effects.into_json()
         })
     });
     effects.unwrap_or_else(|| failure(&Error::Handle))

@@ -1,12 +1,12 @@
 //! A machine of one grammar, so that one driver drives them all.
 
+use super::super::driven::Effects;
 use turnlock::Next;
-use turnlock::json::Json;
 #[cfg(feature = "planning")]
 use turnlock::request::Pass;
+use turnlock::turn::Input;
 #[cfg(feature = "durable")]
 use turnlock::turn::Turn;
-use turnlock::turn::{Effect, Input};
 
 /// A turn or a tool-request pass.
 #[derive(Debug)]
@@ -39,14 +39,18 @@ macro_rules! kinds {
                 }
             }
 
-            pub(crate) fn poll(&mut self) -> Option<Effect<Json<'static>, Json<'static>>> {
+            /// Adds the next effect, if there is one.
+            pub(crate) fn poll(&mut self, effects: &mut Effects) -> bool {
                 match &mut self.kind {
                     $($(#[$when])* Kind::$name(machine) => match machine.poll() {
-                        Next::Effect(effect) => return Some(effect.map(Json::from, Json::from)),
+                        Next::Effect(effect) => {
+                            effects.add(&effect);
+                            return true;
+                        }
                         Next::Wait { until } => self.until = until,
                     },)*
                 }
-                None
+                false
             }
 
             /// Has the machine called again at once.
