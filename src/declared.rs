@@ -71,6 +71,8 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
                 bundle::Citations::shape(),
                 bundle::Envelope::shape(),
                 bundle::BundleEvent::shape(),
+                bundle::Input::shape(),
+                bundle::Effect::shape(),
             ],
         ),
     ]

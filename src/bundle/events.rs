@@ -6,7 +6,7 @@ use super::protocol::CancelReason;
 use super::rendered::Rendered;
 use super::results::{BundleSummary, EvidenceBundle, Quality, ReplicateStatus};
 use super::usage::Tokens;
-use crate::json::table::{Member, Write, cases, names, record};
+use crate::json::table::{Append, Member, Write, cases, names, record};
 use crate::json::{Json, members};
 
 /// An event of a bundle.
@@ -78,6 +78,12 @@ impl Event {
             Json::Object(members) => members,
             _ => Vec::new(),
         }
+    }
+}
+
+impl Append for Event {
+    fn append(&self, out: &mut String) {
+        self.write(out);
     }
 }
 

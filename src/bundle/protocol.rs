@@ -4,116 +4,60 @@ use super::events::Event;
 use super::options::Strategy;
 use super::usage::Tokens;
 use crate::error::Error;
-use crate::json::table::{Write, names};
-use crate::json::{Json, members, object};
+use crate::json::Json;
+use crate::json::table::{
+    Append, At, Definition, Describe, Item, Read, Shape, append, names, protocol, read_member,
+};
 
-/// An input to a bundle.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
-    /// Start the bundle. Only the first one has an effect.
-    Start,
-    /// The tokens that an attempt has used so far.
-    Usage {
-        /// The replicate's index, from 0.
-        replicate: usize,
-        /// The attempt, from 1.
-        attempt: u32,
-        /// The total so far, not the increase since the last report.
-        tokens: Tokens,
-    },
-    /// An attempt has ended.
-    Settled {
-        /// The replicate's index, from 0.
-        replicate: usize,
-        /// The attempt, from 1.
-        attempt: u32,
-        /// Its outcome.
-        outcome: Outcome,
-        /// The tokens it used in total, if known.
-        tokens: Option<Tokens>,
-        /// The model that was used, if it is known.
-        model: Option<String>,
-        /// Whether the seed could not be sent to the model.
-        seed_unsent: bool,
-    },
-    /// Time has passed.
-    Timer,
-    /// End the bundle now, with the results so far.
-    Cancel {
-        /// The reason, as shown in the event.
-        reason: String,
-    },
+protocol! {
+    /// An input to a bundle.
+    pub enum Input as "BundleInput", read and write {
+        /// Start the bundle. Only the first one has an effect.
+        Start "start",
+        /// The tokens that an attempt has used so far.
+        Usage "usage" {
+            /// The replicate's index, from 0.
+            replicate "replicate": usize,
+            /// The attempt, from 1.
+            attempt "attempt": u32,
+            /// The total so far, not the increase since the last report.
+            tokens "usage": Tokens as "ReportedUsage",
+        }
+        /// An attempt has ended. The data of a replicate crosses the boundary beside the JSON form.
+        Settled "settled" {
+            /// The replicate's index, from 0.
+            replicate "replicate": usize,
+            /// The attempt, from 1.
+            attempt "attempt": u32,
+            /// The tokens it used in total, if known.
+            tokens "usage": Option<Tokens> as "ReportedUsage | null",
+            /// The model that was used, if it is known.
+            model "model?": Option<String>,
+            /// Whether the seed could not be sent to the model.
+            seed_unsent "seed_unsent?": bool,
+            /// Its outcome.
+            outcome "": Outcome,
+        }
+        /// Time has passed.
+        Timer "timer",
+        /// End the bundle now, with the results so far.
+        Cancel "cancel" {
+            /// The reason, as shown in the event.
+            reason "reason": String,
+        }
+    }
 }
 
-impl Input {
-    /// Reads an input from its JSON form, `{ "type": "settled", "replicate": 0, … }`. The data of
-    /// a replicate is passed separately.
-    ///
-    /// # Errors
-    /// `options.invalid` with the member that is wrong.
-    pub fn from_json(json: &Json<'_>, data: Vec<u8>) -> Result<Self, Error> {
-        let text = |key: &str| json.get(key).and_then(Json::as_str);
-        let owned = |key: &str| text(key).map(str::to_owned);
-        let wrong = |option: &str| Error::option(option, "an input");
-        let number = |key| json.get(key).and_then(Json::as_u64).ok_or_else(|| wrong(key));
-        let replicate = || usize::try_from(number("replicate")?).map_err(|_| wrong("replicate"));
-        let attempt = || u32::try_from(number("attempt")?).map_err(|_| wrong("attempt"));
-        let tokens = json.get("usage").filter(|usage| !usage.is_null()).map(Tokens::read);
-        Ok(match text("type").unwrap_or_default() {
-            "start" => Self::Start,
-            "timer" => Self::Timer,
-            "cancel" => Self::Cancel { reason: owned("reason").unwrap_or_default() },
-            "usage" => Self::Usage {
-                replicate: replicate()?,
-                attempt: attempt()?,
-                tokens: tokens.unwrap_or_default(),
-            },
-            "settled" => Self::Settled {
-                replicate: replicate()?,
-                attempt: attempt()?,
-                outcome: match owned("failed") {
-                    Some(message) => Outcome::Failed { message },
-                    None => Outcome::Data { json: data, errors: errors(json) },
-                },
-                tokens,
-                model: owned("model"),
-                seed_unsent: json.get("seed_unsent").and_then(Json::as_bool) == Some(true),
-            },
-            _ => return Err(wrong("type")),
-        })
-    }
+impl Eq for Input {}
 
-    /// The JSON form that [`Input::from_json`] reads. It does not contain [`Input::data`].
+impl Input {
+    /// With the JSON text of a replicate, if the input carries one.
     #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        let of = |kind: &'static str, replicate: usize, attempt: u32, tokens: Option<Tokens>| {
-            members! {
-                "type": kind,
-                "replicate": replicate.write(),
-                "attempt": attempt.write(),
-                "usage": tokens.write(),
-            }
-        };
-        match self {
-            Self::Start => object! { "type": "start" },
-            Self::Timer => object! { "type": "timer" },
-            Self::Cancel { reason } => {
-                object! { "type": "cancel", "reason": Json::from(reason.clone()) }
-            }
-            Self::Usage { replicate, attempt, tokens } => {
-                Json::Object(of("usage", *replicate, *attempt, Some(*tokens)))
-            }
-            Self::Settled { replicate, attempt, outcome, tokens, model, seed_unsent } => {
-                let mut members = of("settled", *replicate, *attempt, *tokens);
-                members.extend(model.clone().map(|model| ("model".into(), model.into())));
-                members.extend(seed_unsent.then(|| ("seed_unsent".into(), true.into())));
-                members.push(match outcome {
-                    Outcome::Data { errors, .. } => ("errors".into(), errors.write()),
-                    Outcome::Failed { message } => ("failed".into(), message.clone().into()),
-                });
-                Json::Object(members)
-            }
+    pub fn with_data(mut self, data: Vec<u8>) -> Self {
+        if let Self::Settled { outcome: Outcome::Data { json, .. }, .. } = &mut self {
+            *json = data;
         }
+        self
     }
 
     /// The JSON text of a replicate, if the input carries one.
@@ -124,11 +68,6 @@ impl Input {
             _ => None,
         }
     }
-}
-
-fn errors(json: &Json<'_>) -> Vec<String> {
-    let list = json.get("errors").and_then(Json::as_array).unwrap_or_default();
-    list.iter().filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
 /// The outcome of an attempt.
@@ -149,31 +88,76 @@ pub enum Outcome {
     },
 }
 
-/// An action the host must perform. Perform them in order.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    /// Run a replicate.
-    Run {
-        /// Its index, from 0.
-        replicate: usize,
-        /// Its seed.
-        seed: i64,
-        /// The attempt, from 1. Inputs of earlier attempts are ignored.
-        attempt: u32,
-        /// How it is to be made, if the bundle has strategies.
-        strategy: Option<Strategy>,
-    },
-    /// Cancel a replicate: abort its signal and close its connections.
-    Cancel {
-        /// Its index.
-        replicate: usize,
-        /// Why.
-        reason: CancelReason,
-    },
-    /// Deliver an event.
-    Emit(Event),
-    /// The bundle has ended; the last event contained it. No effect follows.
-    Done,
+/// `{ errors }` or `{ failed }`, among the members of [`Input::Settled`]. Recordings have this form.
+impl Read for Outcome {
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+        let Json::Object(mut members) = json else { return Err(at.wrong(self.expected())) };
+        let (mut errors, mut failed) = (Vec::new(), None);
+        read_member("errors", true, &mut errors, &mut members, at)?;
+        read_member("failed", true, &mut failed, &mut members, at)?;
+        *self = match failed {
+            Some(message) => Self::Failed { message },
+            None => Self::Data { json: Vec::new(), errors },
+        };
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "an object"
+    }
+}
+
+impl Item for Outcome {
+    fn item() -> Self {
+        Self::Data { json: Vec::new(), errors: Vec::new() }
+    }
+}
+
+impl Append for Outcome {
+    fn append(&self, out: &mut String) {
+        match self {
+            Self::Data { errors, .. } => append("errors", false, errors, out),
+            Self::Failed { message } => append("failed", false, message, out),
+        }
+    }
+}
+
+impl Describe for Outcome {
+    fn shape() -> Shape {
+        Shape::Named(|| {
+            let docs = &["The outcome of an attempt: the errors of its value, or why it failed."];
+            let shapes = ["{ errors: string[] }", "{ failed: string }"].map(Shape::Written);
+            Definition::either("BundleOutcome", docs, shapes)
+        })
+    }
+}
+
+protocol! {
+    /// An action the host must perform. Perform them in order.
+    pub enum Effect as "BundleEffect", write {
+        /// Run a replicate.
+        Run "run" {
+            /// Its index, from 0.
+            replicate "replicate": usize,
+            /// Its seed.
+            seed "seed": i64,
+            /// The attempt, from 1. Inputs of earlier attempts are ignored.
+            attempt "attempt": u32,
+            /// How it is to be made, if the bundle has strategies.
+            strategy "strategy?": Option<Strategy>,
+        }
+        /// Cancel a replicate: abort its signal and close its connections.
+        Cancel "cancel" {
+            /// Its index.
+            replicate "replicate": usize,
+            /// Why.
+            reason "reason": CancelReason,
+        }
+        /// Deliver an event.
+        Emit "emit" (event "event": Event as "BundleEnvelope & BundleEvent")
+        /// The bundle has ended; the last event contained it. No effect follows.
+        Done "done",
+    }
 }
 
 names! {
@@ -221,13 +205,15 @@ mod tests {
             settled(data, None, None),
             settled(failed, Some(tokens), None),
         ] {
-            let text = input.to_json().to_text();
-            let json = Json::parse_str(&text).unwrap();
+            let mut text = String::new();
+            input.write_json(&mut text);
+            let json = Json::parse_str(&text).unwrap().into_owned();
             let data = input.data().unwrap_or_default().to_vec();
-            assert_eq!(Input::from_json(&json, data), Ok(input));
+            assert_eq!(Input::from_json(json).map(|read| read.with_data(data)), Ok(input));
         }
         for wrong in ["{}", r#"{"type":"usage"}"#, r#"{"type":"settled","replicate":-1}"#] {
-            assert!(Input::from_json(&Json::parse_str(wrong).unwrap(), vec![]).is_err(), "{wrong}");
+            let json = Json::parse_str(wrong).unwrap().into_owned();
+            assert!(Input::from_json(json).is_err(), "{wrong}");
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Tokens and cost of replicates (§2.11), as integers. Costs are rounded once, at the end.
 
+use crate::error::Error;
 use crate::json::Json;
-use crate::json::table::record;
+use crate::json::table::{At, Item, Read, record};
 pub use crate::stream::Price;
 
 record! {
     /// Tokens of replicates.
-    pub struct Tokens as "BundleUsage", read {
+    pub struct Tokens as "BundleUsage" {
         /// Tokens of the prompt, including the cached ones.
         input "inputTokens": u64;
         /// Tokens of the answer.
@@ -15,6 +16,24 @@ record! {
         total "totalTokens": u64;
         /// Tokens of the prompt that were read from the provider's cache.
         cached "cachedInputTokens": u64;
+    }
+}
+
+/// As [`Tokens::read`].
+impl Read for Tokens {
+    fn read(&mut self, json: Json<'static>, _: &At<'_>) -> Result<(), Error> {
+        *self = Self::read(&json);
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "an object"
+    }
+}
+
+impl Item for Tokens {
+    fn item() -> Self {
+        Self::default()
     }
 }
 

@@ -40,9 +40,10 @@ fn said(recording: &Value) -> Vec<String> {
     let mut bundle = Bundle::new(options).unwrap();
     let mut said = Vec::new();
     for fact in recording["facts"].as_array().unwrap() {
-        let json = Json::parse_str(fact[1].as_str().unwrap()).unwrap();
+        let json = Json::parse_str(fact[1].as_str().unwrap()).unwrap().into_owned();
         let data = fact[2].as_str().unwrap_or_default().as_bytes().to_vec();
-        bundle.handle(fact[0].as_u64().unwrap(), Input::from_json(&json, data).unwrap());
+        let input = Input::from_json(json).unwrap().with_data(data);
+        bundle.handle(fact[0].as_u64().unwrap(), input);
         while let Next::Effect(effect) = bundle.poll() {
             if let Effect::Emit(event) = effect {
                 said.push(event.to_text());

@@ -44,9 +44,8 @@ pub fn bundle_new(options: &[u8]) -> String {
 #[must_use]
 pub fn bundle_handle(handle: u32, now_ms: f64, input: &[u8], data: Vec<u8>) -> String {
     let parsed = Json::parse_host(input, limits::JSON_BYTES).map_err(Error::from);
-    let input = parsed.as_ref().map_err(Clone::clone).and_then(|json| Input::from_json(json, data));
-    let input = match input {
-        Ok(input) => input,
+    let input = match parsed.and_then(|json| Input::from_json(json.into_owned())) {
+        Ok(input) => input.with_data(data),
         Err(error) => return failure(&error),
     };
     let effects = BUNDLES.with(|all| {
@@ -76,27 +75,7 @@ fn effects(effects: impl Iterator<Item = Effect>) -> String {
     let mut out = String::new();
     for effect in effects {
         out.push(if out.is_empty() { '[' } else { ',' });
-        match effect {
-            Effect::Run { replicate, seed, attempt, strategy } => {
-                out.push_str(&format!(
-                    "{{\"type\":\"run\",\"replicate\":{replicate},\"seed\":{seed},\"attempt\":{attempt}"
-                ));
-                if let Some(strategy) = strategy {
-                    out.push_str(",\"strategy\":");
-                    strategy.to_json().write(&mut out);
-                }
-                out.push('}');
-            }
-            Effect::Cancel { replicate, reason } => out.push_str(&format!(
-                "{{\"type\":\"cancel\",\"replicate\":{replicate},\"reason\":\"{reason}\"}}"
-            )),
-            Effect::Emit(event) => {
-                out.push_str("{\"type\":\"emit\",\"event\":");
-                event.write(&mut out);
-                out.push('}');
-            }
-            Effect::Done => out.push_str("{\"type\":\"done\"}"),
-        }
+        effect.write_json(&mut out);
     }
     if !out.is_empty() {
         out.push(']');

@@ -6,7 +6,12 @@
  */
 import type { EvidenceGlue } from '../core/glue.js'
 import { answer, encode, LazyPart } from '../core/instance.js'
-import type { BundleStrategy } from '../generated/bundle.js'
+import type {
+  BundleEffect,
+  BundleInput,
+  BundleOutcome,
+  BundleStrategy,
+} from '../generated/bundle.js'
 import { Loop } from '../driver/loop.js'
 import { TurnlockError } from '../errors.js'
 import { member } from '../shared/quietly.js'
@@ -56,19 +61,10 @@ export interface BundleHost {
   onFault(error: TurnlockError): void
 }
 
-type Effect =
-  | Run
-  | { type: 'cancel'; replicate: number; reason: string }
-  | { type: 'emit'; event: BundleEvent }
-  | { type: 'done' }
+type Run = Extract<BundleEffect, { type: 'run' }>
 
-interface Run {
-  type: 'run'
-  replicate: number
-  seed: number
-  attempt: number
-  strategy?: BundleStrategy
-}
+/** What an attempt used. */
+type Used = Pick<Extract<BundleInput, { type: 'settled' }>, 'usage' | 'model' | 'seed_unsent'>
 
 /** An input as sent to the core: milliseconds since the start, JSON, data of a replicate. */
 export type Fact = [at: number, input: string, data: string | null]
@@ -89,7 +85,7 @@ const lazy = new LazyPart<EvidenceGlue>(
 export class BundleDriver {
   readonly facts: Fact[] = []
   readonly #host: BundleHost
-  readonly #loop: Loop<Effect, EvidenceGlue>
+  readonly #loop: Loop<BundleEffect, EvidenceGlue>
   readonly #running = new Map<number, AbortController>()
   readonly #record: boolean
 
@@ -119,7 +115,7 @@ export class BundleDriver {
   }
 
   /** Sends an input to the core. */
-  send(input: Record<string, unknown>, data?: string): void {
+  send(input: BundleInput, data?: string): void {
     if (this.#loop.isOver) return
     // Whole milliseconds, so that a recording contains exactly what the core received.
     const at = Math.floor(this.#loop.now())
@@ -129,10 +125,10 @@ export class BundleDriver {
       if (this.#record) this.facts.push([at, text, data ?? null])
       return glue.bundle_handle(handle, at, bytes, own)
     }
-    this.#loop.tell(work, input['type'] === 'cancel')
+    this.#loop.tell(work, input.type === 'cancel')
   }
 
-  #perform(effect: Effect): void {
+  #perform(effect: BundleEffect): void {
     switch (effect.type) {
       case 'emit':
         return this.#host.onEvent(effect.event)
@@ -145,20 +141,23 @@ export class BundleDriver {
         this.#close()
         this.#loop.free()
         return this.#host.onDone()
+      default:
+        effect satisfies never
     }
   }
 
   async #run({ replicate, seed, attempt, strategy }: Run): Promise<void> {
     const controller = new AbortController()
     this.#running.set(replicate, controller)
-    const say = (type: string, own: Record<string, unknown>, data?: string) =>
-      this.send({ type, replicate, attempt, ...own }, data)
+    const settle = (used: Used, outcome: BundleOutcome, data?: string) =>
+      this.send({ type: 'settled', replicate, attempt, ...used, ...outcome }, data)
     const context: ReplicateContext = {
       ...{ id: `r${replicate + 1}`, seed, attempt, signal: controller.signal },
       ...(strategy && { strategy }),
-      report: (usage) => say('usage', { usage: whole(usage) }),
+      report: (usage) =>
+        this.send({ type: 'usage', replicate, attempt, usage: whole(usage) ?? {} }),
     }
-    let told: Record<string, unknown> = {}
+    let spent: Used = { usage: null }
     try {
       // Other effects may be queued after this one, for example to start a second replicate.
       await null
@@ -166,7 +165,7 @@ export class BundleDriver {
       if (controller.signal.aborted) return
       const result = await this.#host.replicate(context)
       const { data } = result ?? {}
-      told = used(result)
+      spent = used(result)
       if (data === undefined) throw new TurnlockError('json.not_serializable', NO_DATA)
       // Serialize before validation, because a validator may not terminate on a cycle.
       strictJson(data)
@@ -174,12 +173,12 @@ export class BundleDriver {
       let [errors, json] = [verdict.errors, strictJson(verdict.data)]
       const { hide } = this.#host
       if (hide) [errors, json] = [errors.map(hide), JSON.stringify(deep(JSON.parse(json), hide))]
-      say('settled', { ...told, errors }, json)
+      settle(spent, { errors }, json)
     } catch (error) {
       const line = errorLine(error)
       const failed = this.#host.hide?.(line) ?? line
-      if (!told['usage']) told = { ...used(member(error, 'details')), ...known(told) }
-      say('settled', { ...told, failed })
+      if (!spent.usage) spent = { ...used(member(error, 'details')), ...known(spent) }
+      settle(spent, { failed })
     }
   }
 
@@ -193,7 +192,7 @@ export class BundleDriver {
 const NO_DATA = 'expected `replicate` to return { data }'
 
 /** What a replicate used, of its result or of the details of its error, as the core is told it. */
-function used(by: unknown): Record<string, unknown> {
+function used(by: unknown): Used {
   const model = member(by, 'model')
   return {
     usage: whole(member(by, 'usage')),
@@ -203,8 +202,8 @@ function used(by: unknown): Record<string, unknown> {
 }
 
 /** Without members that are null. */
-const known = (told: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null))
+const known = (used: Used): Partial<Used> =>
+  Object.fromEntries(Object.entries(used).filter(([, value]) => value !== null))
 
 /** Drops members that are not whole numbers of at least 0; their values count as unknown. */
 function whole(usage: unknown): ReportedUsage | null {

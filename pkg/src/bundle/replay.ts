@@ -1,7 +1,7 @@
 /** Recordings of bundles, computed again. */
 import { answer, encode } from '../core/instance.js'
 import { wrong } from '../errors.js'
-import type { ReplayBundleOptions } from '../generated/bundle.js'
+import type { BundleEffect, ReplayBundleOptions } from '../generated/bundle.js'
 import { REPLAY_BUNDLE_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
 import type { BundleRecording } from './bundle.js'
@@ -50,10 +50,9 @@ async function replay(
     for (const [at, input, data] of facts) {
       const [bytes, own] = [encode(input), encode(data ?? '')]
       const said = answer(part.callOn(on, (glue) => glue.bundle_handle(handle, at, bytes, own)))
-      const effects =
-        said === '' ? [] : (JSON.parse(said) as { type: string; event: BundleEvent }[])
-      for (const { type, event } of effects) {
-        if (type === 'emit') events.push(redactEvent(event, options.redact))
+      const effects = said === '' ? [] : (JSON.parse(said) as BundleEffect[])
+      for (const effect of effects) {
+        if (effect.type === 'emit') events.push(redactEvent(effect.event, options.redact))
       }
     }
   } finally {

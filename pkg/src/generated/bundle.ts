@@ -3,6 +3,7 @@ import type { BundleRecording } from '../bundle/bundle.js'
 import type { ReplicateContext, ReplicateResult, RunReplicate } from '../bundle/driver.js'
 import type { EventManager } from '../bundle/events.js'
 import type { Lint } from '../bundle/lints.js'
+import type { ReportedUsage } from '../bundle/types.js'
 import type { Model } from '../models/model.js'
 import type { Method } from '../options.js'
 import type { Redact } from '../shared/redact.js'
@@ -758,6 +759,82 @@ export type BundleCancelReason = 'timeout' | 'token_limit' | 'early' | 'budget' 
  * - `bundle`: All replicates.
  */
 export type BundleScope = 'bundle'
+
+/** An input to a bundle. */
+export type BundleInput =
+  /** Start the bundle. Only the first one has an effect. */
+  | {
+      type: 'start'
+    }
+  /** The tokens that an attempt has used so far. */
+  | {
+      type: 'usage'
+      /** The replicate's index, from 0. */
+      replicate: number
+      /** The attempt, from 1. */
+      attempt: number
+      /** The total so far, not the increase since the last report. */
+      usage: ReportedUsage
+    }
+  /** An attempt has ended. The data of a replicate crosses the boundary beside the JSON form. */
+  | ({
+      type: 'settled'
+      /** The replicate's index, from 0. */
+      replicate: number
+      /** The attempt, from 1. */
+      attempt: number
+      /** The tokens it used in total, if known. */
+      usage: ReportedUsage | null
+      /** The model that was used, if it is known. */
+      model?: string
+      /** Whether the seed could not be sent to the model. */
+      seed_unsent?: true
+    } & BundleOutcome)
+  /** Time has passed. */
+  | {
+      type: 'timer'
+    }
+  /** End the bundle now, with the results so far. */
+  | {
+      type: 'cancel'
+      /** The reason, as shown in the event. */
+      reason: string
+    }
+
+/** The outcome of an attempt: the errors of its value, or why it failed. */
+export type BundleOutcome = { errors: string[] } | { failed: string }
+
+/** An action the host must perform. Perform them in order. */
+export type BundleEffect =
+  /** Run a replicate. */
+  | {
+      type: 'run'
+      /** Its index, from 0. */
+      replicate: number
+      /** Its seed. */
+      seed: number
+      /** The attempt, from 1. Inputs of earlier attempts are ignored. */
+      attempt: number
+      /** How it is to be made, if the bundle has strategies. */
+      strategy?: BundleStrategy
+    }
+  /** Cancel a replicate: abort its signal and close its connections. */
+  | {
+      type: 'cancel'
+      /** Its index. */
+      replicate: number
+      /** Why. */
+      reason: BundleCancelReason
+    }
+  /** Deliver an event. */
+  | {
+      type: 'emit'
+      event: BundleEnvelope & BundleEvent
+    }
+  /** The bundle has ended; the last event contained it. No effect follows. */
+  | {
+      type: 'done'
+    }
 
 /** Settings shared by all replicates of a bundle. */
 export interface BundleSettings {

@@ -64,7 +64,9 @@ impl Machine for Told {
         let at = now_ms.saturating_sub(self.origin);
         if let Some(tape) = &self.tape {
             let data = input.data().map(|data| String::from_utf8_lossy(data).into_owned());
-            tape.lock().facts.push(Fact(at, input.to_json().to_text(), data));
+            let mut text = String::new();
+            input.write_json(&mut text);
+            tape.lock().facts.push(Fact(at, text, data));
         }
         self.bundle.handle(at, input);
     }

@@ -71,7 +71,7 @@ fn replay(recording: &BundleRecording, redact: Option<&Redact>) -> Result<Replay
         let json = Json::parse_host(input.as_bytes(), limits::JSON_BYTES)
             .map_err(turnlock::Error::from)?;
         let data = data.clone().unwrap_or_default().into_bytes();
-        bundle.handle(*at, Input::from_json(&json, data)?);
+        bundle.handle(*at, Input::from_json(json.into_owned())?.with_data(data));
         while let Next::Effect(effect) = bundle.poll() {
             if let Effect::Emit(event) = effect {
                 events.push(redacted(event, redact));

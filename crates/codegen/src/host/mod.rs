@@ -154,6 +154,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
             "Text",
         ],
     ),
+    ("../bundle/types.js", &["ReportedUsage"]),
     ("../chat/turns.js", &["ChatTurns"]),
     ("../chain/breaker.js", &["ChainBreaker"]),
     ("../chain/learn.js", &["PatternStats"]),
