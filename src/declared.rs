@@ -58,7 +58,8 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
                 chain::ReplanCall::shape(),
                 chain::StepCall::shape(),
                 chain::SynthesisCall::shape(),
-                chain::AbortReason::shape(),
+                chain::Input::shape(),
+                chain::Effect::shape(),
             ],
         ),
         (

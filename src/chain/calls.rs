@@ -5,7 +5,7 @@ use super::outcome::{Failure, StepStatus};
 use super::plan::{Pattern, Plan, PlanStep, StepId, StepKind};
 use super::stop::Stop;
 use crate::json::Json;
-use crate::json::table::{Write, names, record};
+use crate::json::table::{Append, Write, names, protocol, record};
 
 names! {
     /// The kind of a call to the host, named as the host's callback.
@@ -39,37 +39,44 @@ names! {
     }
 }
 
-/// A call: its kind, and what the callback is told.
-#[derive(Debug, Clone, PartialEq)]
-pub enum CallBody {
-    /// Answer with one model call: the simple path. Streams; the value is its text, or null behind
-    /// streamed text.
-    Answer(AnswerCall),
-    /// Rate how complete the results are. The value is a number from 0 to 1.
-    Assess(AssessCall),
-    /// Classify the query. The value is `simple` or `complex`.
-    Classify(ClassifyCall),
-    /// Decide whether a conditional step runs. The value is true or false.
-    Condition(ConditionCall),
-    /// Write the query of a search. The value is a text; anything else keeps the query.
-    Enhance(EnhanceCall),
-    /// Make a plan. The value is the planner's text, or the plan as JSON.
-    Plan(PlanCall),
-    /// Rate the result of a search. The value is a number; more is better.
-    Quality(StepResult),
-    /// Look up a key in the cache. The value is `{ value, ageMs }` or null.
-    Recall(RecallCall),
-    /// Condense results. The value is any JSON.
-    Refine(StepCall),
-    /// Return steps that replace the remaining ones. The value has the form of a planner's answer;
-    /// null keeps the plan.
-    Replan(ReplanCall),
-    /// Search for information. The value is any JSON.
-    Search(StepCall),
-    /// Make a short text of a result. The value is the text.
-    SummarizeResult(StepResult),
-    /// Write a text from results. As `Answer`.
-    Synthesize(SynthesisCall),
+protocol! {
+    /// A call: its kind, and what the callback is told.
+    pub enum CallBody as "ChainCallBody", write {
+        /// Answer with one model call: the simple path. Streams; the value is its text, or null
+        /// behind streamed text.
+        Answer "answer" (context "context": AnswerCall)
+        /// Rate how complete the results are. The value is a number from 0 to 1.
+        Assess "assess" (context "context": AssessCall)
+        /// Classify the query. The value is `simple` or `complex`.
+        Classify "classify" (context "context": ClassifyCall)
+        /// Decide whether a conditional step runs. The value is true or false.
+        Condition "condition" (context "context": ConditionCall)
+        /// Write the query of a search. The value is a text; anything else keeps the query.
+        Enhance "enhance" (context "context": EnhanceCall)
+        /// Make a plan. The value is the planner's text, or the plan as JSON.
+        Plan "plan" (context "context": PlanCall)
+        /// Rate the result of a search. The value is a number; more is better.
+        Quality "quality" (context "context": StepResult)
+        /// Look up a key in the cache. The value is `{ value, ageMs }` or null.
+        Recall "recall" (context "context": RecallCall)
+        /// Condense results. The value is any JSON.
+        Refine "refine" (context "context": StepCall)
+        /// Return steps that replace the remaining ones. The value has the form of a planner's
+        /// answer; null keeps the plan.
+        Replan "replan" (context "context": ReplanCall)
+        /// Search for information. The value is any JSON.
+        Search "search" (context "context": StepCall)
+        /// Make a short text of a result. The value is the text.
+        SummarizeResult "summarizeResult" (context "context": StepResult)
+        /// Write a text from results. As `answer`.
+        Synthesize "synthesize" (context "context": SynthesisCall)
+    }
+}
+
+impl Append for CallBody {
+    fn append(&self, out: &mut String) {
+        self.write_json(out);
+    }
 }
 
 impl CallBody {

@@ -3,53 +3,53 @@
 use super::calls::CallBody;
 use super::event::ChainEvent;
 use super::outcome::ChainResult;
-use crate::json::table::names;
+use crate::json::table::{names, protocol};
 use crate::json::{Json, JsonError};
 use crate::limits;
 
-/// An input. The host sends each when it happens. Late and repeated inputs are ignored.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Input {
-    /// Start the chain. Nothing happens before it.
-    Start,
-    /// A piece of the text that a streaming call writes.
-    Chunk {
-        /// The call that [`Effect::Call`] named.
-        call: u32,
-        /// The piece.
-        text: String,
-    },
-    /// A call returned.
-    Returned {
-        /// The call.
-        call: u32,
-        /// Its value, of at most [`limits::STEP_RESULT_BYTES`] as JSON text. [`CallBody`] says
-        /// what each kind of call returns.
-        value: Json<'static>,
-        /// Its cost in the host's unit, if reported. Default: the number in the value's `cost`.
-        cost: Option<f64>,
-    },
-    /// A call failed.
-    Failed {
-        /// The call.
-        call: u32,
-        /// Stable name of the failure.
-        code: String,
-        /// The error message.
-        message: String,
-        /// Whether a retry may succeed.
-        retryable: bool,
-        /// The cost of the failed call, if reported.
-        cost: Option<f64>,
-    },
-    /// Time has passed.
-    Timer,
-    /// End the chain now.
-    Cancel {
-        /// The reason, reported as the error message.
-        reason: String,
-    },
+protocol! {
+    /// An input. The host sends each when it happens. Late and repeated inputs are ignored.
+    pub enum Input as "ChainInput", read, non_exhaustive {
+        /// Start the chain. Nothing happens before it.
+        Start "start",
+        /// A piece of the text that a streaming call writes.
+        Chunk "chunk" {
+            /// The call that [`call`](Effect::Call) named.
+            call "call": u32,
+            /// The piece.
+            text "text": String,
+        }
+        /// A call returned.
+        Returned "returned" {
+            /// The call.
+            call "call": u32,
+            /// Its value; [`CallBody`] says what each kind of call returns. It crosses the boundary
+            /// as JSON text, of at most 1 MiB: a text that is not JSON is a failure of the call.
+            value "value": Json<'static> as "string",
+            /// Its cost in the host's unit, if reported. Without it, the number in the value's `cost`.
+            cost "cost": Option<f64>,
+        }
+        /// A call failed.
+        Failed "failed" {
+            /// The call.
+            call "call": u32,
+            /// Stable name of the failure.
+            code "code": String,
+            /// The error message.
+            message "message": String,
+            /// Whether a retry may succeed.
+            retryable "retryable": bool,
+            /// The cost of the failed call, if reported.
+            cost "cost": Option<f64>,
+        }
+        /// Time has passed.
+        Timer "timer",
+        /// End the chain now.
+        Cancel "cancel" {
+            /// The reason, reported as the error message.
+            reason "reason": String,
+        }
+    }
 }
 
 impl Input {
@@ -74,39 +74,37 @@ impl Input {
     }
 }
 
-/// An action that the host must perform. Perform them in order. A host must know all of them, so
-/// the enum is exhaustive.
-#[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(
-    target_pointer_width = "64",
-    expect(clippy::large_enum_variant, reason = "the result of a chain comes once")
-)]
-pub enum Effect {
-    /// Make a call, and report its outcome with [`Input::Returned`] or [`Input::Failed`].
-    Call {
-        /// The number of the call within the chain, from 1.
-        call: u32,
-        /// Its kind and what the callback is told.
-        body: CallBody,
-    },
-    /// Abort a call. Its outcome is no longer needed.
-    Abort {
-        /// The call.
-        call: u32,
-        /// Why.
-        reason: AbortReason,
-    },
-    /// Store a result in the cache.
-    Remember {
-        /// The cache key. The host normalizes it to Unicode NFC.
-        key: String,
-        /// The result.
-        value: Json<'static>,
-    },
-    /// Deliver an event.
-    Emit(ChainEvent),
-    /// The chain has ended. No effect follows.
-    Done(ChainResult),
+protocol! {
+    /// An action that the host must perform. Perform them in order. A host must know all of them, so
+    /// the enum is exhaustive.
+    pub enum Effect as "ChainEffect", write {
+        /// Make a call, and report its outcome with [`returned`](Input::Returned) or
+        /// [`failed`](Input::Failed).
+        Call "call" {
+            /// The number of the call within the chain, from 1.
+            call "call": u32,
+            /// Its kind and what the callback is told.
+            body "body": CallBody,
+        }
+        /// Abort a call. Its outcome is no longer needed.
+        Abort "abort" {
+            /// The call.
+            call "call": u32,
+            /// Why.
+            reason "reason": AbortReason,
+        }
+        /// Store a result in the cache.
+        Remember "remember" {
+            /// The cache key. The host normalizes it to Unicode NFC.
+            key "key": String,
+            /// The result.
+            value "value": Json<'static>,
+        }
+        /// Deliver an event.
+        Emit "emit" (event "event": ChainEvent)
+        /// The chain has ended. No effect follows.
+        Done "done" (result "result": ChainResult)
+    }
 }
 
 names! {

@@ -4,9 +4,9 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::failure;
 use super::handles::CHAINS;
-use super::wire::{self, bad};
+use super::wire;
 use turnlock::Next;
-use turnlock::chain::{Chain, ChainOptions, Effect, Input};
+use turnlock::chain::{Chain, ChainOptions, Input};
 use turnlock::error::Error;
 use turnlock::json::Json;
 use turnlock::limits;
@@ -24,22 +24,26 @@ pub fn chain_new(options: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn chain_handle(handle: u32, now_ms: f64, input: &[u8]) -> String {
-    let json = match Json::parse_host(input, limits::HISTORY_BYTES) {
-        Ok(json) => json,
-        Err(error) => return failure(&error.into()),
-    };
-    let input = match self::input(&json) {
+    let parsed = Json::parse_host(input, limits::HISTORY_BYTES).map_err(Error::from);
+    let input = match parsed.and_then(|json| Input::from_json(json.into_owned())) {
+        Ok(Input::Returned { call, value, cost }) => {
+            Input::returned(call, value.as_str().unwrap_or_default(), cost)
+        }
         Ok(input) => input,
         Err(error) => return failure(&error),
     };
     let effects = CHAINS.with(|all| {
         all.with(handle, |chain| {
             chain.handle(wire::millis(now_ms), input);
-            let mut effects = Vec::new();
-            while let Next::Effect(one) = chain.poll() {
-                effects.push(effect(one));
+            let mut out = String::new();
+            while let Next::Effect(effect) = chain.poll() {
+                out.push(if out.is_empty() { '[' } else { ',' });
+                effect.write_json(&mut out);
             }
-            if effects.is_empty() { String::new() } else { Json::Array(effects).to_text() }
+            if !out.is_empty() {
+                out.push(']');
+            }
+            out
         })
     });
     effects.unwrap_or_else(|| failure(&Error::Handle))
@@ -63,52 +67,4 @@ pub fn chain_deadline(handle: u32) -> f64 {
 #[wasm_bindgen]
 pub fn chain_free(handle: u32) {
     CHAINS.with(|all| all.remove(handle));
-}
-
-fn input(json: &Json<'_>) -> Result<Input, Error> {
-    let text = |key| json.get(key).and_then(Json::as_str).ok_or_else(|| bad(key, "a string"));
-    let owned = |key| text(key).map(str::to_owned);
-    let cost = json.get("cost").and_then(Json::as_f64);
-    let call = || {
-        let found = json.get("call").and_then(Json::as_u64).and_then(|n| u32::try_from(n).ok());
-        found.ok_or_else(|| bad("call", "a whole number"))
-    };
-    Ok(match text("type")? {
-        "start" => Input::Start,
-        "timer" => Input::Timer,
-        "cancel" => Input::Cancel { reason: owned("reason")? },
-        "chunk" => Input::Chunk { call: call()?, text: owned("text")? },
-        "returned" => Input::returned(call()?, text("value")?, cost),
-        "failed" => Input::Failed {
-            call: call()?,
-            code: owned("code")?,
-            message: owned("message")?,
-            retryable: json.get("retryable").and_then(Json::as_bool).unwrap_or(true),
-            cost,
-        },
-        _ => return Err(bad("type", "an input that exists")),
-    })
-}
-
-fn effect(effect: Effect) -> Json<'static> {
-    match effect {
-        Effect::Call { call, body } => Json::object([
-            ("type", "call".into()),
-            ("call", Json::integer(u64::from(call))),
-            ("kind", body.kind().name().into()),
-            ("body", body.to_json()),
-        ]),
-        Effect::Abort { call, reason } => Json::object([
-            ("type", "abort".into()),
-            ("call", Json::integer(u64::from(call))),
-            ("reason", reason.name().into()),
-        ]),
-        Effect::Remember { key, value } => {
-            Json::object([("type", "remember".into()), ("key", key.into()), ("value", value)])
-        }
-        Effect::Emit(event) => Json::object([("type", "emit".into()), ("event", event.to_json())]),
-        Effect::Done(result) => {
-            Json::object([("type", "done".into()), ("result", result.to_json())])
-        }
-    }
 }

@@ -7,6 +7,7 @@
 import type { ChainGlue } from '../core/glue.js'
 import { encode, LazyPart } from '../core/instance.js'
 import { TurnlockError } from '../errors.js'
+import type { ChainCallBody, ChainEffect, ChainInput } from '../generated/chain.js'
 import { Loop } from '../driver/loop.js'
 import { leavable, member } from '../shared/quietly.js'
 import { describe, refuseEmptied } from '../shared/serialize.js'
@@ -28,18 +29,11 @@ export interface ChainHost {
   onFault(error: TurnlockError): void
 }
 
-type Effect =
-  | { type: 'call'; call: number; kind: string; body: Record<string, unknown> }
-  | { type: 'abort'; call: number; reason: string }
-  | { type: 'remember'; key: string; value: unknown }
-  | { type: 'emit'; event: ChainEvent }
-  | { type: 'done'; result: ChainResult }
-
 const lazy = new LazyPart<ChainGlue>(async () => (await import('../core/parts/chain.js')).chain)
 
 export class ChainDriver {
   readonly #host: ChainHost
-  readonly #loop: Loop<Effect, ChainGlue>
+  readonly #loop: Loop<ChainEffect, ChainGlue>
   readonly #calls = new Map<number, AbortController>()
 
   constructor(host: ChainHost, options: Record<string, unknown>) {
@@ -65,19 +59,19 @@ export class ChainDriver {
   }
 
   /** Sends an input to the core. */
-  send(input: Record<string, unknown>): void {
+  send(input: ChainInput): void {
     const bytes = encode(JSON.stringify(input))
     const work = (glue: ChainGlue, handle: number) =>
       glue.chain_handle(handle, this.#loop.now(), bytes)
-    this.#loop.tell(work, input['type'] === 'cancel')
+    this.#loop.tell(work, input.type === 'cancel')
   }
 
-  #perform(effect: Effect): void {
+  #perform(effect: ChainEffect): void {
     switch (effect.type) {
       case 'emit':
         return this.#host.onEvent(effect.event)
       case 'call':
-        return void this.#call(effect.call, effect.kind, effect.body)
+        return void this.#call(effect.call, effect.body)
       case 'abort':
         this.#calls.get(effect.call)?.abort(new DOMException(effect.reason, 'AbortError'))
         return void this.#calls.delete(effect.call)
@@ -87,44 +81,50 @@ export class ChainDriver {
         this.#close()
         this.#host.onDone(effect.result)
         return this.#loop.free()
+      default:
+        effect satisfies never
     }
   }
 
-  async #call(id: number, kind: string, body: Record<string, unknown>): Promise<void> {
+  async #call(call: number, { type: kind, context }: ChainCallBody): Promise<void> {
     const controller = new AbortController()
-    this.#calls.set(id, controller)
-    const say = (type: string, own: Record<string, unknown>) => {
+    this.#calls.set(call, controller)
+    const send = (input: ChainInput) => {
       // The core ignores late inputs; this avoids sending them.
-      if (this.#calls.get(id) === controller) this.send({ type, call: id, ...own })
+      if (this.#calls.get(call) === controller) this.send(input)
     }
-    let cost: number | undefined
+    let spent: number | undefined
     const spend = (more: number) => {
-      cost = (cost ?? 0) + more
+      spent = (spent ?? 0) + more
     }
+    const cost = () => (typeof spent === 'number' ? spent : null)
     try {
-      const made = await this.#made(kind, { ...body, signal: controller.signal, spend })
+      const { signal } = controller
+      const made = await this.#made(kind, { ...context, signal, spend })
       const pieces = TEXTS.includes(kind) ? piecesOf(made) : undefined
       if (pieces) {
         // Only the text of a plan is not shown as it comes.
         let plan = kind === 'plan' ? '' : null
         for await (const piece of leavable(pieces)) {
-          if (this.#calls.get(id) !== controller) return
+          if (this.#calls.get(call) !== controller) return
           const text = textOf(piece, kind)
-          if (plan === null) say('chunk', { text: text.slice(0, MOST_OF_PIECE) })
+          if (plan === null) send({ type: 'chunk', call, text: text.slice(0, MOST_OF_PIECE) })
           else plan += text.slice(0, MOST_OF_PLAN)
           // Leaving the iteration ends the stream; the core refuses the plan for its length.
           if (plan !== null && plan.length >= MOST_OF_PLAN) break
-          await this.#room(controller.signal)
+          await this.#room(signal)
         }
         const isWhole = plan === null || plan.length < MOST_OF_PLAN
         const turn = made as Partial<SpokenTurn>
         if (turn.textStream && isWhole) textOf(await turn.result, kind)
-        say('returned', { value: JSON.stringify(plan?.slice(0, MOST_OF_PLAN) ?? null), cost })
+        const value = JSON.stringify(plan?.slice(0, MOST_OF_PLAN) ?? null)
+        send({ type: 'returned', call, value, cost: cost() })
       } else {
         // A plan may be an object, or stand in the text of a turn's result; a synthesis within a plan
         // may be any JSON.
         const isSaid = kind === 'plan' && typeof member(made, 'text') === 'string'
-        const isText = isSaid || kind === 'answer' || body['final'] === true
+        const isFinal = kind === 'synthesize' && context.final
+        const isText = isSaid || kind === 'answer' || isFinal
         const found = isText ? textOf(made, kind) : await foundBy(made, kind)
         const value = jsonOf(found)
         // The core would refuse it, too, and copies of it would take its size several times.
@@ -132,19 +132,21 @@ export class ChainDriver {
           const message = `longer than ${MOST_OF_RESULT} bytes`
           throw new TurnlockError('chain.result_too_large', message)
         }
-        say('returned', { value, cost })
+        send({ type: 'returned', call, value, cost: cost() })
       }
     } catch (error) {
       const code = member(error, 'code')
-      say('failed', {
+      send({
+        type: 'failed',
+        call,
         code: typeof code === 'string' ? code : `${kind}.threw`,
         message: describe(error),
         // A callback that returns no text, or too much, does so again.
         retryable: !FINAL.includes(code) && member(error, 'retryable') !== false,
-        cost,
+        cost: cost(),
       })
     }
-    if (this.#calls.get(id) === controller) this.#calls.delete(id)
+    if (this.#calls.get(call) === controller) this.#calls.delete(call)
   }
 
   /** Waits while the readers of a stream are far behind. */

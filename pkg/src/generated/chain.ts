@@ -872,6 +872,172 @@ export interface MissingStep {
   status: StepStatus
 }
 
+/** An input. The host sends each when it happens. Late and repeated inputs are ignored. */
+export type ChainInput =
+  /** Start the chain. Nothing happens before it. */
+  | {
+      type: 'start'
+    }
+  /** A piece of the text that a streaming call writes. */
+  | {
+      type: 'chunk'
+      /** The call that `call` named. */
+      call: number
+      /** The piece. */
+      text: string
+    }
+  /** A call returned. */
+  | {
+      type: 'returned'
+      /** The call. */
+      call: number
+      /**
+       * Its value; `CallBody` says what each kind of call returns. It crosses the boundary as JSON
+       * text, of at most 1 MiB: a text that is not JSON is a failure of the call.
+       */
+      value: string
+      /** Its cost in the host's unit, if reported. Without it, the number in the value's `cost`. */
+      cost: number | null
+    }
+  /** A call failed. */
+  | {
+      type: 'failed'
+      /** The call. */
+      call: number
+      /** Stable name of the failure. */
+      code: string
+      /** The error message. */
+      message: string
+      /** Whether a retry may succeed. */
+      retryable: boolean
+      /** The cost of the failed call, if reported. */
+      cost: number | null
+    }
+  /** Time has passed. */
+  | {
+      type: 'timer'
+    }
+  /** End the chain now. */
+  | {
+      type: 'cancel'
+      /** The reason, reported as the error message. */
+      reason: string
+    }
+
+/**
+ * An action that the host must perform. Perform them in order. A host must know all of them, so the
+ * enum is exhaustive.
+ */
+export type ChainEffect =
+  /** Make a call, and report its outcome with `returned` or `failed`. */
+  | {
+      type: 'call'
+      /** The number of the call within the chain, from 1. */
+      call: number
+      /** Its kind and what the callback is told. */
+      body: ChainCallBody
+    }
+  /** Abort a call. Its outcome is no longer needed. */
+  | {
+      type: 'abort'
+      /** The call. */
+      call: number
+      /** Why. */
+      reason: ChainAbortReason
+    }
+  /** Store a result in the cache. */
+  | {
+      type: 'remember'
+      /** The cache key. The host normalizes it to Unicode NFC. */
+      key: string
+      /** The result. */
+      value: unknown
+    }
+  /** Deliver an event. */
+  | {
+      type: 'emit'
+      event: ChainEvent
+    }
+  /** The chain has ended. No effect follows. */
+  | {
+      type: 'done'
+      result: ChainResult
+    }
+
+/** A call: its kind, and what the callback is told. */
+export type ChainCallBody =
+  /**
+   * Answer with one model call: the simple path. Streams; the value is its text, or null behind
+   * streamed text.
+   */
+  | {
+      type: 'answer'
+      context: AnswerCall
+    }
+  /** Rate how complete the results are. The value is a number from 0 to 1. */
+  | {
+      type: 'assess'
+      context: AssessCall
+    }
+  /** Classify the query. The value is `simple` or `complex`. */
+  | {
+      type: 'classify'
+      context: ClassifyCall
+    }
+  /** Decide whether a conditional step runs. The value is true or false. */
+  | {
+      type: 'condition'
+      context: ConditionCall
+    }
+  /** Write the query of a search. The value is a text; anything else keeps the query. */
+  | {
+      type: 'enhance'
+      context: EnhanceCall
+    }
+  /** Make a plan. The value is the planner's text, or the plan as JSON. */
+  | {
+      type: 'plan'
+      context: PlanCall
+    }
+  /** Rate the result of a search. The value is a number; more is better. */
+  | {
+      type: 'quality'
+      context: StepResult
+    }
+  /** Look up a key in the cache. The value is `{ value, ageMs }` or null. */
+  | {
+      type: 'recall'
+      context: RecallCall
+    }
+  /** Condense results. The value is any JSON. */
+  | {
+      type: 'refine'
+      context: StepCall
+    }
+  /**
+   * Return steps that replace the remaining ones. The value has the form of a planner's answer;
+   * null keeps the plan.
+   */
+  | {
+      type: 'replan'
+      context: ReplanCall
+    }
+  /** Search for information. The value is any JSON. */
+  | {
+      type: 'search'
+      context: StepCall
+    }
+  /** Make a short text of a result. The value is the text. */
+  | {
+      type: 'summarizeResult'
+      context: StepResult
+    }
+  /** Write a text from results. As `answer`. */
+  | {
+      type: 'synthesize'
+      context: SynthesisCall
+    }
+
 /**
  * Why a call is aborted.
  *
