@@ -15,6 +15,7 @@ import { StdioClientTransport as StdioClientTransport1 } from '@modelcontextprot
 import { StreamableHTTPClientTransport as StreamableHTTPClientTransport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { build } from 'esbuild'
+import fc from 'fast-check'
 import { Miniflare } from 'miniflare'
 import { customModel, memoryStore, runTurn } from 'turnlock'
 import { mcpTools } from 'turnlock/mcp'
@@ -542,6 +543,68 @@ test('descriptions have no characters that nobody sees, and the fingerprint has 
     (await made('Zeile\n\tzwei ÄÖ 日本 👨‍👩‍👧')).tools.find.description,
     'Zeile\n\tzwei ÄÖ 日本 👨‍👩‍👧',
   )
+})
+
+/** Names that a server may give a tool: any text, and those that programs stumble over. */
+const nameOfTool = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 80 }),
+  fc.string({ unit: fc.constantFrom('a', 'A', ' ', '_', '\0', '\u202e', '\ud800', '\n', '/') }),
+  fc.constantFrom('', '__proto__', 'constructor', 'toString', 'then', 'toJSON', '0', 'good'),
+  fc.constant('x'.repeat(100_000)),
+)
+
+test('a tool may have any name: a turn can use it, or it is skipped, and the others stay', async () => {
+  const inputSchema = { type: 'object' }
+  const play = async (names, prefix) => {
+    const called = []
+    const server = [...names, 'good'].map((name) => ({ name, inputSchema }))
+    const client = {
+      listTools: async () => ({ tools: server }),
+      async callTool({ name }) {
+        called.push(name)
+        return { content: [{ type: 'text', text: 'done' }] }
+      },
+    }
+    const allow = [...new Set([...names, 'good'])]
+    const { tools, skipped, missing } = await mcpTools(client, { allow, prefix })
+    const offered = Object.keys(tools)
+    for (const name of offered) assert.match(name, /^[\w-]{1,64}$/)
+    assert.equal(new Set(offered.map((name) => name.toLowerCase())).size, offered.length)
+    assert.equal(offered.length + skipped.length, allow.length)
+    assert.deepEqual(missing, [])
+    for (const { tool, code, message } of skipped) {
+      const isDouble = server.filter(({ name }) => name === tool).length > 1
+      assert.ok(isDouble || tool === '' || !tool.isWellFormed(), JSON.stringify(tool))
+      assert.match(`${code} ${message}`, /^(mcp\.invalid_definition|json\.lone_surrogate) ./)
+    }
+    if (offered.length === 0) return
+    let inferences = 0
+    const model = customModel(async function* () {
+      if (inferences++ > 0) return yield { type: 'text', text: 'done' }
+      for (const [index, name] of offered.entries()) {
+        yield { type: 'tool_call_start', index, id: `c${index}`, name }
+        yield { type: 'tool_call_arguments', index, text: '{}' }
+        yield { type: 'tool_call_end', index }
+      }
+    })
+    const messages = [{ role: 'user', content: 'go' }]
+    const policy = { maxTools: offered.length }
+    const { status } = await runTurn({ model, tools, messages, policy }).result
+    assert.equal(status, 'complete')
+    const left = allow.filter((name) => !skipped.some(({ tool }) => tool === name))
+    assert.deepEqual(called.sort(), left.sort())
+  }
+  for (const prefix of ['', 'x_', 'p'.repeat(70)]) await play([''], prefix)
+  const some = fc.array(nameOfTool, { minLength: 1, maxLength: 4 })
+  const prefixes = fc.constantFrom('', 'x_', 'p'.repeat(70))
+  await fc.assert(fc.asyncProperty(some, prefixes, play), { numRuns: 200 })
+})
+
+test('a prefix that no provider takes is refused', async () => {
+  for (const prefix of ['my server', 'a/', 'é', 7]) {
+    const made = mcpTools(clientOf(), { allow: [], prefix })
+    await assert.rejects(made, { code: 'options.invalid', message: /`prefix`/ })
+  }
 })
 
 test('members with the names of inherited ones are followed, and Object.prototype stays as it is', async () => {

@@ -36,6 +36,9 @@ export function readList(list: readonly unknown[]) {
     } else if (byName.has(name)) {
       // Which of them a call would reach is up to the server.
       byName.set(name, invalid('the server has more than one tool of this name'))
+    } else if (name === '') {
+      // No provider takes a tool without a name, and none of its characters could stand for it.
+      byName.set(name, invalid('the name of the tool is empty'))
     } else {
       byName.set(name, fingerprinted(name, raw))
     }

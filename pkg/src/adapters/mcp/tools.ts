@@ -77,7 +77,9 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions): Pro
   }
   // A pin that is not read would let every definition pass.
   if (!isObject(pins)) throw wrong('pins', 'fingerprints by name')
-  if (typeof prefix !== 'string') throw wrong('prefix', 'a text')
+  if (typeof prefix !== 'string' || !/^[\w-]*$/.test(prefix)) {
+    throw wrong('prefix', 'letters, digits, `_` and `-`')
+  }
   checkFunctions({ onDrift })
   const allow = allowed(options.allow)
   const tell = (drift: McpDrift) => quietly(() => onDrift?.(drift))
