@@ -2,7 +2,7 @@
 // what the stop rule saves, and what it costs in time. Read the ratios. npm run bench -- bundles
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { runBundle, summarizeReplicates } from 'turnlock'
+import { runBundle, summarizeReplicates } from 'turnlock/evidence'
 import { data } from '../tests/data.mjs'
 import { median, medianRatio } from './measure.mjs'
 import { summarize } from './bundle/plain.mjs'

@@ -2,13 +2,14 @@
 // scripted models and the same search; and the time of `classifyQuery`. npm run bench -- chains
 import { readFileSync } from 'node:fs'
 import * as turnlock from 'turnlock'
+import { classifyQuery, runChain } from 'turnlock/chain'
 import { documents } from '../tests/chain/documents.mjs'
 import { chainHost, createSearch } from '../tests/chain/library.mjs'
 import { data } from '../tests/data.mjs'
 import { QUERIES } from '../tests/provider/chains.mjs'
 import { createProvider } from '../tests/provider/server.mjs'
 
-const { classifyQuery, defineTool, openaiChat, runChain, runTurn } = turnlock
+const { defineTool, openaiChat, runTurn } = turnlock
 
 /** About four characters a token, for both alike. */
 const tokens = (text) => Math.ceil(text.length / 4)

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { jsonSchema, stepCountIs, streamText, tool } from 'ai'
-import { defineTool, normalize, openaiChat, runTurn } from 'turnlock'
+import { defineTool, normalizeHistory, openaiChat, runTurn } from 'turnlock'
 import { plainLoop } from '../www/src/race/plain.js'
 import { createProvider } from '../tests/provider/server.mjs'
 import * as ai from './peers/ai.mjs'
@@ -90,7 +90,7 @@ async function valid(ways) {
 }
 
 const normalized = (_, { input }) =>
-  normalize(structuredClone(input), { dialect: 'openai-chat' }).messages
+  normalizeHistory(structuredClone(input), { dialect: 'openai-chat' }).messages
 
 const provider = await createProvider()
 const [names, seen] = [Object.keys(WAYS), {}]

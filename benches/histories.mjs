@@ -40,10 +40,11 @@ function subjectsOf(messages) {
     '`@tanstack/ai` convertMessagesToModelMessages': () => convertMessagesToModelMessages(tanstack),
   }
   for (const dialect of DIALECTS) {
-    subjects[`normalize, ${dialect}`] = () => turnlock.normalize(messages, { dialect }).messages
+    subjects[`normalize, ${dialect}`] = () =>
+      turnlock.normalizeHistory(messages, { dialect }).messages
   }
   subjects['normalize, openai-chat from openai-chat'] = () =>
-    turnlock.normalize(openai, { dialect: 'openai-chat' }).messages
+    turnlock.normalizeHistory(openai, { dialect: 'openai-chat' }).messages
   return subjects
 }
 

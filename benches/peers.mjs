@@ -25,7 +25,7 @@ const version = (name) =>
   JSON.parse(readFileSync(here(`../node_modules/${name}/package.json`), 'utf8')).version
 
 const normalized = (_list, { input }) =>
-  turnlock.normalize(structuredClone(input), { dialect: 'openai-chat' }).messages
+  turnlock.normalizeHistory(structuredClone(input), { dialect: 'openai-chat' }).messages
 
 /** Column → ways through the library; each gives the messages of the request. */
 const COLUMNS = {
@@ -35,7 +35,7 @@ const COLUMNS = {
   '`@langchain/core`': langchain.messages,
   '`@tanstack/ai` ModelMessage': tanstack.modelMessages,
   '`@tanstack/ai` UIMessage': tanstack.uiMessages,
-  turnlock: turnlock.normalize ? { plainly: normalized } : {},
+  turnlock: turnlock.normalizeHistory ? { plainly: normalized } : {},
 }
 
 const RANK = ['valid', 'throws', 'invalid', 'n/a']
@@ -111,7 +111,8 @@ console.log(`
 \`@tanstack/ai\` ${version('@tanstack/ai')} ${through(tanstack.wire)}. \
 † with the option that the peer documents for it. * valid, but a text of the user is gone. \
 n/a: the shape cannot hold such a history. Judged by benches/peers/oracle.mjs: no provider was asked.`)
-if (turnlock.normalize) console.log(`turnlock: ${equal} of ${cases.length} exactly as expected.`)
+if (turnlock.normalizeHistory)
+  console.log(`turnlock: ${equal} of ${cases.length} exactly as expected.`)
 if (process.argv.includes('--why')) console.log(`\n${notes.join('\n')}`)
 
 function through(wire) {

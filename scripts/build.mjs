@@ -341,8 +341,8 @@ async function buildBrowser(from, dist) {
   const outfile = join(dist, 'turnlock.browser.js')
   await build({
     stdin: {
-      contents: `import { init } from './slim/index.js'
-        export * from './slim/index.js'
+      contents: `import { init } from './slim/browser.js'
+        export * from './slim/browser.js'
         const bytes = Uint8Array.from(atob('${core.toString('base64')}'), (one) => one.charCodeAt(0))
         const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
         await init(new Response(inflated, { headers: { 'content-type': 'application/wasm' } }))`,

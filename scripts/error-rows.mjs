@@ -31,7 +31,7 @@ export const AREAS = {
       'json.too_deep': ['More than 128 levels.', 'Send a flatter value.'],
       'json.too_large': [
         'The text is longer than the [limit](limits.md) of its operation.',
-        'Send less: cut the history with `fit`, or the result with `maxResultBytes`.',
+        'Send less: cut the history with `trimHistory`, or the result with `maxResultBytes`.',
       ],
       'json.not_serializable': [
         'A value has no JSON: a function, a symbol, a cycle, a `bigint`, an exception from `toJSON`.',
@@ -41,7 +41,7 @@ export const AREAS = {
   },
   message: {
     about:
-      'Histories. Violations of a provider’s rules are not errors: `diagnose` lists them, `normalize` repairs them.',
+      'Histories. Violations of a provider’s rules are not errors: `diagnoseHistory` lists them, `normalizeHistory` repairs them.',
     codes: {
       'message.unknown_shape': [
         'An element of the history has no known shape; `details.index` is its place.',
@@ -49,7 +49,7 @@ export const AREAS = {
       ],
       'message.too_many_parts': [
         'The history has more parts (texts, calls, images, blocks) than the [limit](limits.md).',
-        'Cut it, for example with `fit`.',
+        'Cut it, for example with `trimHistory`.',
       ],
     },
   },
@@ -272,7 +272,7 @@ export const AREAS = {
         'Raise it, or use a faster model for plans.',
       ],
       'plan.missing': [
-        'The plan pass of `runWithToolRequests` ended without a plan.',
+        'The plan pass of `runPlanning` ended without a plan.',
         'The details have what the model said.',
       ],
       'plan.invalid': [

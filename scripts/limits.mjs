@@ -203,8 +203,8 @@ const PACKAGE = {
     'characters',
     '`chain.result_too_large`',
   ],
-  'bundle/pure.ts MOST': ['the input of `summarizeReplicates`', 'characters', '`json.too_large`'],
-  'bundle/json.ts REPLICATE_CHARS': [
+  'evidence/pure.ts MOST': ['the input of `summarizeReplicates`', 'characters', '`json.too_large`'],
+  'evidence/json.ts REPLICATE_CHARS': [
     'the JSON of a replicate',
     'characters',
     'the replicate is invalid',
@@ -291,8 +291,8 @@ const PACKAGE = {
   'proxy/stray.ts DEEPEST': ['levels in which calls are looked for', 'levels', 'passes unread'],
   'proxy/report.ts MOST': ['repairs and refusals in a header', 'entries', 'counted'],
   'proxy/headers.ts ROUNDS': ['times that a path is encoded', 'times', '400 `request.path`'],
-  'bundle/lints.ts MOST': ['nits of one lint', 'nits', 'the others are not told'],
-  'bundle/schema.ts ERRORS': ['errors of a replicate', 'errors', 'the others are not told'],
+  'evidence/lints.ts MOST': ['nits of one lint', 'nits', 'the others are not told'],
+  'evidence/schema.ts ERRORS': ['errors of a replicate', 'errors', 'the others are not told'],
   'redactor/stream.ts MOST_READERS': [
     'readers of JSON in a text that events divide',
     'readers',

@@ -19,7 +19,13 @@ export async function bundlePage() {
   await build({
     ...options,
     // The package beside it is the page's own instance, for the console and `init()`.
-    entryPoints: { main: 'www/src/main.js', turnlock: 'pkg/dist/index.js' },
+    entryPoints: {
+      main: 'www/src/main.js',
+      turnlock: 'pkg/dist/index.js',
+      evidence: 'pkg/dist/evidence/index.js',
+      planning: 'pkg/dist/planning/index.js',
+      chain: 'pkg/dist/chain/index.js',
+    },
     ...{ outdir: PAGE, sourcemap: true },
   })
 }
@@ -44,7 +50,7 @@ export const besides = (to, bundled = []) => {
 }
 
 /** The entries that whoever opens the console has. */
-const NAMES = ['', '/proxy', '/remote', '/stores/indexeddb']
+const NAMES = ['', '/evidence', '/planning', '/chain', '/proxy', '/remote', '/stores/indexeddb']
 
 /**
  * What the page of the package is: one sheet, its own scripts, and the modules of the package, which

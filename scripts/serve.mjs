@@ -19,6 +19,9 @@ import { root } from './setup.mjs'
 const imports = JSON.stringify({
   imports: {
     turnlock: './dist/page/turnlock.js',
+    'turnlock/evidence': './dist/page/evidence.js',
+    'turnlock/planning': './dist/page/planning.js',
+    'turnlock/chain': './dist/page/chain.js',
     'turnlock/proxy': './turnlock/proxy/index.js',
     'turnlock/remote': './turnlock/remote/index.js',
     'turnlock/stores/indexeddb': './turnlock/stores/indexeddb.js',

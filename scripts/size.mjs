@@ -24,10 +24,10 @@ const PAGES = {
   // Whose histories are not plain: another provider, events, what must be repaired.
   'runTurn, anthropic, defineTool': { parts: ['durable'], first: 21, run: 248 },
   'resumeTurn, openaiChat, defineTool, memoryStore': { parts: ['durable', 'turn/beside'] },
-  'normalize, diagnose': { run: 118 },
-  runBundle: { parts: ['evidence'], first: 16, run: 108 },
-  runWithToolRequests: { parts: ['planning'] },
-  runChain: { parts: ['chain'] },
+  'normalizeHistory, diagnoseHistory': { run: 118 },
+  runBundle: { from: 'turnlock/evidence', parts: ['evidence'], first: 16, run: 108.5 },
+  runPlanning: { from: 'turnlock/planning', parts: ['planning'] },
+  runChain: { from: 'turnlock/chain', parts: ['chain'] },
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 57 },
   // Its result is put together where it is awaited.
@@ -51,17 +51,18 @@ const PAGES = {
   toAgUiEvents: { from: 'turnlock/ag-ui', run: 3 },
   mcpTools: { from: 'turnlock/mcp', run: 37 },
   openTelemetry: { from: 'turnlock/otel', run: 5 },
-  diagnoseTools: { from: 'turnlock/tools', run: 34.5 },
+  diagnoseTools: { run: 34.5 },
   'every asynchronous operation': {
     names: [
       ...['runTurn', 'resumeTurn', 'cancelTurn', 'followTurn', 'runBundle', 'runChain'],
-      ...['runWithToolRequests', 'openaiChat', 'anthropic', 'customModel', 'defineTool'],
+      ...['runPlanning', 'openaiChat', 'anthropic', 'customModel', 'defineTool'],
       ...['memoryStore', 'bundleTool', 'replicateByModel', 'replicateByTurn'],
     ],
+    // The root entry and those of evidence, planning and chains.
+    from: './pkg/dist/browser.js',
     first: 35.5,
   },
-  // Of these, `createRedactor` is 26 KB.
-  everything: { all: true, parts: ['turn'], run: 483 },
+  everything: { all: true, parts: ['turn'], run: 352 },
 }
 
 const PEERS = {
@@ -74,8 +75,8 @@ const PEERS = {
 /** Operations, and the parts that they load or carry, where these have other names. */
 const PARTS = {
   ...{ runTurn: 'turn', resumeTurn: 'durable', runBundle: 'evidence', runChain: 'chain' },
-  ...{ runWithToolRequests: 'planning', parseToolRequest: 'plans', parsePlan: 'plans' },
-  ...{ classifyQuery: 'plans', normalize: 'history', diagnose: 'history' },
+  ...{ runPlanning: 'planning', parseToolRequest: 'plans', parsePlan: 'plans' },
+  ...{ classifyQuery: 'plans', normalizeHistory: 'history', diagnoseHistory: 'history' },
   ...{
     diagnoseTools: 'tools',
     canonicalize: 'signature',

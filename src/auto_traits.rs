@@ -40,7 +40,7 @@ shared! {
     request::Policy,
     request::Reason,
     request::Recorded,
-    request::Rejected,
+    request::RequestRejection,
     request::RequestedCall,
     request::Template,
     signature::Signature,

@@ -19,7 +19,7 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
             ],
         ),
         (
-            "request",
+            "planning",
             vec![
                 request::PassOptions::shape(),
                 request::PassEvent::shape(),
@@ -63,7 +63,7 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
             ],
         ),
         (
-            "bundle",
+            "evidence",
             vec![
                 bundle::BundleOptions::shape(),
                 bundle::SummaryOptions::shape(),

@@ -369,8 +369,8 @@ fn random_options(random: &mut Random) -> Value {
     maybe("retries", json!(1));
     maybe("perReplicate", json!({ "seconds": 0.02, "tokens": 40 }));
     maybe("budget", json!({ "seconds": 0.08, "tokens": 150 }));
-    maybe("must_agree", json!(["/a"]));
-    maybe("limits", json!({ "max_bytes": 900, "max_diffs": 1 }));
+    maybe("mustAgree", json!(["/a"]));
+    maybe("limits", json!({ "maxBytes": 900, "maxDiffs": 1 }));
     maybe("compact", json!(true));
     maybe("fields", json!(["/a"]));
     maybe("strategies", json!([{ "label": "x" }, { "label": "y", "model": "m" }]));
@@ -561,7 +561,11 @@ fn usage_vectors() {
     for case in file["cases"].as_array().unwrap() {
         let replicates = case["input"]["replicates"].as_array().unwrap();
         let k = replicates.len().max(1);
-        let prices = json!({ "*": case["input"]["price_micro_usd_per_million"] });
+        let price = &case["input"]["price_micro_usd_per_million"];
+        let cached = &price["cached_input"];
+        let prices = json!({
+            "*": { "input": price["input"], "cachedInput": cached, "output": price["output"] },
+        });
         let options = json!({ "task": "t", "k": k, "stop": "never", "prices": prices });
         let mut host = Host::new(&options);
         if !replicates.is_empty() {

@@ -19,8 +19,6 @@ mod client;
 mod common;
 #[path = "histories/endings.rs"]
 mod endings;
-#[path = "histories/fit.rs"]
-mod fit;
 #[path = "histories/growing.rs"]
 mod growing;
 #[path = "histories/nasty.rs"]
@@ -33,6 +31,8 @@ mod random;
 mod refusals;
 #[path = "histories/shapes.rs"]
 mod shapes;
+#[path = "histories/trim.rs"]
+mod trim;
 #[path = "histories/unnamed.rs"]
 mod unnamed;
 

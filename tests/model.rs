@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use stateright::{Checker, HasDiscoveries, Model, Property};
-use turnlock::store::{Commit, Judgement, Standing, judge};
+use turnlock::store::{Commit, Judgement, TurnHead, judge};
 
 /// A tool that must not run twice, and one that may.
 const TOOLS: usize = 2;
@@ -161,7 +161,7 @@ impl Protocol {
     }
 
     fn judge(&self, kept: Option<&Kept>, write: &Write) -> Judgement {
-        let stands = kept.map(|kept| Standing {
+        let stands = kept.map(|kept| TurnHead {
             owner: kept.owner.to_string(),
             revision: kept.revision,
             open: kept.status == Status::Running,

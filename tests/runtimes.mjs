@@ -12,7 +12,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
 const RUNTIMES = {
   async node(folder, url, jobs) {
-    const turnlock = await import('turnlock')
+    const turnlock = await import('./turnlock.mjs')
     const { playAll } = await import(pathToFileURL(join(root, folder, 'play.mjs')))
     return playAll({ turnlock, url, runtime: 'node' }, jobs)
   },
@@ -57,7 +57,7 @@ const RUNTIMES = {
       addEventListener('error', ({ message }) => said.push(message))
       addEventListener('unhandledrejection', ({ reason }) => said.push(String(reason)))
       const [turnlock, { playAll }] = await Promise.all([
-        import('turnlock'),
+        import('/tests/turnlock.mjs'),
         import('/${folder}/play.mjs'),
       ])
       return { ...(await playAll({ turnlock, ...${inScript(host)} }, ${inScript(jobs)})), said }

@@ -367,7 +367,7 @@ fn a_turn_has_its_time_from_its_start() {
 #[test]
 fn traces_say_what_a_request_had() {
     let scenario = json!({
-        "policy": { "freeze": "batch" }, "tools": { "list": { "returns": [] } },
+        "policy": { "readMode": "batch" }, "tools": { "list": { "returns": [] } },
         "model": [{ "calls": [{ "id": "a", "name": "list", "args": {} },
                               { "id": "b", "name": "list", "args": { "n": 1 } }] },
                   { "text": ["ok"] }],
@@ -398,7 +398,7 @@ fn traces_say_what_a_request_had() {
 fn traces_tell_repeated_calls_from_refused_ones() {
     let call = |id: &str, name: &str| json!({ "id": id, "name": name, "args": {} });
     let scenario = json!({
-        "policy": { "freeze": "batch" }, "tools": { "send": { "returns": "sent" } },
+        "policy": { "readMode": "batch" }, "tools": { "send": { "returns": "sent" } },
         "model": [{ "calls": [call("a", "send"), call("b", "send"), call("c", "ghost")] },
                   { "calls": [call("d", "send")] }, { "text": ["ok"] }],
     });

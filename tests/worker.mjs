@@ -1,6 +1,6 @@
 // Plays jobs inside workerd. `tables` is the `play.mjs` of a folder: runtimes.mjs says of which.
 import { playAll } from 'tables'
-import * as turnlock from 'turnlock'
+import * as turnlock from './turnlock.mjs'
 
 export default {
   async fetch(request, env) {

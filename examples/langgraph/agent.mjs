@@ -1,16 +1,16 @@
 // An agent in LangGraph, as its documentation has it, with three additions of Turnlock: calls are
-// judged before they run (`openLedger`), a repeated call is told by its canonical signature, and
+// judged before they run (`createCallGuard`), a repeated call is told by its canonical signature, and
 // when the budget is spent the model is asked for its answer and can call nothing any more.
 import { AIMessage, ToolMessage } from '@langchain/core/messages'
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
-import { openLedger } from 'turnlock'
+import { createCallGuard } from 'turnlock'
 
 /**
- * What the ledger of the user's last message knows. It is made of the messages, so that a graph
+ * What the guard of the user's last message knows. It is made of the messages, so that a graph
  * which a checkpointer has stored goes on with the same budget and the same repeats.
  */
-function ledgerOf(messages, options) {
-  const ledger = openLedger(options)
+function guardOf(messages, options) {
+  const guard = createCallGuard(options)
   const from = messages.findLastIndex((message) => message.getType() === 'human')
   const turn = messages.slice(from + 1)
   const answers = new Map(messages.map((message) => [message.tool_call_id, message]))
@@ -18,14 +18,14 @@ function ledgerOf(messages, options) {
     for (const { id, name, args } of calls) {
       // A call that waits for the node below is judged there.
       if (!answers.has(id)) continue
-      const ruling = ledger.judge({ name, args })
-      if (ruling.decision === 'execute') ledger.settled(ruling, answers.get(id).content)
+      const verdict = guard.judge({ name, args })
+      if (verdict.decision === 'execute') guard.settled(verdict, answers.get(id).content)
     }
   }
   // A model that only repeats itself spends no budget: one response more than calls, as in a turn.
   const responses = turn.filter((message) => message.getType() === 'ai')
-  if (responses.length > options.maxTools) ledger.close()
-  return ledger
+  if (responses.length > options.maxTools) guard.close()
+  return guard
 }
 
 const wordsOf = ({ content }) => (typeof content === 'string' ? content : JSON.stringify(content))
@@ -40,7 +40,7 @@ export function makeAgent({ llm, tools, maxTools = 3, checkpointer }) {
   const known = Object.fromEntries(
     tools.map(({ name, metadata }) => [name, { readOnly: metadata?.readOnly === true }]),
   )
-  const judge = (messages) => ledgerOf(messages, { tools: known, maxTools })
+  const judge = (messages) => guardOf(messages, { tools: known, maxTools })
 
   /** Tool phase while calls are left; then the action phase: tools declared, and none to be called. */
   async function model({ messages }) {
@@ -53,17 +53,17 @@ export function makeAgent({ llm, tools, maxTools = 3, checkpointer }) {
   }
 
   async function act({ messages }) {
-    const ledger = judge(messages)
+    const guard = judge(messages)
     const said = []
     for (const { id, name, args } of messages.at(-1).tool_calls) {
-      const ruling = ledger.judge({ name, args })
-      const { decision, signature } = ruling
+      const verdict = guard.judge({ name, args })
+      const { decision, signature } = verdict
       let content
-      if (decision === 'refuse') content = ruling.notice
-      else if (decision === 'replay') content = wordsOf({ content: await ruling.outcome })
+      if (decision === 'refuse') content = verdict.notice
+      else if (decision === 'replay') content = wordsOf({ content: await verdict.outcome })
       else {
         content = wordsOf({ content: await run(byName.get(name), args) })
-        ledger.settled(ruling, content)
+        guard.settled(verdict, content)
       }
       const status = decision === 'refuse' ? 'error' : 'success'
       const artifact = { decision, signature }

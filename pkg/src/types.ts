@@ -15,7 +15,7 @@ export type {
 } from './generated/common.js'
 export type { Violation } from './generated/history.js'
 export type {
-  Freeze,
+  ReadMode,
   Mode,
   PhaseName,
   Policy,

@@ -14,11 +14,11 @@ import {
   openaiChat,
   openaiResponses,
   resumeTurn,
-  runBundle,
-  runChain,
   runTurn,
-  runWithToolRequests,
 } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
+import { runChain } from 'turnlock/chain'
+import { runPlanning } from 'turnlock/planning'
 import { createHandler } from 'turnlock/server'
 import { until } from '../../tests/patience.mjs'
 
@@ -180,7 +180,7 @@ test('no secret of a call is in the trace or the result of a pass', async () => 
     const trace = []
     const redact = (text) => text.replaceAll(canary, '[key]')
     const onTrace = (event) => trace.push(event)
-    await runWithToolRequests({ model, input: { goal: 'go' }, tools, onTrace, redact })
+    await runPlanning({ model, input: { goal: 'go' }, tools, onTrace, redact })
     assert.ok(trace.length > 0)
     assert.doesNotMatch(JSON.stringify(trace), /sk-live/)
     assert.match(JSON.stringify(trace), /find_\[key\]/)
@@ -211,7 +211,7 @@ test('a secret that a cut divides is redacted whole', async () => {
       })
       const shown = []
       const onTrace = (event) => shown.push(event)
-      const running = runWithToolRequests({ model, input: { goal: 'go' }, tools, onTrace, redact })
+      const running = runPlanning({ model, input: { goal: 'go' }, tools, onTrace, redact })
       for await (const event of running) shown.push(event)
       const told = JSON.stringify(shown)
       assert.doesNotMatch(told, /sk-l/, `${most}, behind ${before}`)
@@ -516,7 +516,7 @@ test('members named as prototypes are members, wherever they come from', async (
   const model = customModel(async function* () {
     yield { type: 'text', text: answers.shift() }
   })
-  const pass = await runWithToolRequests({ model, input: polluting(), tools })
+  const pass = await runPlanning({ model, input: polluting(), tools })
   assert.deepEqual(Object.keys(seen[1]), ['__proto__', 'constructor', 'a'])
   assert.equal(pass.calls.length, 1)
   const plan = `{"pattern":"sequential","__proto__":{"polluted":1},"steps":[{"id":1,"type":"search","query":"x","__proto__":{"polluted":1}}]}`

@@ -9,7 +9,6 @@ import {
   citedDisagreements,
   bundleTool,
   combineOutputs,
-  customModel,
   distance,
   expandBundle,
   replayBundle,
@@ -17,15 +16,23 @@ import {
   replicateByTurn,
   runBundle,
   runLints,
-  runTurn,
   summarizeReplicates,
-} from 'turnlock'
+} from 'turnlock/evidence'
+import { customModel, runTurn } from 'turnlock'
 import { z } from 'zod'
 import { data } from '../../tests/data.mjs'
-import { strictJson } from '../dist/bundle/json.js'
+import { strictJson } from '../dist/evidence/json.js'
 import { partsOf } from './parts.mjs'
 
 const given = data('stats/given/')
+/** Options of the vectors, which have the names of a bundle's JSON. */
+const camelCase = (members = {}) =>
+  Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [
+      name.replace(/_(.)/g, (_, letter) => letter.toUpperCase()),
+      value,
+    ]),
+  )
 const says = (data) => async () => ({ data })
 const { live } = await partsOf('../dist')
 const all = async (iterable) => {
@@ -42,9 +49,10 @@ test('the oracle vectors, through the package', () => {
       // JSON.parse cannot hold these two apart; the native tests have them.
       if (!['distance', 'bundle'].includes(op) || id === 'g-numeric-008') continue
       checked++
-      const { schema, weights, epsilon, caps: limits, options } = input
+      const { schema, weights, epsilon, caps, options } = input
+      const limits = caps && camelCase(caps)
       if (op === 'distance') {
-        const got = distance(input.a, input.b, { schema, ...options })
+        const got = distance(input.a, input.b, { schema, ...camelCase(options) })
         assert.ok(Math.abs(got - expected.distance) < 1e-12, `${id}: ${got}`)
         continue
       }
@@ -124,9 +132,9 @@ test('misuse is told before any replicate starts', async () => {
     [{ seeds: null, k: 0 }, 'k'],
     [{ schema: 7 }, 'schema'],
     [{ schema: { type: 'nonsense' } }, 'schema'],
-    [{ must_agree: ['label'] }, 'must_agree'],
+    [{ mustAgree: ['label'] }, 'mustAgree'],
     [{ budget: { cost: 5 } }, 'budget.cost'],
-    [{ limits: { max_bytes: -1 } }, 'limits.max_bytes'],
+    [{ limits: { maxBytes: -1 } }, 'limits.maxBytes'],
     [{ kk: 3 }, 'kk'],
     [{ task: '' }, 'task'],
     [{ replicate: 7 }, 'replicate'],
@@ -288,7 +296,7 @@ test('a secret that a cut divides is redacted whole', async () => {
   const long = 'sk-abcdefab '.repeat(200)
   const seen = []
   const running = runBundle({
-    ...{ task: 't', redact, k: 3, stop: 'never', limits: { max_bytes: 4000 } },
+    ...{ task: 't', redact, k: 3, stop: 'never', limits: { maxBytes: 4000 } },
     schema: {
       '~standard': {
         ...{ version: 1, vendor: 'x' },
@@ -430,15 +438,15 @@ test('bytes are capped in order, and `fields` shows no more than it names', asyn
   assert.deepEqual(full.replicates[0].data, { label: 'r1' })
   // What is not shown was computed with.
   assert.equal(full.summary.pairwise_distance[0][1] > 0.6, true)
-  for (const max_bytes of [3_000, 5_000, 9_000]) {
-    const bundle = await runBundle({ task: 't', replicate, limits: { max_bytes } }).result
+  for (const maxBytes of [3_000, 5_000, 9_000]) {
+    const bundle = await runBundle({ task: 't', replicate, limits: { maxBytes } }).result
     const text = JSON.stringify(bundle)
-    assert.ok(Buffer.byteLength(text) <= max_bytes, `${text.length} of ${max_bytes}`)
+    assert.ok(Buffer.byteLength(text) <= maxBytes, `${text.length} of ${maxBytes}`)
     assert.equal(bundle.summary.truncated, true)
     assert.equal(bundle.summary.counts.replicates.total, 3)
     // Long strings are cut before any data goes.
     const { replicates, long_strings } = bundle.summary.counts
-    assert.deepEqual([replicates.shown, long_strings.shown], [max_bytes === 3_000 ? 0 : 3, 0])
+    assert.deepEqual([replicates.shown, long_strings.shown], [maxBytes === 3_000 ? 0 : 3, 0])
     assert.ok(long_strings.total > 3)
     assert.deepEqual(bundle.summary.pairwise_distance, full.summary.pairwise_distance)
   }
@@ -537,7 +545,7 @@ test('tools of bundles are the same in Rust', async () => {
   assert.deepEqual(meta.budget, { seconds: constant('SECONDS') })
   assert.equal(tool.timeoutMs, meta.budget.seconds * 1000 + constant('GRACE_MS'))
   assert.equal(tool.maxResultBytes, 4 * limits.max_bytes)
-  const small = bundleTool({ name: 'judge', replicate, limits: { max_bytes: 1 } })
+  const small = bundleTool({ name: 'judge', replicate, limits: { maxBytes: 1 } })
   assert.equal(small.maxResultBytes, constant('RESULT_BYTES'))
 })
 

@@ -1,7 +1,7 @@
 // Callbacks of a chain that return more than a chain may keep: they are read to a bound.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { runChain } from 'turnlock'
+import { runChain } from 'turnlock/chain'
 
 const PLAN = {
   pattern: 'sequential',

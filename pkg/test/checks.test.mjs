@@ -2,11 +2,11 @@
 // row with values of every kind.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { checkBundle } from '../dist/bundle/bundle.js'
+import { checkBundle } from '../dist/evidence/bundle.js'
 import { checkChain } from '../dist/chain/chain.js'
 import { answer, encode } from '../dist/core/instance.js'
 import * as tables from '../dist/generated/checks.js'
-import { checkPass } from '../dist/request/run.js'
+import { checkPass } from '../dist/planning/run.js'
 import { checkTurn } from '../dist/turn/turn.js'
 import { partsOf } from './parts.mjs'
 

@@ -1,8 +1,7 @@
 // What providers refuse in the declarations of tools (tests/tools.rs has each limit).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defineTool, TurnlockError } from 'turnlock'
-import { diagnoseTools } from 'turnlock/tools'
+import { defineTool, TurnlockError, diagnoseTools } from 'turnlock'
 
 const inputSchema = {
   type: 'object',

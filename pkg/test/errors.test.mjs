@@ -1,7 +1,8 @@
 // Error codes that no other test provokes: `scripts/errors.mjs --check` wants a test for each.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { defineTool, followTurn, memoryStore, runChain, runTurn, TurnlockError } from 'turnlock'
+import { defineTool, followTurn, memoryStore, runTurn, TurnlockError } from 'turnlock'
+import { runChain } from 'turnlock/chain'
 import { createProxy } from 'turnlock/proxy'
 import { createHandler } from 'turnlock/server'
 import { scriptedModel, tapeFetch } from 'turnlock/testing'

@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import test from 'node:test'
-import { diagnoseTools } from '../../.cache/trap/dist/diagnose-tools.js'
-import * as turnlock from '../../.cache/trap/dist/index.js'
+import * as turnlock from '../../.cache/trap/dist/browser.js'
 import { demoteInstructions } from '../../.cache/trap/dist/turn/turn.js'
 import { exhaust, nearTheEnd } from './exhaust.mjs'
 import { partsOf } from './parts.mjs'
@@ -55,27 +54,28 @@ const PLAN = JSON.stringify({
 const USES = {
   canonicalize: () => turnlock.canonicalize('1.0'),
   signature: () => turnlock.signature({ tool: 't', args: {} }),
-  ledger() {
-    const ledger = turnlock.openLedger()
-    ledger.judge({ name: 'a', args: {} })
-    return ledger.judge({ name: 'a', args: {} }).notice
+  guard() {
+    const guard = turnlock.createCallGuard()
+    guard.judge({ name: 'a', args: {} })
+    return guard.judge({ name: 'a', args: {} }).notice
   },
   stream() {
     const decoder = turnlock.decodeStream('openai-chat')
     decoder.feed(bytes('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'))
     return decoder.end()
   },
-  normalize: () => turnlock.normalize(messages, { dialect: 'anthropic' }),
-  diagnose: () => turnlock.diagnose(messages, { dialect: 'anthropic' }),
+  normalize: () => turnlock.normalizeHistory(messages, { dialect: 'anthropic' }),
+  diagnose: () => turnlock.diagnoseHistory(messages, { dialect: 'anthropic' }),
   history() {
     const history = turnlock.openHistory({ dialect: 'anthropic' })
     history.append(messages[0])
     history.request()
     history.free()
   },
-  fit: () => turnlock.fit(messages, { dialect: 'openai-chat', maxTokens: 100 }),
+  fit: () => turnlock.trimHistory(messages, { dialect: 'openai-chat', maxTokens: 100 }),
   threadId: () => turnlock.threadId('a'),
-  explainRefusal: () => turnlock.explainRefusal('messages: at least one message is required'),
+  explainProviderError: () =>
+    turnlock.explainProviderError('messages: at least one message is required'),
   async turn() {
     const { told, ...options } = paying()
     const result = await turnlock.runTurn({ ...options, messages }).result
@@ -85,7 +85,7 @@ const USES = {
   wire: async () => ended(await turnlock.runTurn({ model: spoken(), messages }).result),
   'kept, wire': async () =>
     ended(await turnlock.runTurn({ model: spoken(), messages, store: memoryStore() }).result),
-  'pass, wire': () => turnlock.runWithToolRequests({ model: spoken(), input: {} }),
+  'pass, wire': () => turnlock.runPlanning({ model: spoken(), input: {} }),
   replicates: () =>
     turnlock.runBundle({
       task: 't',
@@ -118,7 +118,7 @@ const USES = {
     if (first.error.code === 'core.fault') return 'core.fault'
     return ended(await turnlock.resumeTurn({ ...own, model: says('b') }).result)
   },
-  pass: () => turnlock.runWithToolRequests({ model: says('plan'), input: {} }),
+  pass: () => turnlock.runPlanning({ model: says('plan'), input: {} }),
   bundle: () =>
     turnlock.runBundle({ task: 't', replicate: async () => ({ data: { a: 1 } }) }).result,
   distance: () => turnlock.distance({ a: 1 }, { a: 2 }),
@@ -138,7 +138,7 @@ const USES = {
     turnlock.patternStats().record({ pattern: 'sequential', ms: 1, status: 'complete' }),
   request: () => turnlock.parseToolRequest('{"tool_calls":[]}', { allow: [] }),
   lint: () => turnlock.lintPrompt('x'),
-  prompts: () => turnlock.toolRequestPrompts(),
+  prompts: () => turnlock.planningPrompts(),
   inventory: () => turnlock.inventoryTools({}),
   expand: () =>
     turnlock.expandBundle({
@@ -150,7 +150,10 @@ const USES = {
   cite: () => turnlock.citedDisagreements('x', { summary: { disagreements: [] } }),
   demote: () => demoteInstructions([{ role: 'system', content: 'x' }]),
   diagnoseTools: () =>
-    diagnoseTools({ pay: defineTool({ inputSchema, execute: () => 1 }) }, { dialect: 'gemini' }),
+    turnlock.diagnoseTools(
+      { pay: defineTool({ inputSchema, execute: () => 1 }) },
+      { dialect: 'gemini' },
+    ),
 }
 
 async function used() {

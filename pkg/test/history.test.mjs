@@ -8,10 +8,10 @@ import fc from 'fast-check'
 import {
   customModel,
   defineTool,
-  diagnose,
-  explainRefusal,
+  diagnoseHistory,
+  explainProviderError,
   isTurnlockError,
-  normalize,
+  normalizeHistory,
   openHistory,
   runTurn,
   threadId,
@@ -71,7 +71,7 @@ test('every nasty history becomes what its provider takes', async (t) => {
         const options = { dialect, ...(id === 'N25' && { tools: [] }) }
         const { messages, input: items, contents, ...beside } = expect[profile]
         const { systemInstruction: system = beside.system, toolConfig } = beside
-        const got = normalize(input, options)
+        const got = normalizeHistory(input, options)
         const wanted = {
           messages: messages ?? items ?? contents,
           ...(system !== undefined && { system }),
@@ -80,7 +80,7 @@ test('every nasty history becomes what its provider takes', async (t) => {
         const { repairs, ...request } = got
         assert.deepStrictEqual(request, renamed(wanted, request, new Map()), profile)
         assert.deepStrictEqual(codes(repairs), [...wantedCodes[profile]].sort(), profile)
-        assert.deepStrictEqual(diagnose(got.messages, { dialect }), [], profile)
+        assert.deepStrictEqual(diagnoseHistory(got.messages, { dialect }), [], profile)
         checked++
       }
     })
@@ -94,8 +94,12 @@ test('what a provider would refuse is named by code, place and call', () => {
   const answers = (id) => ({ role: 'tool', tool_call_id: id, content: 'r' })
   const user = { role: 'user', content: 'u' }
   const named = (messages, dialect) =>
-    diagnose(messages, { dialect }).map(({ code, index, toolCallId }) => [code, index, toolCallId])
-  assert.deepEqual(diagnose([user, answers('x')], { dialect: 'openai-chat' }), [
+    diagnoseHistory(messages, { dialect }).map(({ code, index, toolCallId }) => [
+      code,
+      index,
+      toolCallId,
+    ])
+  assert.deepEqual(diagnoseHistory([user, answers('x')], { dialect: 'openai-chat' }), [
     {
       code: 'TOOL_RESULT_ORPHAN',
       index: 1,
@@ -122,17 +126,17 @@ test('refusals are explained by the codes of their rules', () => {
     .split('\n')
   for (const line of lines) {
     const { message, rule } = JSON.parse(line)
-    assert.notDeepEqual(explainRefusal(message), [], `${message}: ${rule}`)
+    assert.notDeepEqual(explainProviderError(message), [], `${message}: ${rule}`)
   }
   assert.equal(lines.length, 12)
-  assert.deepEqual(explainRefusal("Unexpected role 'user' after role 'tool'"), [
+  assert.deepEqual(explainProviderError("Unexpected role 'user' after role 'tool'"), [
     'ASSISTANT_BRIDGE_REQUIRED',
   ])
   const both = ['TOOL_CALL_UNANSWERED', 'TOOL_RESULT_NOT_ADJACENT']
   const openai = "An assistant message with 'tool_calls' must be followed by tool messages"
-  assert.deepEqual(explainRefusal(openai), both)
+  assert.deepEqual(explainProviderError(openai), both)
   for (const text of ['', 'Rate limit reached for gpt-5', '\ud800', undefined, {}]) {
-    assert.deepEqual(explainRefusal(text), [])
+    assert.deepEqual(explainProviderError(text), [])
   }
 })
 
@@ -183,12 +187,12 @@ const frozen = (value) => {
   }
   return value
 }
-/** What normalize returns is taken by the provider, and comes back as it is. */
+/** What normalizeHistory returns is taken by the provider, and comes back as it is. */
 function settled(messages, options) {
   // The request then declares the tools that it was told to.
   const declared = { ...options, tools: undefined }
-  assert.deepEqual(diagnose(messages, declared), [])
-  const again = normalize(messages, declared)
+  assert.deepEqual(diagnoseHistory(messages, declared), [])
+  const again = normalizeHistory(messages, declared)
   assert.deepEqual(again.messages, messages)
   assert.deepEqual(again.repairs, [])
 }
@@ -220,7 +224,7 @@ const TRIMS = ['anthropic', 'bedrock', 'gemini', 'mistral', 'chat-template']
 holds(
   'what is normalized is valid, and normalizing it changes nothing',
   histories,
-  ({ elements }, dialect) => settled(normalize(elements, { dialect }).messages, { dialect }),
+  ({ elements }, dialect) => settled(normalizeHistory(elements, { dialect }).messages, { dialect }),
 )
 
 holds(
@@ -228,7 +232,7 @@ holds(
   fc.tuple(histories, options),
   ([{ elements }, options], dialect) => {
     const all = { dialect, ...options }
-    settled(normalize(elements, all).messages, all)
+    settled(normalizeHistory(elements, all).messages, all)
   },
 )
 
@@ -250,7 +254,7 @@ for (const dialect of TURNS) {
           return { ...request, repairs }
         }
         const got = await asked().catch(({ code }) => ({ code }))
-        const wanted = outcome(() => normalize(elements, { dialect }))
+        const wanted = outcome(() => normalizeHistory(elements, { dialect }))
         for (const key of ['code', 'messages', 'system', 'repairs']) {
           assert.deepEqual(got[key], wanted[key], key)
         }
@@ -261,7 +265,7 @@ for (const dialect of TURNS) {
 
 holds('what was said is there, in order', histories, ({ elements, said, spoken }, dialect) => {
   for (const strategy of ['reconstruct', 'text_only']) {
-    const all = read(normalize(elements, { dialect, strategy }).messages)
+    const all = read(normalizeHistory(elements, { dialect, strategy }).messages)
     const texts = (role) => all.filter((one) => one.role === role).map(({ text }) => text)
     let rest = texts('user').join('\n')
     for (const text of said) {
@@ -281,7 +285,7 @@ holds(
     const waiting = []
     let answering = false
     let answered = 0
-    for (const one of read(normalize(elements, { dialect }).messages)) {
+    for (const one of read(normalizeHistory(elements, { dialect }).messages)) {
       if (one.kind === 'call') {
         assert.ok(!answering || waiting.length === 0, 'a call before all results')
         answering = false
@@ -316,14 +320,14 @@ holds(
 )
 
 holds('no two calls have the same id', histories, ({ elements }, dialect) => {
-  const ids = read(normalize(elements, { dialect }).messages)
+  const ids = read(normalizeHistory(elements, { dialect }).messages)
     .filter(({ kind, id }) => kind === 'call' && id !== undefined)
     .map(({ id }) => id)
   assert.equal(new Set(ids).size, ids.length, `${ids}`)
 })
 
 holds('a repair names an element of the history', histories, ({ elements }, dialect) => {
-  for (const { index, code } of normalize(elements, { dialect }).repairs) {
+  for (const { index, code } of normalizeHistory(elements, { dialect }).repairs) {
     const last = Math.max(elements.length - 1, 0)
     assert.ok(Number.isInteger(index) && index >= 0 && index <= last, `${code}: ${index}`)
   }
@@ -331,11 +335,11 @@ holds('a repair names an element of the history', histories, ({ elements }, dial
 
 holds('the history that is given is not changed', histories, ({ elements }, dialect) => {
   const copy = structuredClone(elements)
-  const made = normalize(elements, { dialect })
-  diagnose(elements, { dialect })
+  const made = normalizeHistory(elements, { dialect })
+  diagnoseHistory(elements, { dialect })
   openHistory({ dialect }).append(...elements)
   assert.deepStrictEqual(elements, copy)
-  assert.deepStrictEqual(normalize(frozen(copy), { dialect }), made)
+  assert.deepStrictEqual(normalizeHistory(frozen(copy), { dialect }), made)
 })
 
 const growing = fc.record(
@@ -366,7 +370,7 @@ holds(
       history.append(...elements.slice(at, at + size))
       at = Math.min(at + size, elements.length)
       const { repairs, ...request } = history.request()
-      const { repairs: wantedRepairs, ...wanted } = normalize(elements.slice(0, at), all)
+      const { repairs: wantedRepairs, ...wanted } = normalizeHistory(elements.slice(0, at), all)
       assert.deepStrictEqual(request, wanted)
       assert.deepStrictEqual(multiset(repairs), multiset(wantedRepairs))
       const order = repairs.map(({ index }) => index)
@@ -385,15 +389,15 @@ for (const [name, arbitrary] of Object.entries({ spoiled, junk })) {
     `what is no history is refused by the index of its first wrong element: ${name}`,
     arbitrary,
     (elements, dialect) => {
-      const made = outcome(() => normalize(elements, { dialect }))
+      const made = outcome(() => normalizeHistory(elements, { dialect }))
       if (made.messages) return settled(made.messages, { dialect })
       assert.equal(made.code, 'message.unknown_shape')
       const { index } = made.details
-      normalize(elements.slice(0, index), { dialect })
-      const alone = outcome(() => normalize([elements[index]], { dialect }))
+      normalizeHistory(elements.slice(0, index), { dialect })
+      const alone = outcome(() => normalizeHistory([elements[index]], { dialect }))
       assert.deepEqual(alone, { code: 'message.unknown_shape', details: { index: 0 } })
       assert.deepEqual(
-        outcome(() => diagnose(elements, { dialect })),
+        outcome(() => diagnoseHistory(elements, { dialect })),
         made,
       )
     },
@@ -446,7 +450,9 @@ const assertPlain = (value) => {
 const sameAsItsJson = (elements) => {
   const json = JSON.parse(JSON.stringify(elements))
   for (const dialect of ['openai-chat', 'anthropic', 'gemini']) {
-    const [got, wanted] = [elements, json].map((all) => outcome(() => normalize(all, { dialect })))
+    const [got, wanted] = [elements, json].map((all) =>
+      outcome(() => normalizeHistory(all, { dialect })),
+    )
     assert.equal(JSON.stringify(got), JSON.stringify(wanted), dialect)
     assertPlain(got)
   }
@@ -503,7 +509,7 @@ test('so are those that hosts have', () => {
   for (const value of values) {
     for (const place of PLACES) sameAsItsJson([user('u'), asked('{}'), place(value), user('v')])
   }
-  const { messages } = normalize([asked(own)], { dialect: 'anthropic' })
+  const { messages } = normalizeHistory([asked(own)], { dialect: 'anthropic' })
   assert.deepEqual(Object.keys(messages[1].content[0].input), ['__proto__', 'constructor'])
   assert.equal(JSON.stringify(messages[1].content[0].input), JSON.stringify(own))
   assert.equal({}.x, undefined)
@@ -520,7 +526,7 @@ test('messages of LangChain are read as they are', () => {
   ]
   sameAsItsJson(history)
   const text = (text) => [{ type: 'text', text }]
-  const { messages, repairs } = normalize(history, { dialect: 'anthropic' })
+  const { messages, repairs } = normalizeHistory(history, { dialect: 'anthropic' })
   assert.deepEqual(messages, [
     { role: 'user', content: text('hi') },
     { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } }] },
@@ -557,7 +563,8 @@ for (const [name, element] of Object.entries(KINDS_OF_TO_JSON)) {
 }
 
 test('what has no JSON is refused by name', async (t) => {
-  const codeOf = (value, place) => thrown(() => normalize([user('u'), place(value)], OPENAI)).code
+  const codeOf = (value, place) =>
+    thrown(() => normalizeHistory([user('u'), place(value)], OPENAI)).code
   const cycle = { list: [] }
   cycle.list.push(cycle)
   const nested = (levels, wrap) => Array.from({ length: levels }).reduce(wrap, 'x')
@@ -645,9 +652,9 @@ test('half a character becomes U+FFFD and is reported, wherever it stands', () =
         user('after'),
       ]
       for (const dialect of DIALECTS) {
-        const { repairs, ...request } = normalize(history, { dialect })
+        const { repairs, ...request } = normalizeHistory(history, { dialect })
         const clean = wellFormed(JSON.parse(JSON.stringify(history)))
-        const { repairs: others, ...wanted } = normalize(clean, { dialect })
+        const { repairs: others, ...wanted } = normalizeHistory(clean, { dialect })
         assert.deepEqual(request, wanted, `${name} (${dialect})`)
         assert.ok(JSON.stringify(request).isWellFormed(), `${name} (${dialect})`)
         assert.deepEqual(
@@ -655,7 +662,9 @@ test('half a character becomes U+FFFD and is reported, wherever it stands', () =
           multiset([...others, halved(3)]),
           `${name} (${dialect})`,
         )
-        const told = diagnose(history, { dialect }).filter(({ code }) => code === halved(3).code)
+        const told = diagnoseHistory(history, { dialect }).filter(
+          ({ code }) => code === halved(3).code,
+        )
         assert.deepEqual(
           told.map(({ index }) => index),
           [3],
@@ -665,7 +674,7 @@ test('half a character becomes U+FFFD and is reported, wherever it stands', () =
     }
   }
   // Halves of neighbours make no character.
-  const { messages, repairs } = normalize([user('a\ud83d'), user('\udc4db')], OPENAI)
+  const { messages, repairs } = normalizeHistory([user('a\ud83d'), user('\udc4db')], OPENAI)
   assert.deepEqual(messages, [user('a\ufffd'), user('\ufffdb')])
   assert.deepEqual(repairs, [halved(0), halved(1)])
 })
@@ -701,7 +710,7 @@ holds('half characters change nothing else', injured, (elements, dialect) => {
     JSON.stringify(wellFormed(element)) === JSON.stringify(element) ? [] : [halved(index)],
   )
   const [got, clean] = [elements, wellFormed(elements)].map((all) =>
-    outcome(() => normalize(all, { dialect })),
+    outcome(() => normalizeHistory(all, { dialect })),
   )
   if (clean.code) return assert.deepEqual(got, clean)
   const { repairs, ...request } = got
@@ -725,11 +734,11 @@ test('a text means the same at every length', () => {
         const text = 'é'.repeat(length - end.length) + end
         const at = `${dialect} ${length} ${JSON.stringify(end)}`
         const history = [user(text), { role: 'assistant', content: text }]
-        const plain = normalize(history, { dialect }).messages
+        const plain = normalizeHistory(history, { dialect }).messages
         assert.equal(texts(plain, 'user')[0], text, at)
         assert.equal(texts(plain, 'assistant')[0], text, at)
         // The model continues its text: blanks at its end are refused by some.
-        const continued = normalize(history, { dialect, prefill: true })
+        const continued = normalizeHistory(history, { dialect, prefill: true })
         const trimmed = TRIMS.includes(dialect) ? text.trimEnd() : text
         assert.deepEqual(texts(continued.messages, 'assistant'), [trimmed], at)
         const wanted = trimmed === text ? [] : ['TRAILING_WHITESPACE']
@@ -739,7 +748,7 @@ test('a text means the same at every length', () => {
         const at = `${dialect} ${length} ${JSON.stringify(space)}`
         for (const prefill of [false, true]) {
           const blank = [user('a'), user(space.repeat(length)), user('b')]
-          const { messages, repairs } = normalize(blank, { dialect, prefill })
+          const { messages, repairs } = normalizeHistory(blank, { dialect, prefill })
           assert.deepEqual(texts(messages, 'user').join('').replace(/\s/g, ''), 'ab', at)
           assert.ok(codes(repairs).includes('CONTENT_EMPTY'), at)
         }
@@ -755,9 +764,10 @@ for (const [name, space] of [
 ]) {
   test(`what is disputed to be white space means the same at every length: ${name}`, () => {
     const facts = (length) => {
-      const blank = normalize([user(space.repeat(length)), user('b')], OPENAI).messages.length
+      const blank = normalizeHistory([user(space.repeat(length)), user('b')], OPENAI).messages
+        .length
       const said = [user('u'), { role: 'assistant', content: 'x'.repeat(length - 1) + space }]
-      const { repairs } = normalize(said, { dialect: 'anthropic', prefill: true })
+      const { repairs } = normalizeHistory(said, { dialect: 'anthropic', prefill: true })
       return [blank, codes(repairs)]
     }
     for (const length of LENGTHS) assert.deepEqual(facts(length), facts(63), `${length}`)
@@ -800,7 +810,7 @@ test('results, arguments and events mean the same at every length', () => {
     ]
     return (dialect) => {
       // Only the length differs, whichever side puts a text together.
-      const made = JSON.stringify(normalize(history, { dialect }))
+      const made = JSON.stringify(normalizeHistory(history, { dialect }))
       return made.replaceAll('x'.repeat(length - 2), '…')
     }
   }
@@ -812,7 +822,7 @@ test('results, arguments and events mean the same at every length', () => {
 
 test('so does a text that grows by deltas', () => {
   for (const length of LENGTHS) {
-    const { messages } = normalize(
+    const { messages } = normalizeHistory(
       [
         { type: 'assistant_message', messageId: 'm', text: 'x'.repeat(length) },
         { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: '!' },
@@ -839,7 +849,8 @@ const EXCHANGE = [
 ]
 
 test('a thread is sent only what it lacks', () => {
-  const said = (history, options) => normalize(history, thread('openai-chat', options)).messages
+  const said = (history, options) =>
+    normalizeHistory(history, thread('openai-chat', options)).messages
   assert.deepEqual(said(EXCHANGE), [user('three')])
   // The thread has all that came before the model's last answer, calls included.
   assert.deepEqual(said(EXCHANGE.slice(0, 4)), [])
@@ -858,16 +869,16 @@ test('a thread stays the same while its conversation grows', () => {
   for (const dialect of DIALECTS) {
     const history = openHistory(thread(dialect))
     for (let length = 0; length <= EXCHANGE.length; length++) {
-      assert.equal(normalize(EXCHANGE.slice(0, length), thread(dialect)).threadId, id)
+      assert.equal(normalizeHistory(EXCHANGE.slice(0, length), thread(dialect)).threadId, id)
       assert.equal(history.request().threadId, id)
       if (length < EXCHANGE.length) history.append(EXCHANGE[length])
     }
-    const other = normalize(EXCHANGE, thread(dialect, { conversationId: 'conversation-2' }))
+    const other = normalizeHistory(EXCHANGE, thread(dialect, { conversationId: 'conversation-2' }))
     assert.equal(other.threadId, threadId('conversation-2'))
     // Nothing but a thread has one.
     for (const strategy of ['reconstruct', 'text_only', undefined]) {
       const options = { dialect, strategy, conversationId: CONVERSATION }
-      assert.ok(!('threadId' in normalize(EXCHANGE, options)), strategy)
+      assert.ok(!('threadId' in normalizeHistory(EXCHANGE, options)), strategy)
       assert.ok(!('threadId' in openHistory(options).request()), strategy)
     }
   }
@@ -883,7 +894,7 @@ holds(
       thread(dialect, seen),
       { dialect, strategy: 'text_only' },
     ]) {
-      const { messages, repairs, toolConfig } = normalize(elements, { ...own, tools: [] })
+      const { messages, repairs, toolConfig } = normalizeHistory(elements, { ...own, tools: [] })
       assert.deepEqual(
         read(messages).filter(({ kind }) => kind !== 'text'),
         [],
@@ -901,7 +912,7 @@ holds(
 )
 
 test('text only leaves what people and the model said', () => {
-  assert.deepEqual(normalize(EXCHANGE, { ...OPENAI, strategy: 'text_only' }), {
+  assert.deepEqual(normalizeHistory(EXCHANGE, { ...OPENAI, strategy: 'text_only' }), {
     messages: [EXCHANGE[0], EXCHANGE[3], EXCHANGE[4]],
     repairs: [
       {
@@ -919,14 +930,14 @@ test('prefill leaves the last word to the model', () => {
   const history = [user('Count.'), { role: 'assistant', content: 'One, two, ' }]
   const added = [...TRIMS, 'deepseek'].sort()
   const adds = DIALECTS.filter((dialect) => {
-    const { messages, repairs } = normalize(history, { dialect })
+    const { messages, repairs } = normalizeHistory(history, { dialect })
     const [last] = read(messages).slice(-1)
     assert.equal(last.role === 'user', codes(repairs).includes('LAST_MESSAGE_ROLE'), dialect)
     return last.role === 'user'
   })
   assert.deepEqual(adds.sort(), added)
   for (const dialect of DIALECTS) {
-    const { messages } = normalize(history, { dialect, prefill: true })
+    const { messages } = normalizeHistory(history, { dialect, prefill: true })
     const { role, text } = read(messages).at(-1)
     assert.deepEqual([role, text.trimEnd()], ['assistant', 'One, two,'], dialect)
   }
@@ -941,7 +952,7 @@ test('reasoning goes back to DeepSeek as it is told to', () => {
     user('v'),
   ]
   const kept = (reasoning) =>
-    normalize(history, { dialect: 'deepseek', reasoning }).messages.flatMap(
+    normalizeHistory(history, { dialect: 'deepseek', reasoning }).messages.flatMap(
       ({ reasoning_content }) => reasoning_content ?? [],
     )
   assert.deepEqual(kept(undefined), ['why f'])
@@ -950,7 +961,7 @@ test('reasoning goes back to DeepSeek as it is told to', () => {
   assert.deepEqual(kept('never'), [])
   // Others are not given it, whatever is asked.
   for (const dialect of DIALECTS.filter((dialect) => dialect !== 'deepseek')) {
-    const { messages, repairs } = normalize(history, { dialect, reasoning: 'always' })
+    const { messages, repairs } = normalizeHistory(history, { dialect, reasoning: 'always' })
     assert.doesNotMatch(JSON.stringify(messages), /why/, dialect)
     assert.ok(codes(repairs).includes('REASONING_FOREIGN'), dialect)
   }
@@ -970,8 +981,9 @@ test('calls of the current turn carry thought signatures as Gemini is told to', 
   }
   const turn = (signature) => [{ role: 'user', parts: [{ text: 'u' }] }, signed(signature), answers]
   const signatures = (history, thoughtSignatures) =>
-    normalize(history, { dialect: 'gemini', thoughtSignatures }).messages.flatMap(({ parts }) =>
-      parts.filter(({ functionCall }) => functionCall).map((part) => part.thoughtSignature),
+    normalizeHistory(history, { dialect: 'gemini', thoughtSignatures }).messages.flatMap(
+      ({ parts }) =>
+        parts.filter(({ functionCall }) => functionCall).map((part) => part.thoughtSignature),
     )
   const [none, made] = [undefined, 'skip_thought_signature_validator']
   assert.deepEqual(signatures(turn()), [none, none])
@@ -993,13 +1005,13 @@ test('a system message stands within the conversation where the model takes it',
     user('v'),
   ]
   const roles = (options) =>
-    normalize(history, { dialect: 'anthropic', ...options }).messages.map(({ role }) => role)
+    normalizeHistory(history, { dialect: 'anthropic', ...options }).messages.map(({ role }) => role)
   assert.deepEqual(roles({ systemAnywhere: true }), ['user', 'system', 'assistant', 'user'])
   assert.deepEqual(roles({ systemAnywhere: false }), ['user', 'assistant', 'user'])
   assert.deepEqual(roles(), ['user', 'assistant', 'user'])
   for (const dialect of DIALECTS.filter((dialect) => dialect !== 'anthropic')) {
     const [plain, anywhere] = [{}, { systemAnywhere: true }].map((options) =>
-      normalize(history, { dialect, ...options }),
+      normalizeHistory(history, { dialect, ...options }),
     )
     assert.deepEqual(anywhere, plain, dialect)
   }
@@ -1007,7 +1019,7 @@ test('a system message stands within the conversation where the model takes it',
 
 test('Bedrock is told of the tools that its history needs', () => {
   const history = [user('u'), asked({}, 'a'), answered('r', 'a'), user('v')]
-  const config = (options) => normalize(history, { dialect: 'bedrock', ...options })
+  const config = (options) => normalizeHistory(history, { dialect: 'bedrock', ...options })
   const names = ({ toolConfig }) => toolConfig?.tools.map(({ toolSpec }) => toolSpec.name)
   const none = config({ tools: [] })
   assert.deepEqual(names(none), ['f'])
@@ -1016,9 +1028,9 @@ test('Bedrock is told of the tools that its history needs', () => {
     assert.ok(!('toolConfig' in config(own)), JSON.stringify(own))
     assert.deepEqual(config(own).repairs, [])
   }
-  assert.ok(!('toolConfig' in normalize([user('u')], { dialect: 'bedrock', tools: [] })))
+  assert.ok(!('toolConfig' in normalizeHistory([user('u')], { dialect: 'bedrock', tools: [] })))
   for (const dialect of DIALECTS.filter((dialect) => dialect !== 'bedrock')) {
-    assert.ok(!('toolConfig' in normalize(history, { dialect, tools: [] })), dialect)
+    assert.ok(!('toolConfig' in normalizeHistory(history, { dialect, tools: [] })), dialect)
   }
   const growing = openHistory({ dialect: 'bedrock', tools: [] })
   growing.append(user('u'))
@@ -1050,8 +1062,8 @@ test('options of the wrong type are refused by name', () => {
     [{ ...OPENAI, unknown: 1 }, /unknown/],
   ]
   const asking = [
-    (options) => normalize([], options),
-    (options) => diagnose([], options),
+    (options) => normalizeHistory([], options),
+    (options) => diagnoseHistory([], options),
     (options) => openHistory(options),
   ]
   for (const ask of asking) {
@@ -1067,15 +1079,15 @@ test('options of the wrong type are refused by name', () => {
     ask({ ...OPENAI, strategy: null, tools: undefined, seen: null, prefill: null })
   }
   for (const history of [undefined, null, {}, 'text', user('u'), new Set()]) {
-    assert.equal(thrown(() => normalize(history, OPENAI)).code, 'options.invalid')
-    assert.equal(thrown(() => diagnose(history, OPENAI)).code, 'options.invalid')
+    assert.equal(thrown(() => normalizeHistory(history, OPENAI)).code, 'options.invalid')
+    assert.equal(thrown(() => diagnoseHistory(history, OPENAI)).code, 'options.invalid')
   }
 })
 
 test('so are options that are none', () => {
   for (const options of [null, undefined, () => 1]) {
-    assert.equal(outcome(() => normalize([], options)).code, 'options.invalid')
-    assert.equal(outcome(() => diagnose([], options)).code, 'options.invalid')
+    assert.equal(outcome(() => normalizeHistory([], options)).code, 'options.invalid')
+    assert.equal(outcome(() => diagnoseHistory([], options)).code, 'options.invalid')
     assert.equal(outcome(() => openHistory(options)).code, 'options.invalid')
   }
 })
@@ -1171,7 +1183,7 @@ const FOUND = {
       { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' },
       { type: 'function_call_output', call_id: 'c', output: 'r' },
     ]
-    const { messages } = normalize(history, { dialect: 'openai-responses' })
+    const { messages } = normalizeHistory(history, { dialect: 'openai-responses' })
     assert.deepEqual(messages, history)
   },
   'an item without a type comes back as it is': () => {
@@ -1179,7 +1191,7 @@ const FOUND = {
       { role: 'assistant', id: 'msg_1', content: output },
       { type: 'user_message', text: 'u' },
     ]
-    const { messages } = normalize(history, { dialect: 'openai-responses' })
+    const { messages } = normalizeHistory(history, { dialect: 'openai-responses' })
     settled(messages, { dialect: 'openai-responses' })
   },
   'pieces of a text behind a function_call are one text': () => {
@@ -1188,7 +1200,7 @@ const FOUND = {
       { type: 'TEXT_MESSAGE_CHUNK', messageId: 'm', delta: 'A' },
       { type: 'TEXT_MESSAGE_CHUNK', messageId: 'm', delta: 'B' },
     ]
-    const { messages } = normalize(history, { dialect: 'openai-responses' })
+    const { messages } = normalizeHistory(history, { dialect: 'openai-responses' })
     assert.deepEqual(texts(messages, 'assistant'), ['AB'])
   },
   'an assistant of whom nothing is left bears no system message': () => {
@@ -1199,7 +1211,7 @@ const FOUND = {
       user('v'),
     ]
     const options = { dialect: 'anthropic', systemAnywhere: true }
-    settled(normalize(history, options).messages, options)
+    settled(normalizeHistory(history, options).messages, options)
   },
   'nor one whose calls are left out': () => {
     const history = [
@@ -1210,12 +1222,12 @@ const FOUND = {
       user('v'),
     ]
     const options = { dialect: 'anthropic', systemAnywhere: true, strategy: 'text_only' }
-    settled(normalize(history, options).messages, options)
+    settled(normalizeHistory(history, options).messages, options)
   },
   'a user who says nothing begins no turn': () => {
     const history = [user('u'), asked({}), answered('r'), user('')]
     const options = { dialect: 'gemini', thoughtSignatures: 'always' }
-    settled(normalize(history, options).messages, options)
+    settled(normalizeHistory(history, options).messages, options)
   },
   'a growing history merges a system message that may not stay': () =>
     grown([user('u'), { role: 'system', content: 'S' }, user('v')], {
@@ -1249,7 +1261,7 @@ const FOUND = {
           user('v'),
         ]
         for (const dialect of ['anthropic', 'bedrock']) {
-          assert.doesNotMatch(JSON.stringify(normalize(history, { dialect }).messages), /hm/)
+          assert.doesNotMatch(JSON.stringify(normalizeHistory(history, { dialect }).messages), /hm/)
         }
       }
     }
@@ -1258,20 +1270,26 @@ const FOUND = {
     const own = { anthropic: { signature: 'c2ln' } }
     const thought = { type: 'reasoning', text: [], providerOptions: own }
     const history = [user('u'), { role: 'assistant', content: [thought, 'a'] }, user('v')]
-    settled(normalize(history, { dialect: 'anthropic' }).messages, { dialect: 'anthropic' })
+    settled(normalizeHistory(history, { dialect: 'anthropic' }).messages, { dialect: 'anthropic' })
     const silent = [user('u'), { role: 'assistant', content: 'a', thinking: {} }]
-    assert.doesNotMatch(JSON.stringify(normalize(silent, { dialect: 'ollama' }).messages), /\{\}/)
+    assert.doesNotMatch(
+      JSON.stringify(normalizeHistory(silent, { dialect: 'ollama' }).messages),
+      /\{\}/,
+    )
   },
   'a thought beside empty content is left as it is': () => {
     const history = [user('u'), { role: 'assistant', content: '', thinking: 'hm' }, user('v')]
-    assert.deepEqual(normalize(history, { dialect: 'ollama' }), { messages: history, repairs: [] })
+    assert.deepEqual(normalizeHistory(history, { dialect: 'ollama' }), {
+      messages: history,
+      repairs: [],
+    })
     const told = [user('u'), { role: 'assistant', content: '', reasoning_content: 'hm' }, user('v')]
     const deepseek = { dialect: 'deepseek', reasoning: 'always' }
-    assert.deepEqual(normalize(told, deepseek), { messages: told, repairs: [] })
+    assert.deepEqual(normalizeHistory(told, deepseek), { messages: told, repairs: [] })
   },
   'Bedrock is told of no tools for calls that are not sent': () => {
     const options = { dialect: 'bedrock', tools: [], strategy: 'text_only' }
-    assert.ok(!('toolConfig' in normalize(EXCHANGE, options)))
+    assert.ok(!('toolConfig' in normalizeHistory(EXCHANGE, options)))
   },
 }
 function grown(elements, options) {
@@ -1280,7 +1298,7 @@ function grown(elements, options) {
     history.append(element)
     history.request()
   }
-  assert.deepEqual(history.request().messages, normalize(elements, options).messages)
+  assert.deepEqual(history.request().messages, normalizeHistory(elements, options).messages)
 }
 for (const [name, check] of Object.entries(FOUND)) {
   test(name, check)
@@ -1300,27 +1318,27 @@ test('the events and the messages of a turn that went well need no repair', asyn
     const next = { role: 'user', content: 'more' }
     for (const added of [events, JSON.parse(JSON.stringify(events)), messages]) {
       for (const dialect of ['openai-chat', 'openai-responses', 'anthropic', 'gemini', 'bedrock']) {
-        const { repairs } = await normalize([asked, ...added, next], { dialect })
+        const { repairs } = await normalizeHistory([asked, ...added, next], { dialect })
         assert.deepEqual(repairs, [], `${dialect}: ${JSON.stringify(value)}`)
       }
     }
   }
 })
 
-// The default tool runners of Anthropic's SDKs continue a message thread so, and `normalize` deleted
+// The default tool runners of Anthropic's SDKs continue a message thread so, and `normalizeHistory` deleted
 // the result (2026-11-29).
 test('partial: the result of a stored call is no orphan, in whole and in growing histories', () => {
   const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: '7 °C' }
   const history = [{ role: 'user', content: [result] }]
   const options = { dialect: 'anthropic', partial: true }
-  const { messages, repairs } = normalize(history, options)
+  const { messages, repairs } = normalizeHistory(history, options)
   assert.deepEqual([messages, repairs], [history, []])
-  assert.deepEqual(diagnose(history, options), [])
+  assert.deepEqual(diagnoseHistory(history, options), [])
   const grown = openHistory(options)
   grown.append(...history)
   assert.deepEqual(grown.request().messages, history)
   assert.deepEqual(grown.request().repairs, [])
   grown.free()
-  const codes = diagnose(history, { dialect: 'anthropic' }).map(({ code }) => code)
+  const codes = diagnoseHistory(history, { dialect: 'anthropic' }).map(({ code }) => code)
   assert.deepEqual(codes, ['TOOL_RESULT_ORPHAN', 'MSG_LIST_EMPTY'])
 })

@@ -12,15 +12,15 @@ import {
   defineTool,
   followTurn,
   memoryStore,
-  normalize,
+  normalizeHistory,
   openaiChat,
   openHistory,
-  runBundle,
-  runChain,
   runTurn,
-  runWithToolRequests,
   signature,
 } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
+import { runChain } from 'turnlock/chain'
+import { runPlanning } from 'turnlock/planning'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { scriptedModel } from 'turnlock/testing'
 import { redisStore } from 'turnlock/stores/redis'
@@ -549,14 +549,14 @@ test('a message of many parts is refused before it fills the memory', async () =
     const before = memory()
     const refused = { code: 'message.too_many_parts', details: { index: 1 } }
     const history = [{ role: 'user', content: 'go' }, message]
-    assert.throws(() => normalize(history, { dialect: 'openai-chat' }), refused)
+    assert.throws(() => normalizeHistory(history, { dialect: 'openai-chat' }), refused)
     assert.ok(memory() - before <= 40 * bytes, `${memory() - before} for ${bytes}`)
     const model = customModel(async function* () {})
     const { error } = await runTurn({ model, messages: history }).result
     assert.equal(error.code, 'message.too_many_parts')
   }
   // What is equal is told once.
-  const { repairs } = normalize([{ role: 'user', content: Array(1000).fill({}) }], {
+  const { repairs } = normalizeHistory([{ role: 'user', content: Array(1000).fill({}) }], {
     dialect: 'openai-chat',
   })
   assert.equal(repairs.length, 1)
@@ -772,7 +772,7 @@ test('integers beyond 2^53 are one call where the tool sees one value', async ()
         dedupe: 'block',
         execute: ({ id }) => void ran.push(id),
       })
-      const policy = { maxTools: 2, freeze: 'batch' }
+      const policy = { maxTools: 2, readMode: 'batch' }
       await runTurn({ model, messages, tools: { charge }, policy }).result
       const values = ids.map(Number)
       assert.deepEqual(ran, [...new Set(values)], String(ids))
@@ -821,8 +821,8 @@ test('what models and tools wrote is data in every prompt', async () => {
       }),
     }
     for (const [mode, resultsAs, says] of [
-      ['two_stage', 'system_box', true],
-      ['two_stage', 'system_box', false],
+      ['two_stage', 'box', true],
+      ['two_stage', 'box', false],
       ['two_stage', 'native', true],
       ['unified', undefined, true],
     ]) {
@@ -846,7 +846,7 @@ test('what models and tools wrote is data in every prompt', async () => {
           yield { type: 'tool_call_end', index }
         }
       })
-      const policy = { maxTools: 2, freeze: 'batch', ...(resultsAs && { resultsAs }) }
+      const policy = { maxTools: 2, readMode: 'batch', ...(resultsAs && { resultsAs }) }
       const result = await runTurn({ model, messages, tools, mode, policy }).result
       assert.equal(result.status, 'complete', about)
       assert.ok(requests > 1, about)
@@ -871,7 +871,7 @@ test('what models and tools wrote is data in every prompt', async () => {
         text: sent.length > 1 ? '{"plan":1}' : JSON.stringify(request).slice(0, 60_000),
       }
     })
-    const pass = await runWithToolRequests({ model: planner, input: goal, tools })
+    const pass = await runPlanning({ model: planner, input: goal, tools })
     assert.ok(sent.length > 1 && pass.plan, `pass ${at}`)
     for (const given of sent) {
       for (const { role, content } of given) {

@@ -72,7 +72,7 @@ test('a response that the provider no longer has costs one request: the whole hi
 test('where the provider has another response than the turn, everything is sent', async () => {
   // A response that is cut off behind its first call is not kept.
   const { model, sent } = scripted('one-call')
-  const policy = { freeze: 'first_call' }
+  const policy = { readMode: 'first_call' }
   const { status } = await runTurn({ ...base, model, policy, messages: [user('Which?')] }).result
   assert.equal(status, 'complete')
   const [, answered] = sent()

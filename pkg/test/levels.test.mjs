@@ -2,15 +2,9 @@
 // may be deeper, so that no value ends a turn that could read it alone.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import {
-  bundleTool,
-  defineTool,
-  memoryStore,
-  normalize,
-  resumeTurn,
-  runTurn,
-  runWithToolRequests,
-} from 'turnlock'
+import { bundleTool } from 'turnlock/evidence'
+import { defineTool, memoryStore, normalizeHistory, resumeTurn, runTurn } from 'turnlock'
+import { runPlanning } from 'turnlock/planning'
 import { scriptedModel } from 'turnlock/testing'
 
 /** The most levels of a value; see docs/limits.md. */
@@ -45,7 +39,7 @@ test('arguments: a call that is deeper is refused, and the conversation goes on'
     assert.equal(seen.length, levels > MOST ? 0 : 1, `${levels}`)
     const next = [...messages, ...result.messages, { role: 'user', content: 'on' }]
     for (const dialect of ['openai-chat', 'anthropic', 'gemini', 'bedrock']) {
-      assert.ok(normalize(next, { dialect }).messages.length > 2)
+      assert.ok(normalizeHistory(next, { dialect }).messages.length > 2)
     }
     const again = await runTurn({ model, messages: next, tools, policy: { maxTools: 0 } }).result
     assert.equal(again.status, 'complete', `${levels}: ${again.error?.code}`)
@@ -58,8 +52,8 @@ test('elements of a history may be 32 levels deeper than values, as texts and as
     { role: 'user', content: [{ type: 'custom', data: nested(levels - 3) }] },
   ]
   for (const dialect of ['openai-chat', 'anthropic']) {
-    assert.doesNotThrow(() => normalize(told(MOST + 32), { dialect }))
-    assert.throws(() => normalize(told(MOST + 33), { dialect }), { code: 'json.too_deep' })
+    assert.doesNotThrow(() => normalizeHistory(told(MOST + 32), { dialect }))
+    assert.throws(() => normalizeHistory(told(MOST + 33), { dialect }), { code: 'json.too_deep' })
   }
 })
 
@@ -102,7 +96,7 @@ test('a report that is deeper is dropped, in a turn and in a pass', async () => 
     assert.equal(told.length, levels > MOST ? 0 : 1, `${levels}`)
     const asks = '{"tool_calls":[{"tool_name":"look","params":{},"reason":"r"}]}'
     const pass = { model: scriptedModel([asks, '{"p":1}']), input: {}, tools: { look } }
-    assert.deepEqual((await runWithToolRequests(pass)).plan, { p: 1 })
+    assert.deepEqual((await runPlanning(pass)).plan, { p: 1 })
   }
 })
 

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import test from 'node:test'
-import { citedDisagreements, distance, inventoryTools } from 'turnlock'
+import { citedDisagreements, distance } from 'turnlock/evidence'
+import { inventoryTools } from 'turnlock/planning'
 
 test('an inventory of 300 000 tools', () => {
   const tools = Array.from({ length: 300_000 }, (_, n) => ({ name: `t${n}`, readOnly: true }))

@@ -5,13 +5,16 @@ import { readFileSync } from 'node:fs'
 import test from 'node:test'
 import { runInNewContext } from 'node:vm'
 import * as turnlock from 'turnlock'
+import { chainBreaker, patternStats } from 'turnlock/chain'
+import { runBundle } from 'turnlock/evidence'
+import { runPlanning } from 'turnlock/planning'
 import { createChat } from 'turnlock/chat'
 import { mcpTools } from 'turnlock/mcp'
 import { createRedactor } from 'turnlock/redact'
 import { remoteTurns } from 'turnlock/remote'
 import { createHandler, memoryPassEvents } from 'turnlock/server'
 
-const { isTurnlockError, openHistory, openLedger, TurnlockError } = turnlock
+const { isTurnlockError, openHistory, createCallGuard, TurnlockError } = turnlock
 
 const { exports } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 /** Not code; the same functions again; hooks, which React refuses outside of a component. */
@@ -58,12 +61,12 @@ async function thrown(call, args) {
 
 /** Objects of the package, and their methods that take something. */
 const OBJECTS = {
-  'a ledger': [() => openLedger(), 'judge', 'settled'],
+  'a call guard': [() => createCallGuard(), 'judge', 'settled'],
   'a history': [() => openHistory({ dialect: 'openai-chat' }), 'append'],
   'a redactor': [() => createRedactor(), 'redact', 'feed', 'events', 'trace'],
   'a decoder': [() => turnlock.decodeStream('openai-chat'), 'feed'],
-  'a breaker': [() => turnlock.chainBreaker(), 'record'],
-  'statistics of patterns': [() => turnlock.patternStats(), 'record'],
+  'a breaker': [() => chainBreaker(), 'record'],
+  'statistics of patterns': [() => patternStats(), 'record'],
   'events of passes': [() => memoryPassEvents(), 'append', 'list'],
   'remote turns': [
     () => remoteTurns({ url: 'http://localhost/agent', fetch: async () => new Response('{}') }),
@@ -98,10 +101,10 @@ const remote = remoteTurns({ url: '/agent', fetch: () => assert.fail('nothing is
 const mcp = (listed) => ({ listTools: async () => listed, callTool() {} })
 const keep = (keep) =>
   turnlock.runTurn({ model, store, keep, messages: [{ role: 'user', content: 'x' }] })
-const bundle = (own) => turnlock.runBundle({ task: 't', replicate: () => ({ data: 1 }), ...own })
-const pass = (own) => turnlock.runWithToolRequests({ model, input: {}, ...own })
+const bundle = (own) => runBundle({ task: 't', replicate: () => ({ data: 1 }), ...own })
+const pass = (own) => runPlanning({ model, input: {}, ...own })
 const resume = (own) => remote.resume({ requestId: 'r', ...own })
-const history = (seen) => turnlock.normalize([], { dialect: 'openai-chat', seen })
+const history = (seen) => turnlock.normalizeHistory([], { dialect: 'openai-chat', seen })
 
 /** Values that a check of types would take, and the path that their refusal names. */
 const REFUSED = [
@@ -130,7 +133,7 @@ const REFUSED = [
     [5, 'x', {}].map((own) => [name, () => resume({ [name]: own })]),
   ),
   ...[-1, 0.5, '1'].map((own) => ['toolBatchId', () => resume({ toolBatchId: own })]),
-  ['pattern', () => turnlock.patternStats().record({ pattern: 'none' })],
+  ['pattern', () => patternStats().record({ pattern: 'none' })],
   ['bytes', () => turnlock.decodeStream('openai-chat').feed('data: {}')],
 ]
 

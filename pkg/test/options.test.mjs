@@ -7,6 +7,19 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runInNewContext } from 'node:vm'
 import * as turnlock from 'turnlock'
+import {
+  runBundle,
+  replayBundle,
+  bundleTool,
+  distance,
+  summarizeReplicates,
+  combineOutputs,
+  replicateByModel,
+  replicateByTurn,
+  runLints,
+} from 'turnlock/evidence'
+import { runPlanning, auditToolUse } from 'turnlock/planning'
+import { runChain, classifyQuery, parsePlan, patternStats, chainBreaker } from 'turnlock/chain'
 import { turnlockMiddleware } from 'turnlock/ai-sdk'
 import { mcpTools } from 'turnlock/mcp'
 import { openTelemetry } from 'turnlock/otel'
@@ -24,7 +37,7 @@ import * as rows from '../dist/generated/rows.js'
 import { readOptions } from '../dist/options.js'
 
 const { customModel, defineTool, memoryStore, openaiChat, runTurn } = turnlock
-const { diagnose, normalize, openHistory } = turnlock
+const { diagnoseHistory, normalizeHistory, openHistory } = turnlock
 const model = customModel(async function* () {
   yield { type: 'text', text: '{"tool_calls":[]}' }
 })
@@ -62,30 +75,32 @@ const FUNCTIONS = {
   cohere: [{ model: 'm' }, turnlock.cohere],
   ollama: [{ model: 'm' }, turnlock.ollama],
   defineTool: [tool, turnlock.defineTool],
-  openLedger: [{}, turnlock.openLedger],
-  normalize: [{ dialect: 'gemini' }, (options) => turnlock.normalize(messages, options)],
-  diagnose: [{ dialect: 'gemini' }, (options) => turnlock.diagnose(messages, options)],
-  openHistory: [{ dialect: 'gemini' }, turnlock.openHistory],
-  fit: [{ dialect: 'gemini' }, (options) => turnlock.fit(messages, options)],
-  runBundle: [{ task: 't', replicate }, turnlock.runBundle, ['limits', 'perReplicate', 'budget']],
-  replayBundle: [{}, (options) => turnlock.replayBundle(recording, options)],
-  bundleTool: [{ name: 't', replicate }, turnlock.bundleTool, ['limits', 'perReplicate', 'budget']],
-  distance: [{}, (options) => turnlock.distance(1, 2, options)],
-  summarizeReplicates: [{}, (options) => turnlock.summarizeReplicates([], options), ['limits']],
-  combineOutputs: [{}, (options) => turnlock.combineOutputs(['a'], options), ['limits']],
-  replicateByModel: [{ model, prompt: 'p' }, turnlock.replicateByModel],
-  replicateByTurn: [{ model, messages }, turnlock.replicateByTurn, ['policy']],
-  runLints: [{ lints: {}, input: 1 }, turnlock.runLints],
-  runWithToolRequests: [
-    { model, input: {} },
-    turnlock.runWithToolRequests,
-    ['policy', 'prompts', 'prompts.request'],
+  createCallGuard: [{}, turnlock.createCallGuard],
+  normalizeHistory: [
+    { dialect: 'gemini' },
+    (options) => turnlock.normalizeHistory(messages, options),
   ],
-  runChain: [{ query: 'q', ...calls }, turnlock.runChain, ['limits', 'costs', 'classifier']],
-  classifyQuery: [{}, (options) => turnlock.classifyQuery('q', options)],
-  parsePlan: [{}, (options) => turnlock.parsePlan(PLAN, options)],
-  patternStats: [{}, turnlock.patternStats],
-  chainBreaker: [{}, turnlock.chainBreaker],
+  diagnoseHistory: [
+    { dialect: 'gemini' },
+    (options) => turnlock.diagnoseHistory(messages, options),
+  ],
+  openHistory: [{ dialect: 'gemini' }, turnlock.openHistory],
+  trimHistory: [{ dialect: 'gemini' }, (options) => turnlock.trimHistory(messages, options)],
+  runBundle: [{ task: 't', replicate }, runBundle, ['limits', 'perReplicate', 'budget']],
+  replayBundle: [{}, (options) => replayBundle(recording, options)],
+  bundleTool: [{ name: 't', replicate }, bundleTool, ['limits', 'perReplicate', 'budget']],
+  distance: [{}, (options) => distance(1, 2, options)],
+  summarizeReplicates: [{}, (options) => summarizeReplicates([], options), ['limits']],
+  combineOutputs: [{}, (options) => combineOutputs(['a'], options), ['limits']],
+  replicateByModel: [{ model, prompt: 'p' }, replicateByModel],
+  replicateByTurn: [{ model, messages }, replicateByTurn, ['policy']],
+  runLints: [{ lints: {}, input: 1 }, runLints],
+  runPlanning: [{ model, input: {} }, runPlanning, ['policy', 'prompts', 'prompts.request']],
+  runChain: [{ query: 'q', ...calls }, runChain, ['limits', 'costs', 'classifier']],
+  classifyQuery: [{}, (options) => classifyQuery('q', options)],
+  parsePlan: [{}, (options) => parsePlan(PLAN, options)],
+  patternStats: [{}, patternStats],
+  chainBreaker: [{}, chainBreaker],
   memoryStore: [{}, turnlock.memoryStore],
   indexedDbStore: [{}, indexedDbStore],
   redisStore: [{}, (options) => redisStore(async () => 0, options)],
@@ -114,11 +129,11 @@ const FUNCTIONS = {
   storeConformance: [{}, (options) => storeConformance(memoryStore, options)],
 }
 const PLAN = JSON.stringify({ pattern: 'sequential', steps: [{ id: 1, query: 'q' }] })
-const recorded = turnlock.runBundle({ task: 't', replicate, record: true })
+const recorded = runBundle({ task: 't', replicate, record: true })
 await recorded.result
 const { recording } = recorded
 
-/** The objects around a member, of a path such as `policy.freeze`. */
+/** The objects around a member, of a path such as `policy.readMode`. */
 const nested = (path, value) =>
   path.split('.').reduceRight((inner, name) => ({ [name]: inner }), value)
 
@@ -157,11 +172,11 @@ test('these are all functions that take options', () => {
 
 /** The tables, each by its functions. */
 const tables = {
-  ...{ normalize: 'HISTORY', diagnose: 'HISTORY', openHistory: 'HISTORY' },
+  ...{ normalizeHistory: 'HISTORY', diagnoseHistory: 'HISTORY', openHistory: 'HISTORY' },
   ...{ openaiChat: 'OPEN_AI_CHAT', openaiResponses: 'OPEN_AI_RESPONSES' },
-  ...{ defineTool: 'TOOL', openLedger: 'LEDGER', summarizeReplicates: 'BUNDLE' },
+  ...{ defineTool: 'TOOL', summarizeReplicates: 'BUNDLE' },
   ...{ replicateByModel: 'MODEL_REPLICATE', replicateByTurn: 'TURN_REPLICATE' },
-  ...{ combineOutputs: 'COMBINE', runWithToolRequests: 'TOOL_REQUEST' },
+  ...{ combineOutputs: 'COMBINE', runPlanning: 'PLANNING', trimHistory: 'TRIM' },
   ...{ classifyQuery: 'CLASSIFIER', createHandler: 'HANDLER', storeConformance: 'CONFORMANCE' },
   ...{ toNodeListener: 'NODE_LISTENER', 'remoteTurns().run': 'REMOTE_RUN' },
   ...{
@@ -177,7 +192,8 @@ const tables = {
 /** The names of the options of a function. */
 function optionsOf(name) {
   const snake = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
-  const table = name === 'parsePlan' ? 'PLAN_LIMITS' : `${tables[name] ?? snake}_OPTIONS`
+  const others = { parsePlan: 'PLAN_LIMITS', createCallGuard: 'GUARD_POLICY' }
+  const table = others[name] ?? `${tables[name] ?? snake}_OPTIONS`
   return rows[table] ?? assert.fail(table)
 }
 
@@ -187,9 +203,9 @@ test('`undefined` is a value of every option that may be missing', async () => {
     const error = await refusal(call, { ...Object.fromEntries(all), ...options })
     assert.notEqual(error?.code, 'options.invalid', `${name}: ${error?.message}`)
   }
-  const { limits } = (await turnlock.runBundle({ task: 't', replicate }).result).meta
+  const { limits } = (await runBundle({ task: 't', replicate }).result).meta
   assert.equal(limits, undefined)
-  const made = turnlock.bundleTool({ name: 't', replicate, task: undefined, compact: undefined })
+  const made = bundleTool({ name: 't', replicate, task: undefined, compact: undefined })
   const { meta } = await made.execute({}, { signal: new AbortController().signal })
   assert.deepEqual([meta.task, meta.encoding], ['t', 'delta'])
   assert.equal(meta.limits.max_bytes, 32_768)
@@ -313,7 +329,7 @@ test('a value of another type is refused by its name, at the call', async () => 
   const bundle = { task: 't', replicate: () => ({ data: 1 }) }
   const turn = { model, messages: [{ role: 'user', content: 'Hello' }] }
   const answers = [{ data: 1 }, { data: 2 }]
-  const { anthropic, fit, threadId, runBundle, distance, summarizeReplicates } = turnlock
+  const { anthropic, trimHistory, threadId } = turnlock
   const cases = [
     // Their headers would be lost, and the key with them.
     ['headers', () => openaiChat({ ...chat, headers: new Headers({ 'api-key': 'k' }) })],
@@ -324,18 +340,18 @@ test('a value of another type is refused by its name, at the call', async () => 
     ['fetch', () => openaiChat({ ...chat, fetch: 'fetch' })],
     ['maxTokens', () => anthropic({ ...post, maxTokens: '4096' })],
     ['maxTokens', () => anthropic({ ...post, maxTokens: 0 })],
-    ['keep', () => fit([], { dialect: 'anthropic', keep: true })],
-    ['countTokens', () => fit([], { dialect: 'anthropic', countTokens: 3 })],
+    ['keep', () => trimHistory([], { dialect: 'anthropic', keep: true })],
+    ['countTokens', () => trimHistory([], { dialect: 'anthropic', countTokens: 3 })],
     ['conversationId', () => threadId(undefined)],
     ['execute', () => defineTool({ description: 'x', inputSchema: {}, execute: null })],
     ['tenant', () => runTurn({ ...turn, tenant: 5 })],
     ['tenant', () => runTurn({ ...turn, tenant: 5, store: memoryStore() })],
     ['redact', () => runTurn({ ...turn, redact: '' })],
-    ['null_is_missing', () => distance(1, 2, { null_is_missing: 1n })],
-    ['null_is_missing', () => distance(1, 2, { null_is_missing: NaN })],
+    ['nullIsMissing', () => distance(1, 2, { nullIsMissing: 1n })],
+    ['nullIsMissing', () => distance(1, 2, { nullIsMissing: NaN })],
     ['epsilon', () => summarizeReplicates(answers, { epsilon: NaN })],
     ['weights', () => summarizeReplicates(answers, { weights: 0 })],
-    ['events', () => turnlock.auditToolUse(undefined, 'p')],
+    ['events', () => auditToolUse(undefined, 'p')],
     ['text', () => createRedactor().feed(5)],
     ['policy', () => createProxy({ ...proxy, policy: 5 })],
     ['limits', () => createProxy({ ...proxy, limits: [] })],
@@ -381,7 +397,7 @@ test('a header that is undefined is not sent', async () => {
 test('an unknown dialect names those that there are', () => {
   const said = (dialect) => {
     try {
-      normalize([], { dialect })
+      normalizeHistory([], { dialect })
     } catch ({ code, message }) {
       return [code, message]
     }
@@ -400,7 +416,7 @@ test('an element that no shape is known for is described, without its words', ()
     const history = [messages[0], element]
     const given = { dialect: 'openai-chat' }
     const told = []
-    for (const ask of [normalize, diagnose]) {
+    for (const ask of [normalizeHistory, diagnoseHistory]) {
       assert.throws(
         () => ask(history, given),
         ({ code, message, details }) => {
@@ -442,14 +458,7 @@ test('lists in place of what has names are refused', () => {
 })
 
 test('options that are no object are refused', async () => {
-  for (const call of [
-    runTurn,
-    turnlock.runBundle,
-    openaiChat,
-    turnlock.gemini,
-    defineTool,
-    createHandler,
-  ]) {
+  for (const call of [runTurn, runBundle, openaiChat, turnlock.gemini, defineTool, createHandler]) {
     for (const options of [undefined, null, 'x', 7]) {
       assert.throws(() => call(options), { code: 'options.invalid', message: /^`options`: / })
     }

@@ -91,9 +91,9 @@ test('half a DOM is no page', () => {
   const script = `
     globalThis.document = { createElement: () => ({}) }
     globalThis.window = globalThis
-    const { customModel, normalize, runTurn } = await import('turnlock')
+    const { customModel, normalizeHistory, runTurn } = await import('turnlock')
     const messages = [{ role: 'user', content: 'hi' }]
-    const { repairs } = normalize(messages, { dialect: 'anthropic' })
+    const { repairs } = normalizeHistory(messages, { dialect: 'anthropic' })
     const model = customModel(async function* () { yield { type: 'text', text: 'Hello.' } })
     const { status, text } = await runTurn({ model, messages }).result
     console.log(repairs.length, status, text)`

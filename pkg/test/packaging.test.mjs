@@ -149,7 +149,7 @@ test('the types hold under strict rules', () => {
   writeFileSync(
     join(home, 'types.ts'),
     `import { defineTool, openaiChat, runTurn, type TurnEvent, type TurnResult } from 'turnlock'
-     import { checkStore, memoryStore, normalize, resumeTurn, type Store } from 'turnlock'
+     import { checkStore, memoryStore, normalizeHistory, resumeTurn, type Store } from 'turnlock'
      import { createProxy } from 'turnlock/proxy'
      import { remoteTurns } from 'turnlock/remote'
      import { createHandler } from 'turnlock/server'
@@ -196,7 +196,7 @@ test('the types hold under strict rules', () => {
      // @ts-expect-error a type of event that does not exist
      export const isText = (event: TurnEvent) => event.type === 'txt'
      // @ts-expect-error a dialect that does not exist
-     normalize([], { dialect: 'openai' })
+     normalizeHistory([], { dialect: 'openai' })
      // @ts-expect-error a tool that \`defineTool\` has not made
      runTurn({ model: scriptedModel([]), messages: [], tools: { x: { description: 'd', inputSchema: {}, execute: () => 1 } } })
      // @ts-expect-error a history that is no list

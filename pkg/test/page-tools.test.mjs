@@ -36,7 +36,7 @@ async function waiting(names = ['locate'], more = {}) {
   const host = {
     ...{ store: memoryStore(), model: modelOf(...names), tools: { locate, reread, ...more } },
   }
-  const policy = { maxTools: 4, freeze: 'batch' }
+  const policy = { maxTools: 4, readMode: 'batch' }
   const turn = runTurn({ ...host, messages, policy, requestId: 'r' })
   const events = await all(turn)
   return { host, events, paused: events.at(-1), resume: (own) => resumeTurn({ ...host, ...own }) }
@@ -81,10 +81,10 @@ test('of two calls that are alike a page runs one, unless its tool may be called
     [{ readOnly: true }, ['c0'], [['c0', 'paid c0', false], ['c1', 'paid c0', true]]], // prettier-ignore
     [{ dedupe: 'allow' }, ['c0', 'c1'], [['c0', 'paid c0', false], ['c1', 'paid c1', false]]], // prettier-ignore
   ]) {
-    for (const freeze of ['auto', 'batch']) {
+    for (const readMode of ['auto', 'batch']) {
       const pay = defineTool({ description: 'pays', inputSchema, ...own })
       const host = { store: memoryStore(), model: model(), tools: { pay } }
-      const policy = { maxTools: 4, freeze }
+      const policy = { maxTools: 4, readMode }
       const { resume, calls } = await runTurn({ ...host, messages, policy, requestId: 'r' }).result
       const { store, tools } = host
       const toolCallIds = calls.map(({ id }) => id)
@@ -180,7 +180,7 @@ async function edge(store = memoryStore()) {
   const handler = createHandler({
     ...{ model: modelOf('locate', 'note'), store, authorize: () => ({ tenant: 't' }) },
     tools: { locate, note: defineTool({ description: 'n', inputSchema, execute: () => 'noted' }) },
-    policy: { maxTools: 2, freeze: 'batch' },
+    policy: { maxTools: 2, readMode: 'batch' },
     ...{ twoStage: { enabled: true, default: true, maxTools: 2 } },
   })
   const server = createServer(toNodeListener(handler)).listen(0, '127.0.0.1')

@@ -1,7 +1,7 @@
 // The trace events that a handler keeps: bounded, fair, and listed page by page.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { auditToolUse, runWithToolRequests } from 'turnlock'
+import { auditToolUse, runPlanning } from 'turnlock/planning'
 import { createHandler, memoryPassEvents } from 'turnlock/server'
 import { memoryStore } from 'turnlock'
 import { scriptedModel } from 'turnlock/testing'
@@ -65,7 +65,7 @@ test('a host adds the events of passes that it runs by itself', async () => {
   const model = scriptedModel(['{"tool_calls":[]}', '{}'])
   const handler = createHandler({ model, store, authorize, passEvents })
   const onTrace = (traced) => passEvents.append('ann', traced)
-  const { planId } = await runWithToolRequests({ model, input: {}, onTrace })
+  const { planId } = await runPlanning({ model, input: {}, onTrace })
   const url = `http://app.example/api/chat/agents/events?plan_id=${planId}`
   const { events } = await (await handler(new Request(url))).json()
   assert.equal(auditToolUse(events, planId).inferences.length, 2)

@@ -2,15 +2,10 @@
 // and in each format.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import {
-  customModel,
-  defineTool,
-  memoryStore,
-  runBundle,
-  runChain,
-  runWithToolRequests,
-  TurnlockError,
-} from 'turnlock'
+import { customModel, defineTool, memoryStore, TurnlockError } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
+import { runChain } from 'turnlock/chain'
+import { runPlanning } from 'turnlock/planning'
 import { createRedactor } from 'turnlock/redact'
 import { createHandler } from 'turnlock/server'
 import { ANSWER, MAIL, model, redact, SECRETS, SHOWN, texts, tools, VALUE } from './secrets.mjs'
@@ -124,8 +119,7 @@ test('so are passes with their trace, bundles and chains', async () => {
   const handler = handlerOf({
     redact,
     passes: {
-      plan: () =>
-        runWithToolRequests({ model: asks, input: { q: 1 }, tools: { find }, planId: 'p' }),
+      plan: () => runPlanning({ model: asks, input: { q: 1 }, tools: { find }, planId: 'p' }),
     },
     bundles: {
       three: () =>

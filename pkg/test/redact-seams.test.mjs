@@ -2,7 +2,8 @@
 // beginning of what is kept, at a resume, between reports of a tool; and values within other values.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { bundleTool, customModel, defineTool, memoryStore, resumeTurn, runTurn } from 'turnlock'
+import { bundleTool } from 'turnlock/evidence'
+import { customModel, defineTool, memoryStore, resumeTurn, runTurn } from 'turnlock'
 import { createRedactor } from 'turnlock/redact'
 import { createHandler } from 'turnlock/server'
 

@@ -1,12 +1,12 @@
 // What the result of a remote turn says: that of the whole turn, wherever its reader began.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { createRedactor } from 'turnlock/redact'
 import {
-  createRedactor,
   defineTool,
-  diagnose,
+  diagnoseHistory,
   memoryStore,
-  normalize,
+  normalizeHistory,
   resumeTurn,
   runTurn,
 } from 'turnlock'
@@ -117,8 +117,8 @@ for (const [name, way] of Object.entries(WAYS)) {
       ],
     )
     for (const dialect of ['openai-chat', 'anthropic', 'gemini', 'mistral']) {
-      const { messages: sent, repairs } = normalize([...messages, next], { dialect })
-      assert.deepEqual(diagnose(sent, { dialect }), [])
+      const { messages: sent, repairs } = normalizeHistory([...messages, next], { dialect })
+      assert.deepEqual(diagnoseHistory(sent, { dialect }), [])
       const changed = repairs.filter(({ action }) => action !== 'converted')
       assert.deepEqual(changed, [], dialect)
     }
@@ -205,7 +205,7 @@ for (const [name, { script, mode = 'two_stage', maxTools = 2 }] of Object.entrie
       ...{ description: 'W', inputSchema },
       execute: () => new Promise((resolve) => setTimeout(resolve, 20, 'late')),
     })
-    const own = { tools: { ...tools, slow }, policy: { freeze: 'batch', maxTools } }
+    const own = { tools: { ...tools, slow }, policy: { readMode: 'batch', maxTools } }
     const parts = { ...own, model: scriptedModel(script), store: memoryStore() }
     const here = await runTurn({ ...parts, messages: [user], mode }).result
     const handler = createHandler({

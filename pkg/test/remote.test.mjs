@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import test from 'node:test'
-import { customModel, defineTool, memoryStore, normalize } from 'turnlock'
+import { customModel, defineTool, memoryStore, normalizeHistory } from 'turnlock'
 import { remoteTurns } from 'turnlock/remote'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { breaking } from '../../tests/breaking.mjs'
@@ -132,7 +132,7 @@ test('a turn of a handler is the turn that runTurn gives', async () => {
   assert.deepEqual(result.toolResults[0].result, { done: { n: 1 } })
   const made = [...messages, ...result.messages, { role: 'user', content: 'and now?' }]
   for (const dialect of ['openai-chat', 'anthropic', 'gemini', 'mistral']) {
-    const { repairs } = normalize(made, { dialect })
+    const { repairs } = normalizeHistory(made, { dialect })
     const changed = repairs.filter(({ action }) => action !== 'converted')
     assert.deepEqual(changed, [], dialect)
   }

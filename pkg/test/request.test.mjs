@@ -3,15 +3,13 @@ import assert from 'node:assert/strict'
 import test, { after } from 'node:test'
 import {
   auditToolUse,
-  customModel,
-  defineTool,
   inventoryTools,
   lintPrompt,
   parseToolRequest,
-  runWithToolRequests,
-  signature,
-  toolRequestPrompts,
-} from 'turnlock'
+  runPlanning,
+  planningPrompts,
+} from 'turnlock/planning'
+import { customModel, defineTool, signature } from 'turnlock'
 import { scriptedModel } from 'turnlock/testing'
 import { partsOf } from './parts.mjs'
 
@@ -47,7 +45,7 @@ const failing = async (promise, code) => {
 
 test('misuse rejects, and nothing is asked', async () => {
   const model = scriptedModel([])
-  const run = (own) => runWithToolRequests({ model, input, ...own })
+  const run = (own) => runPlanning({ model, input, ...own })
   await failing(run({ model: {} }), 'options.invalid')
   await failing(run({ input: 'text' }), 'options.invalid')
   await failing(run({ input: [] }), 'options.invalid')
@@ -85,8 +83,7 @@ test('the input is not changed, and the result says what the plan pass had', asy
   const given = { ...input, global_context: { regime: 'calm', tool_results: ['stale'] } }
   const before = structuredClone(given)
   const tools = { quote: reads(() => 42) }
-  const run = (first) =>
-    runWithToolRequests({ model: scriptedModel([first, '{}']), input: given, tools })
+  const run = (first) => runPlanning({ model: scriptedModel([first, '{}']), input: given, tools })
   const found = await run(asks(['quote']))
   assert.deepEqual(found.input.global_context.tool_results, found.toolResults)
   assert.equal(found.input.global_context.regime, 'calm')
@@ -98,7 +95,7 @@ test('the input is not changed, and the result says what the plan pass had', asy
 test('prompts of the host, by text or by name, are used and traced', async () => {
   const model = scriptedModel([asks(), 'plan'])
   const events = []
-  await runWithToolRequests({
+  await runPlanning({
     ...{ model, input, onTrace: (event) => events.push(event) },
     prompts: { request: 'Ask.', plan: { id: 'mine.v2', text: 'Plan.' } },
   })
@@ -110,13 +107,13 @@ test('prompts of the host, by text or by name, are used and traced', async () =>
   const { createHash } = await import('node:crypto')
   const hash = createHash('sha256').update('Plan.').digest('hex')
   assert.equal(events.at(-1).prompt_template_hash, hash)
-  const { plan } = toolRequestPrompts()
+  const { plan } = planningPrompts()
   assert.equal(plan.hash, createHash('sha256').update(plan.text).digest('hex'))
 })
 
 test('structured output is asked for in the request pass only', async () => {
   const model = scriptedModel([asks(), '{}'])
-  await runWithToolRequests({ model, input, policy: { channel: 'structured' } })
+  await runPlanning({ model, input, policy: { channel: 'structured' } })
   const [first, second] = model.requests
   assert.equal(first.response_format.json_schema.schema.additionalProperties, false)
   assert.equal(second.response_format, undefined)
@@ -127,12 +124,12 @@ test('parsePlan gets the text out of its fence; what it throws is typed', async 
   const tools = { quote: reads(() => 42) }
   const seen = []
   const parsePlan = async (text) => (seen.push(text), JSON.parse(text).size)
-  const { plan, text } = await runWithToolRequests({ model: model(), input, tools, parsePlan })
+  const { plan, text } = await runPlanning({ model: model(), input, tools, parsePlan })
   assert.deepEqual([plan, text, seen], [1, '{"size": 1}', ['{"size": 1}']])
   const refuse = () => {
     throw new Error('size is too small')
   }
-  const pass = runWithToolRequests({ model: model(), input, tools, parsePlan: refuse })
+  const pass = runPlanning({ model: model(), input, tools, parsePlan: refuse })
   const { details, message } = await failing(pass, 'plan.invalid')
   assert.match(message, /size is too small/)
   assert.equal(details.text, '{"size": 1}')
@@ -141,7 +138,7 @@ test('parsePlan gets the text out of its fence; what it throws is typed', async 
 
 test('planSchema: prose is no plan, nor is JSON that does not match', async () => {
   const run = (answer, own) =>
-    runWithToolRequests({
+    runPlanning({
       ...{ model: scriptedModel([asks(['quote']), answer]), input },
       ...{ tools: { quote: reads(() => 42) }, ...own },
     })
@@ -218,7 +215,7 @@ test('hostile tools cost a result, never the plan', async () => {
   }
   for (const [name, execute] of Object.entries(hostile)) {
     const model = scriptedModel([asks([name]), '{"plan":1}'])
-    const { plan, calls } = await runWithToolRequests({
+    const { plan, calls } = await runPlanning({
       ...{ model, input, tools: { [name]: reads(execute) } },
       // The others have whatever time they need.
       policy: { toolTimeoutMs: name === 'hangs' ? 50 : 600_000, totalToolMs: 600_000 },
@@ -238,7 +235,7 @@ test('params are what the model wrote, whatever their names are', async () => {
   ])
   let got
   const tools = { echo: reads((args) => ((got = args), Object.keys(args))) }
-  const { toolResults } = await runWithToolRequests({ model, input, tools })
+  const { toolResults } = await runPlanning({ model, input, tools })
   assert.equal(got.admin, undefined)
   assert.deepEqual(toolResults[0].result, ['__proto__', 'n'])
 })
@@ -254,12 +251,12 @@ test('a signal ends the pass, and tells its tools', async () => {
     }),
   }
   const model = scriptedModel([asks(['slow']), '{}'])
-  const pass = runWithToolRequests({ model, input, tools, signal: stop.signal })
+  const pass = runPlanning({ model, input, tools, signal: stop.signal })
   const { details, message } = await failing(pass, 'request.cancelled')
   assert.deepEqual([message, told, details.calls[0].status], ['enough', true, 'cancelled'])
   const none = scriptedModel([])
   await failing(
-    runWithToolRequests({ model: none, input, signal: AbortSignal.abort() }),
+    runPlanning({ model: none, input, signal: AbortSignal.abort() }),
     'request.cancelled',
   )
   assert.equal(none.requests.length, 0)
@@ -275,7 +272,7 @@ test('calls run side by side', async () => {
     return met
   }
   const model = scriptedModel([asks(['a'], ['b']), '{}'])
-  const { toolResults } = await runWithToolRequests({
+  const { toolResults } = await runPlanning({
     ...{ model, input, tools: { a: reads(both), b: reads(both) } },
     policy: { toolTimeoutMs: 60_000, totalToolMs: 60_000 },
   })
@@ -295,7 +292,7 @@ test('recording: every result, by list or by function; a recorder that throws co
   const model = () => scriptedModel([asks(['quote', { s: 1 }], ['boom']), '{"plan":1}'])
   const list = []
   const trace = []
-  await runWithToolRequests({
+  await runPlanning({
     ...{ model: model(), input, tools, record: list, planId: 'p' },
     onTrace: (event) => trace.push(event),
   })
@@ -325,7 +322,7 @@ test('recording: every result, by list or by function; a recorder that throws co
     calls.push(call.tool_name)
     throw new Error('disk full')
   }
-  const { plan } = await runWithToolRequests({ model: model(), input, tools, record })
+  const { plan } = await runPlanning({ model: model(), input, tools, record })
   assert.deepEqual([plan, calls], [{ plan: 1 }, ['quote', 'boom']])
 })
 
@@ -337,7 +334,7 @@ test('replaying: the same bytes each time, and never a live call', async () => {
   const run = async () => {
     const model = scriptedModel([asks(['quote'], ['miss']), '{"plan":1}'])
     const trace = []
-    const result = await runWithToolRequests({
+    const result = await runPlanning({
       ...{ model, input, tools, replay, startedAt: 1000, onTrace: (event) => trace.push(event) },
     })
     return { result, trace, requests: model.requests }
@@ -372,7 +369,7 @@ test('records of one signature: that of the plan counts, else the last', async (
     // prettier-ignore
     const model = scriptedModel([asks(['quote']), '{}'])
     const tools = { quote: reads(() => 0) }
-    const { toolResults } = await runWithToolRequests({ model, input, tools, replay, planId })
+    const { toolResults } = await runPlanning({ model, input, tools, replay, planId })
     assert.equal(toolResults[0].result, wanted)
   }
 })
@@ -389,7 +386,7 @@ test('redaction: no canary reaches the trace; where it fails, nothing does', asy
     const trace = []
     const onTrace = (event) => trace.push(event)
     const model = scriptedModel([request, '{}'])
-    const { toolResults } = await runWithToolRequests({ model, input, tools, onTrace, redact })
+    const { toolResults } = await runPlanning({ model, input, tools, onTrace, redact })
     assert.equal(toolResults[0].result.body, canary, 'the plan has the result as it is')
     return JSON.stringify(trace)
   }
@@ -408,7 +405,7 @@ test('a trace sink that throws costs nothing', async () => {
   const onTrace = () => {
     throw new Error('sink')
   }
-  assert.deepEqual((await runWithToolRequests({ model, input, onTrace })).plan, { plan: 1 })
+  assert.deepEqual((await runPlanning({ model, input, onTrace })).plan, { plan: 1 })
 })
 
 test('the audit: which tool, when, why and with what, plan by plan', async () => {
@@ -417,7 +414,7 @@ test('the audit: which tool, when, why and with what, plan by plan', async () =>
   for (const planId of ['p1', 'p2']) {
     const first = planId === 'p1' ? asks(['quote', { s: 'BTC' }], ['order'], ['quote', { s: 'BTC' }]) : 'no' // prettier-ignore
     const model = scriptedModel([first, '{}'])
-    await runWithToolRequests({
+    await runPlanning({
       ...{ model, input, tools, planId, runId: 'r', source: 'nightly', startedAt: 5000 },
       onTrace: (event) => kept.push(event),
     })
@@ -446,7 +443,7 @@ test('the audit keeps two runs of one plan apart', async () => {
     ['r1', 1],
     ['r2', 'twenty'],
   ]) {
-    await runWithToolRequests({
+    await runPlanning({
       ...{ model: scriptedModel([asks(['quote']), '{}']), input, planId: 'p', runId },
       ...{ tools: { quote: reads(() => price) }, source: runId },
       onTrace: (event) => kept.push(event),
@@ -497,7 +494,7 @@ test('parseToolRequest', () => {
 })
 
 test('lintPrompt and inventoryTools', () => {
-  const { request, plan } = toolRequestPrompts()
+  const { request, plan } = planningPrompts()
   assert.deepEqual([lintPrompt(request), lintPrompt(plan.text)], [[], []])
   const lints = lintPrompt('Read prompts/plan.txt.\n# DRAFT')
   assert.deepEqual(
@@ -530,7 +527,7 @@ test('a model that throws in the request pass costs only the request', async () 
     if (asked++ === 0) throw new Error('offline')
     yield { type: 'text', text: '{"plan":1}' }
   })
-  const { plan, fellBack } = await runWithToolRequests({ model, input })
+  const { plan, fellBack } = await runPlanning({ model, input })
   assert.deepEqual([plan, fellBack], [{ plan: 1 }, 'model_failed'])
 })
 
@@ -547,7 +544,7 @@ test('a pass whose plan is checked by the host can be cancelled', async () => {
     const done = new Promise((resolve) => (planned = resolve))
     let calls = 0
     const onTrace = ({ type }) => type === 'llm_call' && ++calls === 2 && planned()
-    const pass = runWithToolRequests({ model, input, onTrace, ...own })
+    const pass = runPlanning({ model, input, onTrace, ...own })
     await done
     // The core is through, and the host's function runs.
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -561,7 +558,7 @@ test('a validator that gives neither a value nor issues accepts no plan', async 
     const planSchema = { '~standard': { version: 1, vendor: 'own', validate: () => given } }
     const model = scriptedModel([asks(['quote']), '{"size":1}'])
     const tools = { quote: reads(() => 42) }
-    const pass = runWithToolRequests({ model, input, tools, planSchema })
+    const pass = runPlanning({ model, input, tools, planSchema })
     const failed = await pass.catch((error) => error)
     assert.equal(failed.code, 'plan.invalid')
     assert.match(failed.message, /gave neither `value` nor `issues`/)

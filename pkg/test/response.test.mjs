@@ -1,7 +1,10 @@
 // Bundles, chains and passes as responses and streams, and a pass as the object that runs.
 import assert from 'node:assert/strict'
 import test, { after } from 'node:test'
-import { customModel, defineTool, runBundle, runChain, runWithToolRequests } from 'turnlock'
+import { customModel, defineTool } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
+import { runChain } from 'turnlock/chain'
+import { runPlanning } from 'turnlock/planning'
 import { scriptedModel } from 'turnlock/testing'
 import { readEvents } from '../../tests/server/client.mjs'
 import { partsOf } from './parts.mjs'
@@ -30,7 +33,7 @@ const startChain = (own) =>
     ...own,
   })
 const startPass = (own) =>
-  runWithToolRequests({
+  runPlanning({
     model: scriptedModel([asks('quote'), '{"size":1}']),
     input: { symbol: 'BTC' },
     tools: { quote: quote(() => ({ price: 42 })) },
@@ -145,7 +148,7 @@ test('a pass that fails tells so last, and rejects for whom it concerns', async 
     assert.equal((await listed(pass)).at(-1).code, code)
   }
   assert.deepEqual(
-    (await listed(runWithToolRequests())).map(({ code }) => code),
+    (await listed(runPlanning())).map(({ code }) => code),
     ['options.invalid'],
   )
 })

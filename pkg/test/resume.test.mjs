@@ -7,7 +7,7 @@ import {
   defineTool,
   followTurn,
   memoryStore,
-  normalize,
+  normalizeHistory,
   pauseTurn,
   resumeTurn,
   runTurn,
@@ -498,9 +498,9 @@ test('what was taken out of a turn is in no history that its events make, whatev
     'mistral',
     'bedrock',
   ]) {
-    const made = normalize([...messages, ...first, ...second], { dialect })
+    const made = normalizeHistory([...messages, ...first, ...second], { dialect })
     assert.equal(JSON.stringify(made).includes('SECRET'), false, dialect)
-    const added = normalize([...messages, ...(await turn.result).messages], { dialect })
+    const added = normalizeHistory([...messages, ...(await turn.result).messages], { dialect })
     assert.equal(JSON.stringify(added).includes('SECRET'), false, dialect)
   }
 })

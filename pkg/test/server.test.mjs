@@ -6,14 +6,9 @@ import http2 from 'node:http2'
 import { connect as connectTo } from 'node:net'
 import test from 'node:test'
 import { queryObjects } from 'node:v8'
-import {
-  customModel,
-  defineTool,
-  memoryStore,
-  openaiChat,
-  runChain,
-  runWithToolRequests,
-} from 'turnlock'
+import { customModel, defineTool, memoryStore, openaiChat } from 'turnlock'
+import { runChain } from 'turnlock/chain'
+import { runPlanning } from 'turnlock/planning'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { collectGarbage } from '../../tests/garbage.mjs'
 import { until } from '../../tests/patience.mjs'
@@ -494,7 +489,7 @@ test('a client that has left before its run or turn begins gives its place back'
     passes: {
       plan(_, { signal }) {
         signals += Number(signal.aborted)
-        return runWithToolRequests({ model: deaf, input: {}, tools: {}, signal })
+        return runPlanning({ model: deaf, input: {}, tools: {}, signal })
       },
     },
   })
@@ -526,7 +521,7 @@ test('a function that hangs before its run begins keeps no place', async () => {
       async hangs() {
         await new Promise((resolve) => (goOn = resolve))
         return () => {
-          const pass = runWithToolRequests({ model: hello, input: {}, tools: {} })
+          const pass = runPlanning({ model: hello, input: {}, tools: {} })
           cancelled = pass.then(
             () => 'planned',
             ({ code }) => code,
@@ -534,7 +529,7 @@ test('a function that hangs before its run begins keeps no place', async () => {
           return pass
         }
       },
-      plan: () => runWithToolRequests({ model: hello, input: {}, tools: {} }),
+      plan: () => runPlanning({ model: hello, input: {}, tools: {} }),
     },
   })
   const headers = { 'content-type': 'application/json' }

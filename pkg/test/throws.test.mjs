@@ -2,14 +2,10 @@
 // and reports of "[object Object]" tool errors in vercel/ai and mastra, 2026).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  customModel,
-  defineTool,
-  runBundle,
-  runChain,
-  runTurn,
-  runWithToolRequests,
-} from 'turnlock'
+import { customModel, defineTool, runTurn } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
+import { runChain } from 'turnlock/chain'
+import { runPlanning } from 'turnlock/planning'
 import { mcpTools } from 'turnlock/mcp'
 import { scriptedModel } from 'turnlock/testing'
 
@@ -92,7 +88,7 @@ const PLACES = {
     }
     const asked = JSON.stringify({ tool_calls: [{ tool_name: 't', params: {}, reason: 'why' }] })
     const model = scriptedModel([asked, '{"plan":1}'])
-    const { toolResults } = await runWithToolRequests({
+    const { toolResults } = await runPlanning({
       model,
       tools,
       input: {},

@@ -12,7 +12,7 @@ import {
   resumeTurn,
   runBundle,
   runTurn,
-  runWithToolRequests,
+  runPlanning,
 } from '../../.cache/trap/dist/index.js'
 
 const user = [{ role: 'user', content: 'go' }]
@@ -164,10 +164,10 @@ test('a pass on the lost instance rejects with core.fault, and its tools are tol
       text: '{"tool_calls":[{"tool_name":"slow","params":{},"reason":"r"}]}',
     }
   })
-  const pass = runWithToolRequests({ model: asking, input: {}, tools })
+  const pass = runPlanning({ model: asking, input: {}, tools })
   await assert.rejects(pass, { code: 'core.fault' })
   assert.ok(told)
-  assert.equal((await runWithToolRequests({ model: answering, input: {} })).plan, 'fine')
+  assert.equal((await runPlanning({ model: answering, input: {} })).plan, 'fine')
 })
 
 test('a runtime without deflate-raw inflates by itself', async () => {

@@ -6,14 +6,14 @@ import {
   anthropic,
   customModel,
   defineTool,
-  diagnose,
+  diagnoseHistory,
   memoryStore,
-  normalize,
+  normalizeHistory,
   openaiChat,
-  runBundle,
   runTurn,
   threadId,
 } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
 import { z } from 'zod'
 import { partsOf } from './parts.mjs'
 import { until } from '../../tests/patience.mjs'
@@ -68,7 +68,7 @@ for (const make of [openaiChat, anthropic]) {
 
 test('freezing at the first call closes the connection', async () => {
   const { model, requests } = scripted('parallel')
-  const policy = { freeze: 'first_call' }
+  const policy = { readMode: 'first_call' }
   const turn = runTurn({ model, messages: user, tools: { list_files: list() }, policy })
   assert.equal((await turn.result).usage.incomplete, true)
   await until(async () => (await requests())[0].closedEarly)
@@ -442,8 +442,8 @@ test('the events of a turn, however it ended, are a history', async () => {
     assert.equal((await turn.result).status, status)
     history.push({ type: 'user_message', text: 'and now?' })
     for (const dialect of ['openai-chat', 'anthropic', 'gemini', 'mistral']) {
-      const { messages } = normalize(history, { dialect })
-      assert.deepEqual(diagnose(messages, { dialect }), [])
+      const { messages } = normalizeHistory(history, { dialect })
+      assert.deepEqual(diagnoseHistory(messages, { dialect }), [])
       const text = JSON.stringify(messages)
       for (const part of ['Let me see.', 'look', 'and now?']) assert.ok(text.includes(part), text)
       if (status !== 'cancelled') assert.ok(text.includes('seen'), text)

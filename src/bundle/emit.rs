@@ -4,8 +4,11 @@ use super::events::{BundleEvent, Event};
 use super::machine::Bundle;
 use super::options::Strategy;
 use super::protocol::Effect;
-use super::results::{BundleMeta, Encoding, ReplicateMeta, ReplicateStatus, SchemaName, Stopped};
-use super::usage::{Price, cost, micro_dollars};
+use super::results::{
+    BundleMeta, BundleStopReason, Encoding, MetaLimits, MetaPrices, ReplicateMeta, ReplicateStatus,
+    SchemaName,
+};
+use super::usage::{Prices, cost, micro_dollars};
 use crate::json::write_string;
 
 impl Bundle {
@@ -49,7 +52,7 @@ impl Bundle {
     }
 
     /// The price of a replicate's tokens.
-    pub(super) fn price(&self, at: usize) -> Option<Price> {
+    pub(super) fn price(&self, at: usize) -> Option<Prices> {
         let prices = self.prices();
         let of = |name: &str| prices.iter().find(|(one, _)| one == name).map(|(_, price)| *price);
         let named = |strategy: &Strategy| strategy.model.is_some();
@@ -64,7 +67,7 @@ impl Bundle {
         self.options.seeds.get(at).copied().unwrap_or(0)
     }
 
-    pub(super) fn meta(&self, stopped: Stopped, cost: Option<u64>) -> BundleMeta {
+    pub(super) fn meta(&self, stopped: BundleStopReason, cost: Option<u64>) -> BundleMeta {
         let options = self.options.clone();
         let started = self.started.unwrap_or(self.now);
         let schema = (options.schema_uri.is_some() || options.schema_version.is_some()).then_some(
@@ -90,10 +93,10 @@ impl Bundle {
             concurrency: options.concurrency,
             retries: options.retries,
             weights: options.weights,
-            limits: options.limits,
+            limits: options.limits.map(MetaLimits::from),
             per_replicate_limits: options.per_replicate,
             budget: options.budget,
-            prices: options.prices,
+            prices: options.prices.map(named),
             fields: options.fields,
             encoding: if options.compact { Encoding::Delta } else { Encoding::Full },
             stopped,
@@ -122,6 +125,11 @@ impl Bundle {
             duration_ms: end.saturating_sub(one.since),
         })
     }
+}
+
+/// Prices by model name, as the bundle's JSON has them.
+fn named(prices: Vec<(String, Prices)>) -> Vec<(String, MetaPrices)> {
+    prices.into_iter().map(|(model, prices)| (model, prices.into())).collect()
 }
 
 pub(super) fn id(replicate: usize) -> String {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::protocol::CancelReason;
 use super::rendered::Rendered;
-use super::results::{BundleSummary, EvidenceBundle, Quality, ReplicateStatus};
+use super::results::{BundleSummary, EvidenceBundle, ReplicateQuality, ReplicateStatus};
 use super::usage::Tokens;
 use crate::json::table::{Append, Member, Write, cases, names, record};
 use crate::json::{Json, members};
@@ -117,7 +117,7 @@ cases! {
             /// How it ended.
             status "status": ReplicateStatus,
             /// Whether it is valid, and its errors.
-            quality "quality": Quality,
+            quality "quality": ReplicateQuality,
             /// The tokens of all attempts, if they are known.
             usage "usage": Option<Tokens>,
             /// Milliseconds of the last attempt.

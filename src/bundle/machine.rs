@@ -7,8 +7,8 @@ use super::events::{BundleEvent, BundleScope, BundleWarning, ReplicateScope, Rep
 use super::evidence::Evidence;
 use super::options::{BundleOptions, Stop};
 use super::protocol::{CancelReason, Effect, Input, Outcome};
-use super::results::{Quality, ReplicateStatus, Stopped};
-use super::usage::{Price, Tokens, cost, micro_dollars};
+use super::results::{BundleStopReason, ReplicateQuality, ReplicateStatus};
+use super::usage::{Prices, Tokens, cost, micro_dollars};
 use crate::error::Error;
 use crate::json::{Json, number_text};
 use crate::limits;
@@ -107,7 +107,7 @@ impl Bundle {
             Input::Cancel { reason } if !self.over => {
                 let (scope, reason) = (BundleScope::Bundle, clip(reason));
                 self.emit(BundleEvent::BundleCancelled { scope, reason });
-                self.finish(Stopped::Cancelled);
+                self.finish(BundleStopReason::Cancelled);
             }
             Input::Cancel { .. } => {}
         }
@@ -215,7 +215,7 @@ impl Bundle {
             self.effects.push_back(Effect::Cancel { replicate, reason: CancelReason::TokenLimit });
             self.end(replicate, ReplicateStatus::TokenLimit, None, vec![message]);
         } else if self.spent() {
-            self.finish(Stopped::Budget);
+            self.finish(BundleStopReason::Budget);
         }
     }
 
@@ -273,7 +273,7 @@ impl Bundle {
             id,
             seed,
             status,
-            quality: Quality { valid: status == ReplicateStatus::Valid, errors },
+            quality: ReplicateQuality { valid: status == ReplicateStatus::Valid, errors },
             usage,
             duration_ms: now.saturating_sub(since),
             data: shown,
@@ -296,7 +296,7 @@ impl Bundle {
         }
         let k = self.options.k;
         if ended == k {
-            return self.finish(Stopped::Full);
+            return self.finish(BundleStopReason::Full);
         }
         let enough = match self.options.stop {
             Stop::Agreement => valid >= 2 && self.evidence.agrees(),
@@ -304,10 +304,10 @@ impl Bundle {
             Stop::Never => false,
         };
         if enough {
-            return self.finish(Stopped::Early);
+            return self.finish(BundleStopReason::Early);
         }
         if self.spent() {
-            return self.finish(Stopped::Budget);
+            return self.finish(BundleStopReason::Budget);
         }
         // A comparison needs two valid replicates. Further ones are started one at a time.
         let coming = self.due - ended;
@@ -324,7 +324,7 @@ impl Bundle {
             || budget.cost.is_some_and(|most| cost() >= most)
     }
 
-    pub(super) fn prices(&self) -> &[(String, Price)] {
+    pub(super) fn prices(&self) -> &[(String, Prices)] {
         self.options.prices.as_deref().unwrap_or_default()
     }
 
@@ -348,7 +348,7 @@ impl Bundle {
         if self.bundle_deadline().is_some_and(|deadline| self.now >= deadline) && !self.over {
             let seconds = seconds(self.options.budget_ms().unwrap_or(0));
             self.emit(BundleEvent::BundleTimeout { scope: BundleScope::Bundle, seconds });
-            return self.finish(Stopped::Budget);
+            return self.finish(BundleStopReason::Budget);
         }
         let Some(limit) = self.options.replicate_ms() else { return };
         for replicate in 0..self.replicates.len() {
@@ -365,14 +365,14 @@ impl Bundle {
     }
 
     /// Cancels the running replicates and emits the bundle.
-    fn finish(&mut self, stopped: Stopped) {
+    fn finish(&mut self, stopped: BundleStopReason) {
         if self.over {
             return;
         }
         let reason = match stopped {
-            Stopped::Early => CancelReason::Early,
-            Stopped::Budget => CancelReason::Budget,
-            Stopped::Full | Stopped::Cancelled => CancelReason::Cancelled,
+            BundleStopReason::Early => CancelReason::Early,
+            BundleStopReason::Budget => CancelReason::Budget,
+            BundleStopReason::Full | BundleStopReason::Cancelled => CancelReason::Cancelled,
         };
         for replicate in 0..self.replicates.len() {
             if self.replicates.get(replicate).is_some_and(|one| one.end.is_none()) {
@@ -385,7 +385,7 @@ impl Bundle {
             }
         }
         self.over = true;
-        if self.evidence.valid_count() == 0 && stopped != Stopped::Cancelled {
+        if self.evidence.valid_count() == 0 && stopped != BundleStopReason::Cancelled {
             let code = BundleWarning::NoValidReplicate;
             self.emit(BundleEvent::BundleWarning { code });
         }

@@ -27,7 +27,7 @@
 //!
 //! ```
 //! use turnlock::Next;
-//! use turnlock::bundle::{Bundle, BundleEvent, BundleOptions, Effect, Input, Outcome, Stopped};
+//! use turnlock::bundle::{Bundle, BundleEvent, BundleOptions, Effect, Input, Outcome, BundleStopReason};
 //!
 //! let mut bundle = Bundle::new(BundleOptions::new("triage"))?;
 //! bundle.handle(0, Input::Start);
@@ -52,7 +52,7 @@
 //!     }
 //! }
 //! let ready = ready.expect("the last event is the bundle");
-//! assert_eq!((ready.replicates.len(), ready.meta.stopped), (2, Stopped::Early));
+//! assert_eq!((ready.replicates.len(), ready.meta.stopped), (2, BundleStopReason::Early));
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
@@ -86,9 +86,10 @@ pub use patch::{apply, diff};
 pub use protocol::{CancelReason, Effect, Input, Outcome};
 pub use rendered::Rendered;
 pub use results::{
-    BundleCounts, BundleMeta, BundleReplicate, BundleSummary, ConfidenceReason, DisagreeingValue,
-    Disagreement, Distribution, Encoding, EvidenceBundle, InvalidReplicate, ItemAgreement,
-    NumberDistribution, PatchKind, PatchOperation, Quality, ReplicateMeta, ReplicateStatus,
-    SchemaName, Shown, Stopped, Support, SupportMethod, ValueCount, ValueDistribution,
+    BundleCounts, BundleMeta, BundleReplicate, BundleStopReason, BundleSummary, ConfidenceReason,
+    DisagreeingValue, Disagreement, Distribution, Encoding, EvidenceBundle, InvalidReplicate,
+    ItemAgreement, MetaLimits, MetaPrices, NumberDistribution, PatchKind, PatchOperation,
+    ReplicateMeta, ReplicateQuality, ReplicateStatus, SchemaName, Shown, Support, SupportMethod,
+    ValueCount, ValueDistribution,
 };
-pub use usage::{Price, Tokens};
+pub use usage::{Prices, Tokens};

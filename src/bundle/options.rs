@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::summary::is_pointer;
-use super::usage::Price;
+use super::usage::Prices;
 use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, names, options, read};
@@ -15,10 +15,10 @@ names! {
     /// When a bundle has enough replicates.
     pub enum Stop as "BundleStop", "agreement, majority_lock or never", non_exhaustive {
         /// When they agree: their mean distance is within `epsilon`, and they agree on the fields of
-        /// `must_agree`.
+        /// `mustAgree`.
         Agreement "agreement",
         /// When further replicates can no longer change the leading answer at any field of
-        /// `must_agree`, or at any field if that is empty.
+        /// `mustAgree`, or at any field if that is empty.
         MajorityLock "majority_lock",
         /// When all replicates have run.
         Never "never",
@@ -29,12 +29,12 @@ options! {
     /// Caps on the output. They never change a number.
     pub struct BundleLimits as "BundleLimits" {
         /// Maximum entries of `consensus`, and of `distributions`.
-        max_fields "max_fields?": Option<usize>, whole 0..=u32::MAX as u64;
+        max_fields "maxFields?": Option<usize>, whole 0..=u32::MAX as u64;
         /// Maximum entries of `disagreements`.
-        max_diffs "max_diffs?": Option<usize>, whole 0..=u32::MAX as u64;
+        max_diffs "maxDiffs?": Option<usize>, whole 0..=u32::MAX as u64;
         /// Maximum bytes of the JSON. Metadata, matrix, confidence and counts are never cut, so the
         /// text exceeds a very small cap.
-        max_bytes "max_bytes?": Option<usize>, whole 0..=u32::MAX as u64;
+        max_bytes "maxBytes?": Option<usize>, whole 0..=u32::MAX as u64;
     }
 }
 
@@ -83,7 +83,7 @@ macro_rules! summarized {
                 /// Mean distance up to which replicates agree, 0 to 1.
                 epsilon "epsilon": f64 = 0.2, real 0.0..=1.0;
                 /// JSON Pointers of fields whose values must be equal (of one class) for agreement.
-                must_agree "must_agree": Vec<String> => POINTERS;
+                must_agree "mustAgree": Vec<String> => POINTERS;
                 /// A weight for each replicate, at least 0; adds `confidence_weighted` to the
                 /// summary.
                 weights "weights?": Option<Vec<f64>>, real 0.0..=f64::MAX => "numbers from 0 on";
@@ -136,8 +136,8 @@ summarized! {
         /// Limits of all replicates together. Default: none.
         budget "budget?": Option<BundleBudget>;
         /// Prices by model name; `*` applies to every other model.
-        prices "prices?": Option<Vec<(String, Price)>> =>
-            "{ [model]: { input, cached_input?, output } } in micro-dollars for a million tokens";
+        prices "prices?": Option<Vec<(String, Prices)>> =>
+            "{ [model]: { input, cachedInput?, output } } in micro-dollars for a million tokens";
         /// The model of replicates that do not report one, as `provider:model@version`, for `meta`
         /// and prices. Its price also applies to reported models that have none, unless a strategy
         /// names another model.
@@ -197,7 +197,7 @@ impl SummaryOptions {
     /// Checks what the types alone do not say.
     pub(super) fn check(&self) -> Result<(), Error> {
         for (name, pointers) in
-            [("must_agree", Some(&self.must_agree)), ("fields", self.fields.as_ref())]
+            [("mustAgree", Some(&self.must_agree)), ("fields", self.fields.as_ref())]
         {
             if pointers.is_some_and(|all| !all.iter().all(|one| is_pointer(one))) {
                 return Err(Error::option(name, POINTERS));

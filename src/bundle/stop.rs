@@ -5,7 +5,7 @@ use crate::stats;
 
 impl Evidence {
     /// Applies the stop rule (§2.10): the mean distance is within ε, and the values of each
-    /// `must_agree` field are of one class.
+    /// `mustAgree` field are of one class.
     #[must_use]
     pub fn agrees(&self) -> bool {
         stats::within(&self.matrix, self.options.epsilon)
@@ -25,7 +25,7 @@ impl Evidence {
     }
 
     /// Whether `left` further replicates can no longer change the leading answer (§2.10), at every
-    /// field of `must_agree` or, if that is empty, at every field.
+    /// field of `mustAgree` or, if that is empty, at every field.
     #[must_use]
     pub fn locked(&self, left: usize) -> bool {
         let must_agree = &self.options.must_agree;

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Item, Read, record};
-pub use crate::stream::Price;
+pub use crate::stream::Prices;
 
 record! {
     /// Tokens of replicates.
@@ -88,7 +88,7 @@ impl Tokens {
 }
 
 /// The cost of these tokens in millionths of a micro-dollar, so that sums are exact.
-pub(super) fn cost(price: Price, tokens: Tokens) -> u128 {
+pub(super) fn cost(price: Prices, tokens: Tokens) -> u128 {
     price.of((tokens.input, tokens.cached, tokens.output))
 }
 

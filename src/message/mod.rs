@@ -41,7 +41,6 @@ mod arrange;
 mod client;
 mod code;
 mod explain;
-mod fit;
 mod history;
 mod ids;
 mod import;
@@ -52,17 +51,18 @@ mod plain;
 mod prepare;
 mod report;
 mod thread;
+mod trim;
 
 pub(crate) use any::AnyHistory;
 pub use client::demote_instructions;
 pub use code::Code;
 pub use explain::explain;
-pub use fit::{FitOptions, Fitted, fit};
 pub use history::{History, Normalized, Update};
 pub use options::{HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures, UnknownElements};
 pub(crate) use plain::Plain;
 pub use report::{Action, Repair, Violation};
 pub use thread::thread_id;
+pub use trim::{TrimOptions, Trimmed, trim};
 
 use crate::dialect::Dialect;
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! Cuts what trace events and results have of a model's texts.
 
 use super::parse::shorten;
-use super::rejected::Rejected;
+use super::rejected::RequestRejection;
 use super::result::PassResult;
 use super::trace::{PassEvent, PassEventKind};
 use crate::json::Json;
@@ -44,7 +44,7 @@ impl PassResult {
     }
 }
 
-fn names(all: &mut [Rejected]) {
+fn names(all: &mut [RequestRejection]) {
     for one in all {
         for text in [&mut one.tool_name, &mut one.detail].into_iter().flatten() {
             end(text, NAME_BYTES);
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn names_are_cut_at_characters() {
         let long = format!("{}é", "n".repeat(NAME_BYTES - 1));
-        let mut all = [super::super::rejected::Rejected {
+        let mut all = [super::super::rejected::RequestRejection {
             index: None,
             tool_name: Some(long.clone()),
             reason: super::super::rejected::Reason::Syntax,

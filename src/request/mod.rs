@@ -48,7 +48,7 @@ pub use machine::{Pass, PassEffect};
 pub use options::{PassOptions, Policy, planned_input};
 pub use parse::{ParsedRequest, REQUEST_TOOL, RequestedCall, parse_tool_request};
 pub use prompt::{Channel, Template, plan as plan_prompt, request as request_prompt};
-pub use rejected::{Reason, Rejected};
+pub use rejected::{Reason, RequestRejection};
 pub use replay::Recorded;
 pub use result::{FellBack, PassCall, PassOutcome, PassResult, PassToolResult};
 pub use trace::{AskedCall, PassEvent, PassEventKind, PassPhase, PassPlace};

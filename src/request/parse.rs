@@ -13,7 +13,7 @@
 use super::cut::{NAME_BYTES, clip};
 use super::find;
 use super::options::Policy;
-use super::rejected::{Reason, Rejected};
+use super::rejected::{Reason, RequestRejection};
 use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::record;
@@ -51,10 +51,10 @@ record! {
         /// The calls that may run, in order.
         tool_calls "toolCalls": Vec<RequestedCall>;
         /// The rejected calls and the reasons, in the order of the request.
-        rejected "rejected": Vec<Rejected>;
+        rejected "rejected": Vec<RequestRejection>;
         /// What the schema does not define, or requires and is missing, without effect on the calls:
         /// unknown members, and calls without a `reason`.
-        notes "notes": Vec<Rejected>;
+        notes "notes": Vec<RequestRejection>;
         /// Whether the text was a request. If not, no call is accepted.
         valid "valid": bool;
     }
@@ -65,10 +65,10 @@ impl ParsedRequest {
     /// the reason is about; it may be empty.
     #[must_use]
     pub fn invalid(reason: Reason, detail: &str) -> Self {
-        Self::refused(vec![Rejected::whole(reason, detail)])
+        Self::refused(vec![RequestRejection::whole(reason, detail)])
     }
 
-    fn refused(rejected: Vec<Rejected>) -> Self {
+    fn refused(rejected: Vec<RequestRejection>) -> Self {
         Self { tool_calls: Vec::new(), rejected, notes: Vec::new(), valid: false }
     }
 }
@@ -107,7 +107,7 @@ pub fn parse_tool_request(text: &str, policy: &Policy) -> Result<ParsedRequest, 
         };
         match refusal {
             Some(reason) => {
-                parsed.rejected.push(Rejected::call(index, &call.tool_name, reason, ""));
+                parsed.rejected.push(RequestRejection::call(index, &call.tool_name, reason, ""));
             }
             None => parsed.tool_calls.push(call),
         }
@@ -119,21 +119,21 @@ pub fn parse_tool_request(text: &str, policy: &Policy) -> Result<ParsedRequest, 
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     /// The calls in their order, or why one is rejected alone.
-    pub(super) calls: Vec<Result<RequestedCall, Rejected>>,
+    pub(super) calls: Vec<Result<RequestedCall, RequestRejection>>,
     /// What deviates from the schema and does not matter.
-    pub(super) notes: Vec<Rejected>,
+    pub(super) notes: Vec<RequestRejection>,
     /// Whether reasons and names are not cut.
     whole: bool,
 }
 
 /// A request, or why there is none.
-type Read<T = Reading> = Result<T, Vec<Rejected>>;
+type Read<T = Reading> = Result<T, Vec<RequestRejection>>;
 
 /// Parses a request in a text; an empty text requests nothing.
 pub(super) fn read_text(text: &str, max_reason: u64) -> Read {
     let mut reading = Reading { whole: max_reason == u64::MAX, ..Reading::default() };
     if text.len() > limits::REQUEST_BYTES {
-        return Err(vec![Rejected::whole(Reason::TooLarge, "")]);
+        return Err(vec![RequestRejection::whole(Reason::TooLarge, "")]);
     }
     match find::request(text) {
         Ok(None) => Ok(reading),
@@ -141,7 +141,7 @@ pub(super) fn read_text(text: &str, max_reason: u64) -> Read {
             Ok(()) => Ok(reading),
             Err(rejected) => Err(vec![rejected]),
         },
-        Err(reason) => Err(vec![Rejected::whole(reason, "")]),
+        Err(reason) => Err(vec![RequestRejection::whole(reason, "")]),
     }
 }
 
@@ -164,12 +164,12 @@ pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Read {
         let index = reading.calls.len();
         if !call.ended || call.arguments.len() > limits::REQUEST_BYTES {
             let reason = if call.ended { Reason::TooLarge } else { Reason::Truncated };
-            wrong.push(Rejected::call(index, "", reason, ""));
+            wrong.push(RequestRejection::call(index, "", reason, ""));
         } else if call.name == REQUEST_TOOL {
             wrong.extend(reading.read(text, max_reason).err());
         } else {
             let named = reading.clip(&call.name);
-            let bad = |detail| Rejected::call(index, named, Reason::InvalidField, detail);
+            let bad = |detail| RequestRejection::call(index, named, Reason::InvalidField, detail);
             match Json::parse_str(text) {
                 Ok(params @ Json::Object(_)) => {
                     let (name, params) = (call.name.clone(), params.into_owned());
@@ -191,12 +191,12 @@ impl Reading {
     }
 
     /// Adds the calls of a request, member by member. An error rejects the request.
-    fn read(&mut self, text: &str, max_reason: u64) -> Result<(), Rejected> {
+    fn read(&mut self, text: &str, max_reason: u64) -> Result<(), RequestRejection> {
         let json = Json::parse_str(text)
-            .map_err(|error| Rejected::whole(Reason::Syntax, error.code()))?
+            .map_err(|error| RequestRejection::whole(Reason::Syntax, error.code()))?
             .into_owned();
         let Json::Object(members) = json else {
-            return Err(Rejected::whole(Reason::NotAnObject, ""));
+            return Err(RequestRejection::whole(Reason::NotAnObject, ""));
         };
         for (key, value) in members {
             match (key.as_ref(), value) {
@@ -207,19 +207,23 @@ impl Reading {
                     }
                 }
                 ("tool_calls", _) => {
-                    return Err(Rejected::whole(Reason::InvalidField, "tool_calls"));
+                    return Err(RequestRejection::whole(Reason::InvalidField, "tool_calls"));
                 }
-                _ => self.note(Rejected::whole(Reason::UnknownField, self.clip(&key))),
+                _ => self.note(RequestRejection::whole(Reason::UnknownField, self.clip(&key))),
             }
         }
         Ok(())
     }
 
-    fn call(&mut self, call: Json<'static>, max_reason: u64) -> Result<RequestedCall, Rejected> {
+    fn call(
+        &mut self,
+        call: Json<'static>,
+        max_reason: u64,
+    ) -> Result<RequestedCall, RequestRejection> {
         let index = self.calls.len();
         let named = call.get("tool_name").and_then(Json::as_str).unwrap_or_default();
         let named = self.clip(named).to_owned();
-        let bad = |reason, detail: &str| Rejected::call(index, &named, reason, detail);
+        let bad = |reason, detail: &str| RequestRejection::call(index, &named, reason, detail);
         let Json::Object(members) = call else { return Err(bad(Reason::NotAnObject, "")) };
         let (mut name, mut params, mut why) = (None, None, None);
         for (key, value) in members {
@@ -255,7 +259,7 @@ impl Reading {
         clip(text, if self.whole { text.len() } else { NAME_BYTES })
     }
 
-    fn note(&mut self, note: Rejected) {
+    fn note(&mut self, note: RequestRejection) {
         if self.notes.len() < limits::REQUESTED_CALLS {
             self.notes.push(note);
         }

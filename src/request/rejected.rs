@@ -59,7 +59,7 @@ impl From<Refusal> for Reason {
 
 record! {
     /// A request or a call that is rejected.
-    pub struct Rejected as "Rejected", read {
+    pub struct RequestRejection as "RequestRejection", read {
         /// The index of the call in the request, from 0; null for the request itself.
         index "index": Option<usize>;
         /// The name of the tool, if the call has one.
@@ -71,9 +71,9 @@ record! {
     }
 }
 
-impl Eq for Rejected {}
+impl Eq for RequestRejection {}
 
-impl Rejected {
+impl RequestRejection {
     /// The request itself.
     pub(super) fn whole(reason: Reason, detail: &str) -> Self {
         Self { index: None, tool_name: None, reason, detail: named(detail) }

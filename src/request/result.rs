@@ -1,6 +1,6 @@
 //! What a pass came to.
 
-use super::rejected::{Reason, Rejected};
+use super::rejected::{Reason, RequestRejection};
 use super::replay::Recorded;
 use crate::error::Failure;
 use crate::json::Json;
@@ -20,10 +20,10 @@ record! {
         /// Every requested call, including blocked ones.
         calls "calls": Vec<PassCall>;
         /// The parts of requests that were rejected.
-        rejected "rejected": Vec<Rejected>;
+        rejected "rejected": Vec<RequestRejection>;
         /// What the schema of a request does not define, or requires and is missing, without effect
         /// on the calls: unknown members, and calls without a `reason`.
-        notes "notes": Vec<Rejected>;
+        notes "notes": Vec<RequestRejection>;
         /// Why the plan was made from the input alone; null if it had results.
         fell_back "fellBack": Option<FellBack>;
         /// Tokens of all inferences.

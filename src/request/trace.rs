@@ -1,6 +1,6 @@
 //! The trace events of a pass.
 
-use super::rejected::{Reason, Rejected};
+use super::rejected::{Reason, RequestRejection};
 use crate::json::Json;
 use crate::json::table::{cases, envelope, names, record};
 use crate::stream::{FinishReason, TokenUsage};
@@ -58,9 +58,9 @@ cases! {
             /// Whether the response was a request; if not, no call of it is accepted.
             valid "valid": bool,
             /// What was rejected, and why: the response, or calls that do not match the schema.
-            rejected "rejected": Vec<Rejected>,
+            rejected "rejected": Vec<RequestRejection>,
             /// What deviates from the schema without effect on the calls.
-            notes "notes": Vec<Rejected>,
+            notes "notes": Vec<RequestRejection>,
             /// The id of the prompt of the request pass.
             prompt_template_id "prompt_template_id": String,
             /// Lower-case hex SHA-256 of its text.

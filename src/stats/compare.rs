@@ -22,7 +22,7 @@ macro_rules! compared {
                 /// which values are compared. Without one, the types of the values decide.
                 schema "schema?": Option<$crate::json::Json<'static>>;
                 /// Whether a member that is `null` counts as absent.
-                null_is_missing "null_is_missing": bool = false;
+                null_is_missing "nullIsMissing": bool = false;
             }
         }
     };

@@ -34,7 +34,7 @@ pub struct Commit {
 
 /// The stored part of a turn that the rule needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct TurnHead {
     /// The owner of the last commit.
     pub owner: String,
     /// The number of the last commit.
@@ -57,7 +57,7 @@ pub enum Judgement {
 /// Decides whether a store writes a commit. Evaluate this rule in the transaction that writes.
 /// `stands` is `None` for a turn that is unknown or has expired.
 #[must_use]
-pub fn judge(stands: Option<&Standing>, commit: &Commit) -> Judgement {
+pub fn judge(stands: Option<&TurnHead>, commit: &Commit) -> Judgement {
     let Some(stands) = stands else {
         return if commit.revision == 1 { Judgement::Apply } else { Judgement::Refuse };
     };
@@ -76,9 +76,9 @@ pub fn judge(stands: Option<&Standing>, commit: &Commit) -> Judgement {
 
 protocol! {
     /// The answer of a store to a commit.
-    pub enum Answer as "CommitAnswer", read {
+    pub enum CommitResult as "CommitReply", read {
         /// The commit is stored.
-        Kept "kept",
+        Stored "kept",
         /// The commit was refused because of the stored turn.
         Refused "refused" {
             /// The stored state, if there is one.
@@ -94,7 +94,7 @@ protocol! {
     }
 }
 
-impl Eq for Answer {}
+impl Eq for CommitResult {}
 
 record! {
     /// A stored outcome of another turn.
@@ -187,7 +187,7 @@ mod tests {
         for row in rows {
             let owner_of = |json: &Json<'_>| json.as_str().unwrap().to_owned();
             let stands = row.get("stands").unwrap().as_array().map(|stands| match stands {
-                [owner, revision, open] => Standing {
+                [owner, revision, open] => TurnHead {
                     owner: owner_of(owner),
                     revision: revision.as_u64().unwrap(),
                     open: open.as_str() == Some("open"),

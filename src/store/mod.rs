@@ -10,12 +10,12 @@
 //! - *Records* (a batch of calls, a claim, an outcome) are written once and never changed.
 //!
 //! ```
-//! use turnlock::store::{Commit, Judgement, Standing, judge};
+//! use turnlock::store::{Commit, Judgement, TurnHead, judge};
 //!
 //! let first = Commit { owner: "tab-1".into(), revision: 1, open: true, ..Commit::default() };
 //! assert_eq!(judge(None, &first), Judgement::Apply);
 //!
-//! let stands = Standing { owner: "tab-1".into(), revision: 1, open: true };
+//! let stands = TurnHead { owner: "tab-1".into(), revision: 1, open: true };
 //! assert_eq!(judge(Some(&stands), &first), Judgement::Repeated, "its answer was lost");
 //! let other = Commit { owner: "tab-2".into(), revision: 2, open: true, ..Commit::default() };
 //! assert_eq!(judge(Some(&stands), &other), Judgement::Refuse);
@@ -26,8 +26,8 @@
 mod commit;
 mod stored_turn;
 
-pub use commit::{Answer, Commit, Judgement, Standing, StoredOutcome, judge};
-pub use stored_turn::Kept;
+pub use commit::{Commit, CommitResult, Judgement, StoredOutcome, TurnHead, judge};
+pub use stored_turn::StoredTurn;
 
 use crate::json::write_string;
 

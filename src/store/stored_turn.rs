@@ -6,7 +6,7 @@ use crate::json::{Json, object};
 
 /// The stored form of a turn, without its events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Kept {
+pub struct StoredTurn {
     /// The owner of the last commit. `None` if the store does not say.
     pub owner: Option<String>,
     /// The number of the last commit.
@@ -22,7 +22,7 @@ pub struct Kept {
     pub records: Vec<(String, String)>,
 }
 
-impl Kept {
+impl StoredTurn {
     /// Reads `{ owner?, revision, open, idleMs, state, records }` from a host's store. `idleMs` is an
     /// integer, or `null` if the owner is gone. Returns `None` if the form is invalid.
     #[must_use]
@@ -47,7 +47,7 @@ impl Kept {
         })
     }
 
-    /// Returns the JSON that [`Kept::read`] reads.
+    /// Returns the JSON that [`StoredTurn::read`] reads.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let record = |(name, text): &(String, String)| {
@@ -70,7 +70,7 @@ impl Kept {
     }
 }
 
-impl Read for Kept {
+impl Read for StoredTurn {
     /// What is not readable becomes a turn without a state, which counts as unknown.
     fn read(&mut self, json: Json<'static>, _: &At<'_>) -> Result<(), Error> {
         *self = Self::read(&json).unwrap_or_default();
@@ -82,21 +82,21 @@ impl Read for Kept {
     }
 }
 
-impl Item for Kept {
+impl Item for StoredTurn {
     fn item() -> Self {
         Self::default()
     }
 }
 
-impl Write for Kept {
+impl Write for StoredTurn {
     fn write(&self) -> Json<'static> {
         self.to_json()
     }
 }
 
-impl Describe for Kept {
+impl Describe for StoredTurn {
     fn shape() -> Shape {
-        Shape::Written("Kept")
+        Shape::Written("StoredTurn")
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for idle_ms in [None, Some(7)] {
-            let kept = Kept {
+            let kept = StoredTurn {
                 owner: idle_ms.map(|_| "o".to_owned()),
                 revision: 3,
                 idle_ms,
@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(kept.record("a"), Some("\""));
             assert_eq!(kept.record("b"), None);
             assert_eq!(kept.write(), kept.to_json());
-            assert_eq!(Kept::read(&kept.to_json()), Some(kept));
+            assert_eq!(StoredTurn::read(&kept.to_json()), Some(kept));
         }
     }
 }

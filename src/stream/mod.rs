@@ -61,6 +61,6 @@ pub use delta::{
     Delta, ErrorClass, FinishReason, ProviderTool, ProviderToolStatus, StreamError, TokenUsage,
     Usage,
 };
-pub use price::Price;
+pub use price::Prices;
 pub use sse::{EventTooLarge, SseDecoder, SseEvent};
 pub use tree::{BLOCK, PART, REDACTED};

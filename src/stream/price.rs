@@ -4,19 +4,19 @@ use crate::json::table::options;
 
 options! {
     /// Prices in micro-dollars per million tokens.
-    pub struct Price as "Price" {
+    pub struct Prices as "Prices" {
         /// Price of the prompt.
         input "input": u64 | required, whole 0..=u64::MAX;
         /// Price of prompt tokens read from the provider's cache. Default: `input`.
-        cached_input "cached_input?": Option<u64>, whole 0..=u64::MAX;
+        cached_input "cachedInput?": Option<u64>, whole 0..=u64::MAX;
         /// Price of the answer.
         output "output": u64 | required, whole 0..=u64::MAX;
     }
 }
 
-impl Copy for Price {}
+impl Copy for Prices {}
 
-impl Price {
+impl Prices {
     /// Returns the prices of a prompt and its answer.
     #[must_use]
     pub fn new(input: u64, output: u64) -> Self {

@@ -83,7 +83,7 @@ pub struct Rules<'a> {
 
 /// The decision on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ruling {
+pub enum CallVerdict {
     /// The call is executed.
     Execute,
     /// The stored outcome of another turn is used.
@@ -118,7 +118,7 @@ pub fn judge(
     signature: &Signature,
     rules: &Rules<'_>,
     ledger: &Ledger,
-) -> Ruling {
+) -> CallVerdict {
     let most = tool.and_then(|tool| tool.max_calls);
     let facts = Facts {
         by_name: rules.by_name(tool),
@@ -129,7 +129,7 @@ pub fn judge(
         spent: rules.budget == 0
             || tool.zip(most).is_some_and(|(tool, most)| ledger.runs(&tool.name) >= most),
     };
-    facts.ruling()
+    facts.verdict()
 }
 
 /// What decides about a call.
@@ -152,25 +152,25 @@ pub struct Facts {
 impl Facts {
     /// The first rule that applies decides.
     #[must_use]
-    pub fn ruling(self) -> Ruling {
+    pub fn verdict(self) -> CallVerdict {
         if let Some(refusal) = self.by_name {
-            return Ruling::Refuse(refusal);
+            return CallVerdict::Refuse(refusal);
         }
         if !self.valid {
-            return Ruling::Refuse(Refusal::InvalidArguments);
+            return CallVerdict::Refuse(Refusal::InvalidArguments);
         }
         match (self.seen, self.dedupe) {
-            (Some(_), Dedupe::Block) => return Ruling::Refuse(Refusal::Duplicate),
-            (Some(call), Dedupe::Replay) => return Ruling::Replay(call),
+            (Some(_), Dedupe::Block) => return CallVerdict::Refuse(Refusal::Duplicate),
+            (Some(call), Dedupe::Replay) => return CallVerdict::Replay(call),
             (Some(_), Dedupe::Allow) | (None, _) => {}
         }
         if self.known {
-            return Ruling::Recall;
+            return CallVerdict::Recall;
         }
         if self.spent {
-            return Ruling::Refuse(Refusal::Budget);
+            return CallVerdict::Refuse(Refusal::Budget);
         }
-        Ruling::Execute
+        CallVerdict::Execute
     }
 }
 
@@ -191,14 +191,14 @@ mod tests {
 
         #[rustfmt::skip]
         let rows = [
-            // tools on, known, allow,      valid, seen,  budget, ruling
-            (false, false, None,            false, true,  0, Ruling::Refuse(ToolsDisabled)),
-            (true,  false, Some(&no[..]),   false, true,  0, Ruling::Refuse(UnknownTool)),
-            (true,  true,  Some(&no[..]),   false, true,  0, Ruling::Refuse(NotAllowed)),
-            (true,  true,  Some(&yes[..]),  false, true,  0, Ruling::Refuse(InvalidArguments)),
-            (true,  true,  Some(&yes[..]),  true,  true,  0, Ruling::Refuse(Duplicate)),
-            (true,  true,  None,            true,  false, 0, Ruling::Refuse(Budget)),
-            (true,  true,  None,            true,  false, 1, Ruling::Execute),
+            // tools on, known, allow,      valid, seen,  budget, verdict
+            (false, false, None,            false, true,  0, CallVerdict::Refuse(ToolsDisabled)),
+            (true,  false, Some(&no[..]),   false, true,  0, CallVerdict::Refuse(UnknownTool)),
+            (true,  true,  Some(&no[..]),   false, true,  0, CallVerdict::Refuse(NotAllowed)),
+            (true,  true,  Some(&yes[..]),  false, true,  0, CallVerdict::Refuse(InvalidArguments)),
+            (true,  true,  Some(&yes[..]),  true,  true,  0, CallVerdict::Refuse(Duplicate)),
+            (true,  true,  None,            true,  false, 0, CallVerdict::Refuse(Budget)),
+            (true,  true,  None,            true,  false, 1, CallVerdict::Execute),
         ];
         for (tools_on, is_known, allow, valid, seen, budget, want) in rows {
             let rules = Rules { tools_on, allow, reads_only: false, budget };
@@ -212,19 +212,22 @@ mod tests {
         replays.dedupe = Some(Dedupe::Replay);
         assert_eq!(
             judge(Some(&replays), true, false, &signature, &open, &executed),
-            Ruling::Replay(7)
+            CallVerdict::Replay(7)
         );
         let spent = Rules { budget: 0, ..open };
         let replay = judge(Some(&replays), true, false, &signature, &spent, &executed);
-        assert_eq!(replay, Ruling::Replay(7), "a replay costs no budget");
+        assert_eq!(replay, CallVerdict::Replay(7), "a replay costs no budget");
         let mut polls = known;
         polls.dedupe = Some(Dedupe::Allow);
-        assert_eq!(judge(Some(&polls), true, false, &signature, &open, &executed), Ruling::Execute);
+        assert_eq!(
+            judge(Some(&polls), true, false, &signature, &open, &executed),
+            CallVerdict::Execute
+        );
         let recalled = judge(Some(&polls), true, true, &signature, &spent, &fresh);
-        assert_eq!(recalled, Ruling::Recall, "an outcome at hand costs no budget");
+        assert_eq!(recalled, CallVerdict::Recall, "an outcome at hand costs no budget");
         let reads = Rules { reads_only: true, ..open };
         let writes = judge(Some(&replays), true, false, &signature, &reads, &fresh);
-        assert_eq!(writes, Ruling::Refuse(Refusal::NotAllowed), "it is not read-only");
+        assert_eq!(writes, CallVerdict::Refuse(Refusal::NotAllowed), "it is not read-only");
         let mut twice = replays.clone();
         twice.max_calls = Some(2);
         let mut ran = Ledger::default();
@@ -232,9 +235,9 @@ mod tests {
         let second = judge(Some(&twice), true, false, &signature, &open, &ran);
         ran.run("read");
         let third = judge(Some(&twice), true, false, &signature, &open, &ran);
-        assert_eq!((second, third), (Ruling::Execute, Ruling::Refuse(Refusal::Budget)));
+        assert_eq!((second, third), (CallVerdict::Execute, CallVerdict::Refuse(Refusal::Budget)));
         let own = judge(Some(&replays), true, true, &signature, &open, &executed);
-        assert_eq!(own, Ruling::Replay(7), "this turn's outcome comes first");
+        assert_eq!(own, CallVerdict::Replay(7), "this turn's outcome comes first");
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub use crate::tool::{CallView, Settled, Verdict};
 pub use action_tools::ActionTools;
 pub use event::{Event, EventKind, PhaseName, ResultView, ResumePoint, Spent};
 pub use options::{Fallback, Keep, Mode, TurnOptions};
-pub use policy::{Freeze, Policy, ResultsAs, Stagnation, ToolLimit};
+pub use policy::{Policy, ReadMode, ResultsAs, Stagnation, ToolLimit};
 pub use protocol::{CancelReason, Effect, Input};
 pub use restore::{Approval, RestoreOptions, Resume, Revision};
 pub use result::{MessageCall, TurnMessage, TurnResult, TurnStatus};

@@ -216,8 +216,8 @@ impl TurnOptions {
         if self.request_id.is_empty() {
             return Err(Error::option("requestId", "a string that is not empty"));
         }
-        if !resumed && self.policy.max_cost.is_some() && self.policy.price.is_none() {
-            return Err(Error::option("policy.maxCost", "`policy.price` beside it"));
+        if !resumed && self.policy.max_cost.is_some() && self.policy.prices.is_none() {
+            return Err(Error::option("policy.maxCost", "`policy.prices` beside it"));
         }
         if !resumed && self.policy.pause_after_tools && self.keep.is_none() {
             return Err(Error::option(

@@ -2,7 +2,7 @@
 
 use super::action_tools::ActionTools;
 use super::event::{EventKind, PhaseName};
-use super::policy::{Freeze, Policy, ResultsAs, ToolLimit};
+use super::policy::{Policy, ReadMode, ResultsAs, ToolLimit};
 use super::progress::Point;
 use crate::inference::ARGUMENTS_STEP;
 use crate::stream::Delta;
@@ -199,17 +199,17 @@ impl Phase {
 
     /// Whether the model receives results as boxes. Otherwise it receives the provider's messages.
     pub(super) fn is_boxed(&self, policy: &Policy) -> bool {
-        self.name != PhaseName::Unified && policy.results_as == ResultsAs::SystemBox
+        self.name != PhaseName::Unified && policy.results_as == ResultsAs::Box
     }
 
     /// Whether a response is not read beyond its first complete call.
     pub(super) fn stops_at_call(&self, policy: &Policy) -> bool {
-        policy.freeze == Freeze::FirstCall && self.name == PhaseName::Tool
+        policy.read_mode == ReadMode::FirstCall && self.name == PhaseName::Tool
     }
 
     /// Whether a call starts as soon as it is complete, while the rest of its response is read.
     pub(super) fn reads_on(&self, policy: &Policy) -> bool {
-        policy.freeze == Freeze::Auto && self.name == PhaseName::Tool && policy.max_tools > 0
+        policy.read_mode == ReadMode::Auto && self.name == PhaseName::Tool && policy.max_tools > 0
     }
 
     /// Whether the current inference is the last one of the unified loop that the policy allows.

@@ -5,11 +5,11 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Read, names, options};
 use crate::limits;
-use crate::stream::{Price, TokenUsage, Usage};
+use crate::stream::{Prices, TokenUsage, Usage};
 
 names! {
     /// When the tool phase stops reading a response.
-    pub enum Freeze as "Freeze", "auto, first_call or batch" {
+    pub enum ReadMode as "ReadMode", "auto, first_call or batch" {
         /// At its end. A call starts as soon as it is complete; once the budget is spent, the rest
         /// is read only beside the tools: at most 8 further calls and 16 KiB, and for 250 ms after
         /// the last tool has settled. What is cut off makes `usage.incomplete` true.
@@ -23,9 +23,9 @@ names! {
 
 names! {
     /// The form of tool results in the requests of a two-stage turn.
-    pub enum ResultsAs as "ResultsAs", "system_box or native" {
+    pub enum ResultsAs as "ResultsAs", "box or native" {
         /// As TOOL RESULT boxes in system messages.
-        SystemBox "system_box",
+        Box "box",
         /// As the provider's tool messages.
         Native "native",
     }
@@ -65,7 +65,7 @@ options! {
         /// Maximum calls executed in the tool phase of a cycle. 0 disables the tools of that phase.
         max_tools "maxTools": u32 = 1, whole 0..=1000;
         /// When the tool phase stops reading a response.
-        freeze "freeze": Freeze = Freeze::Auto;
+        read_mode "readMode": ReadMode = ReadMode::Auto;
         /// The tools of the action phase: names, `readOnly` for every read-only tool, or `*` for all.
         /// An empty list allows none.
         action_tools "actionTools": ActionTools;
@@ -96,15 +96,15 @@ options! {
         /// Tokens of the turn, as the provider reports them, after which the tool phase makes no
         /// further inference: the answer is asked for. Default: no limit.
         max_tokens "maxTokens": Option<u64>, whole 1..=u64::MAX;
-        /// Micro-dollars of the turn, by the tokens that the provider reports and `price`, after
+        /// Micro-dollars of the turn, by the tokens that the provider reports and `prices`, after
         /// which the tool phase makes no further inference, as for `maxTokens`. Default: no limit.
         max_cost "maxCost": Option<u64>, whole 1..=u64::MAX;
         /// What the model's tokens cost, for `maxCost`.
-        price "price": Option<Price>;
+        prices "prices": Option<Prices>;
         /// Unified mode: maximum inferences in one turn. From 2 on, the last one has no tools.
         max_steps "maxSteps": u32 = 5, whole 1..=1000;
         /// The form of tool results in requests.
-        results_as "resultsAs": ResultsAs = ResultsAs::SystemBox;
+        results_as "resultsAs": ResultsAs = ResultsAs::Box;
     }
 }
 
@@ -120,7 +120,7 @@ impl Policy {
         let tokens = TokenUsage::from(usage).total_tokens;
         let counts = [usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
         let [input, cached, output] = counts.map(Option::unwrap_or_default);
-        let cost = self.price.map(|price| price.of((input, cached, output)));
+        let cost = self.prices.map(|prices| prices.of((input, cached, output)));
         let most = self.max_cost.map(|most| u128::from(most) * 1_000_000);
         if self.max_tokens.is_some_and(|most| tokens >= most) {
             return Some(ToolLimit::MaxTokens);
@@ -154,10 +154,10 @@ mod tests {
         let tokens = |most| Policy::default().max_tokens(Some(most)).spent(usage);
         assert_eq!((tokens(5), tokens(6)), (Some(ToolLimit::MaxTokens), None));
         // Two tokens of the prompt, one that was cached, two of the answer.
-        let price = Price::new(1_000_000, 10_000_000).cached_input(Some(500_000));
-        let cost = |most| Policy::default().max_cost(Some(most)).price(Some(price)).spent(usage);
+        let prices = Prices::new(1_000_000, 10_000_000).cached_input(Some(500_000));
+        let cost = |most| Policy::default().max_cost(Some(most)).prices(Some(prices)).spent(usage);
         assert_eq!((cost(22), cost(23)), (Some(ToolLimit::MaxCost), None));
-        assert_eq!(Policy::default().price(Some(price)).spent(usage), None, "no limit");
+        assert_eq!(Policy::default().prices(Some(prices)).spent(usage), None, "no limit");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::json::table::{names, protocol};
 use crate::provider::Request;
 use crate::secret::Secret;
-use crate::store::{Answer, Commit, StoredOutcome};
+use crate::store::{Commit, CommitResult, StoredOutcome};
 use crate::stream::{Delta, Usage};
 use crate::tool::{CallView, Settled, Verdict};
 
@@ -96,7 +96,7 @@ protocol! {
             /// The attempt that [`commit`](Effect::Commit) named.
             attempt "attempt": u32,
             /// The answer of the store.
-            answer "answer": Answer,
+            answer "answer": CommitResult,
         }
         /// A tool settled.
         ToolSettled "tool_settled" {

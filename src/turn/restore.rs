@@ -11,7 +11,7 @@ use crate::limits;
 use crate::message::Strategy;
 use crate::secret::Secret;
 use crate::store::FORMAT;
-use crate::store::Kept;
+use crate::store::StoredTurn;
 use crate::tool::Registry;
 
 options! {
@@ -50,7 +50,7 @@ options! {
     /// What is stored of a turn, and what is to be done with it.
     pub struct Resume as "ResumeFrom" {
         /// The stored form. Default: the store does not know the turn.
-        kept "kept": Option<Kept>;
+        kept "kept": Option<StoredTurn>;
         /// The JSON texts of the groups of events that were stored after the state.
         events "events": Vec<String>;
         /// The batch behind which the turn paused. A turn that has gone on ends with
@@ -124,14 +124,14 @@ impl RestoreOptions {
         request_id: impl Into<Arc<str>>,
         secret: impl Into<Secret>,
         keep: Keep,
-        kept: Option<Kept>,
+        kept: Option<StoredTurn>,
     ) -> Self {
         let options = Self::blank().request_id(request_id.into()).secret(secret.into());
         options.keep(keep).resume(Resume::blank().kept(kept))
     }
 
     /// Reads the options from JSON text; members that are missing or null have their default.
-    /// `resume.kept` is the input of [`Kept::read`]; what it cannot read counts as a turn that the
+    /// `resume.kept` is the input of [`StoredTurn::read`]; what it cannot read counts as a turn that the
     /// store does not know.
     ///
     /// # Errors
@@ -178,7 +178,7 @@ impl RestoreOptions {
 }
 
 /// Returns the options that the host set when the turn began, if this version wrote them.
-fn given(kept: &Kept) -> Option<Vec<(std::borrow::Cow<'static, str>, Json<'static>)>> {
+fn given(kept: &StoredTurn) -> Option<Vec<(std::borrow::Cow<'static, str>, Json<'static>)>> {
     let text = kept.record("turn")?;
     match Json::parse_host(text.as_bytes(), text.len()).ok()?.into_owned() {
         Json::Object(members) => {

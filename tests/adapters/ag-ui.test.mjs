@@ -6,7 +6,7 @@ import test, { after, before } from 'node:test'
 import * as client1 from '@ag-ui/client'
 import * as client0 from 'ag-ui-client0'
 import { AgUiStream } from '../../pkg/dist/adapters/ag-ui/stream.js'
-import { defineTool, memoryStore, normalize, openaiChat } from 'turnlock'
+import { defineTool, memoryStore, normalizeHistory, openaiChat } from 'turnlock'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { createProvider } from '../provider/server.mjs'
 import { scenarioLogs, standingText } from './logs.mjs'
@@ -91,7 +91,9 @@ for (const [name, client] of Object.entries({ '0.0.59': client0, '1.0.0': client
       reasoned += messages.filter(({ role }) => role === 'reasoning').length
       // What the client has is a history.
       const history = messages.filter(({ role }) => role !== 'reasoning')
-      normalize([...history, { role: 'user', content: 'and now?' }], { dialect: 'anthropic' })
+      normalizeHistory([...history, { role: 'user', content: 'and now?' }], {
+        dialect: 'anthropic',
+      })
     }
     assert.ok(waited > 3 && reasoned > 3, `${waited} interrupts, ${reasoned} of reasoning`)
   })

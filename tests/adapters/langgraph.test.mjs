@@ -79,7 +79,7 @@ for (const [name, make] of Object.entries(MODELS)) {
     const { status, text, toolResults, usage, error } = await runTurn({
       ...{ model: langchainModel(llm), tools: { list_files } },
       messages: [{ role: 'user', content: 'look' }],
-      policy: { resultsAs: name === 'ChatAnthropic' ? 'native' : 'system_box' },
+      policy: { resultsAs: name === 'ChatAnthropic' ? 'native' : 'box' },
     }).result
     assert.equal(status, 'complete', error?.message)
     assert.match(text, /notes\.txt.*That answers it\.$/)

@@ -6,7 +6,7 @@ import { createOpenAICompatible as compatible7 } from '@ai-sdk/openai-compatible
 import * as ai7 from 'ai'
 import * as ai6 from 'ai6'
 import { createOpenAICompatible as compatible6 } from 'ai6-compatible'
-import { diagnose } from 'turnlock'
+import { diagnoseHistory } from 'turnlock'
 import { turnlockMiddleware } from 'turnlock/ai-sdk'
 import { z } from 'zod'
 import { createProvider } from '../provider/server.mjs'
@@ -65,7 +65,7 @@ for (const [version, sdk] of Object.entries(VERSIONS)) {
         [false, true],
       )
       for (const { messages } of requests) {
-        assert.deepEqual(diagnose(messages, { dialect: 'openai-chat' }), [])
+        assert.deepEqual(diagnoseHistory(messages, { dialect: 'openai-chat' }), [])
       }
     })
 
@@ -94,7 +94,7 @@ for (const [version, sdk] of Object.entries(VERSIONS)) {
       const [refused] = reports[1].refused
       assert.deepEqual([refused.toolName, refused.reason], ['list_files', 'duplicate'])
       assert.match(JSON.stringify(requests[2].messages.at(-1)), /did not run: the same call/)
-      assert.deepEqual(diagnose(requests[2].messages, { dialect: 'openai-chat' }), [])
+      assert.deepEqual(diagnoseHistory(requests[2].messages, { dialect: 'openai-chat' }), [])
       if (how === 'streamText') {
         // Of three responses; the provider counts none that is not streamed.
         assert.deepEqual([usage.inputTokens, usage.outputTokens], [30, 15])

@@ -13,17 +13,10 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
-import {
-  customModel,
-  defineTool,
-  memoryStore,
-  openaiChat,
-  resumeTurn,
-  runBundle,
-  runChain,
-  runTurn,
-  runWithToolRequests,
-} from 'turnlock'
+import { customModel, defineTool, memoryStore, openaiChat, resumeTurn, runTurn } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
+import { runChain } from 'turnlock/chain'
+import { runPlanning } from 'turnlock/planning'
 import { openTelemetry } from 'turnlock/otel'
 import { createRedactor } from 'turnlock/redact'
 import { createHandler } from 'turnlock/server'
@@ -267,7 +260,7 @@ test('events of a pass that reach `onTrace` begin no span that nothing ends', as
     yield { type: 'text', text: '{"plan":1}' }
   })
   const policy = { maxIterations: 0 }
-  await runWithToolRequests({ model, tools: {}, policy, onTrace, input: {} })
+  await runPlanning({ model, tools: {}, policy, onTrace, input: {} })
   await until(() => open.size === 0)
   assert.deepEqual(tree(), [])
 })
@@ -342,7 +335,7 @@ test('passes, bundles and chains have spans too', async () => {
   })
   const look = tool()
   await telemetry.pass((onTrace) =>
-    runWithToolRequests({
+    runPlanning({
       ...{ model, tools: { look }, policy: { allow: ['look'] }, onTrace },
       input: { global_context: {} },
     }),
@@ -395,7 +388,7 @@ test('what a tool runs is below its call: one trace of turn, pass, bundle and ch
         })
         await telemetry.pass(
           (onTrace) =>
-            runWithToolRequests({
+            runPlanning({
               ...{ model: plans, tools: {}, policy: { maxIterations: 0 }, onTrace },
               input: {},
             }),

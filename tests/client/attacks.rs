@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use serde_json::Value;
-use turnlock::store::{Answer, Commit, Kept};
+use turnlock::store::{Commit, CommitResult, StoredTurn};
 use turnlock::turn::Policy;
-use turnlock_client::store::{EventGroup, MemoryStore, Recalled, Store, StoreError};
+use turnlock_client::store::{EventGroup, MemoryStore, Store, StoreError, StoredOutcome};
 use turnlock_client::{
     BoxFuture, Model, ResumeOptions, Tool, TurnOptions, TurnStatus, cancel_turn, pause_turn,
     resume_turn, run_turn,
@@ -163,7 +163,7 @@ impl Liar {
 }
 
 impl Store for Liar {
-    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<Kept>, StoreError>> {
+    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>> {
         Box::pin(async move {
             self.before().await?;
             let mut kept = self.0.read(turn).await?;
@@ -187,12 +187,12 @@ impl Store for Liar {
         &'a self,
         turn: &'a str,
         commit: Arc<Commit>,
-    ) -> BoxFuture<'a, Result<Answer, StoreError>> {
+    ) -> BoxFuture<'a, Result<CommitResult, StoreError>> {
         Box::pin(async move {
             self.before().await?;
             match self.1 {
-                Lie::Refuses => Ok(Answer::Refused { state: Some("x".to_owned()) }),
-                Lie::Forgets => Ok(Answer::Kept),
+                Lie::Refuses => Ok(CommitResult::Refused { state: Some("x".to_owned()) }),
+                Lie::Forgets => Ok(CommitResult::Stored),
                 _ => self.0.commit(turn, commit).await,
             }
         })
@@ -212,7 +212,10 @@ impl Store for Liar {
         })
     }
 
-    fn recall<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Recalled>, StoreError>> {
+    fn recall<'a>(
+        &'a self,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<StoredOutcome>, StoreError>> {
         Box::pin(async move {
             self.before().await?;
             self.0.recall(key).await

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use turnlock::json::Json;
 use turnlock::stream::{Delta, FinishReason, Usage};
 use turnlock_client::bundle::{
-    BundleControl, BundleEvent, BundleLimits, BundleOptions, EvidenceBundle, ModelReplicateOptions,
-    ReadAnswer, Replicate, ReplicateContext, ReplicateError, ReplicateLimits, ReplicateStatus,
-    Replicates, Stop, Stopped, bundle_tool, replay_bundle_redacted, replicate_by_model,
-    replicate_by_turn, run_bundle,
+    BundleControl, BundleEvent, BundleLimits, BundleOptions, BundleStopReason, EvidenceBundle,
+    ModelReplicateOptions, ReadAnswer, Replicate, ReplicateContext, ReplicateError,
+    ReplicateLimits, ReplicateStatus, Replicates, Stop, bundle_tool, replay_bundle_redacted,
+    replicate_by_model, replicate_by_turn, run_bundle,
 };
 use turnlock_client::{Model, TokenUsage, TurnOptions, run_turn};
 
@@ -143,7 +143,7 @@ async fn what_gives_no_json_is_evidence_and_the_bundle_goes_on() {
         assert_eq!(bundle.meta.per_replicate[at].status, *status, "{at}");
     }
     assert_eq!((bundle.summary.valid_count, bundle.summary.confidence), (2, Some(0.5)));
-    assert_eq!(bundle.meta.stopped, Stopped::Full);
+    assert_eq!(bundle.meta.stopped, BundleStopReason::Full);
 }
 
 #[derive(Deserialize)]
@@ -188,7 +188,7 @@ async fn misuse_is_told_before_any_replicate_starts() {
         (options().seeds(vec![1, 1]), "seeds"),
         (options().schema(Some(json!(7).into())), "schema"),
         (options().schema(Some(json!({ "type": "nonsense" }).into())), "schema"),
-        (options().must_agree(vec!["label".to_owned()]), "must_agree"),
+        (options().must_agree(vec!["label".to_owned()]), "mustAgree"),
         (options().limits(Some(BundleLimits::default())).task("".into()), "task"),
         (
             options().per_replicate(Some(ReplicateLimits::default().tokens(Some(0)))),
@@ -317,7 +317,7 @@ async fn a_straggler_is_dropped() {
         }
     });
     let bundle = ended(options().parallel(Some(3)), replicates).await;
-    assert_eq!(bundle.meta.stopped, Stopped::Early);
+    assert_eq!(bundle.meta.stopped, BundleStopReason::Early);
     assert!(dropped.get(), "its future is dropped");
 }
 

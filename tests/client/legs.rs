@@ -7,9 +7,9 @@ use futures::StreamExt;
 use futures::future::{Either, select};
 use serde_json::{Value, json};
 use turnlock::json::Json;
-use turnlock::store::{Answer, Commit, Kept};
+use turnlock::store::{Commit, CommitResult, StoredTurn};
 use turnlock_client::store::{
-    EventGroup, MemoryStore, MemoryStoreOptions, Recalled, Store, StoreError,
+    EventGroup, MemoryStore, MemoryStoreOptions, Store, StoreError, StoredOutcome,
 };
 use turnlock_client::{
     Approval, BoxFuture, Model, ResumeOptions, Revision, cancel_turn, resume_turn, run_turn,
@@ -206,10 +206,13 @@ struct LegStore {
 }
 
 impl Store for LegStore {
-    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<Kept>, StoreError>> {
+    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>> {
         Box::pin(async move {
             let kept = self.store.read(turn).await?;
-            Ok(kept.map(|kept| Kept { idle_ms: kept.idle_ms.filter(|_| !self.owner_gone), ..kept }))
+            Ok(kept.map(|kept| StoredTurn {
+                idle_ms: kept.idle_ms.filter(|_| !self.owner_gone),
+                ..kept
+            }))
         })
     }
 
@@ -217,7 +220,7 @@ impl Store for LegStore {
         &'a self,
         turn: &'a str,
         commit: Arc<Commit>,
-    ) -> BoxFuture<'a, Result<Answer, StoreError>> {
+    ) -> BoxFuture<'a, Result<CommitResult, StoreError>> {
         if self.dead.get() {
             let error = StoreError::new("store.unavailable", "the process is dead");
             return Box::pin(futures::future::ready(Err(error)));
@@ -234,7 +237,10 @@ impl Store for LegStore {
         self.store.events(turn, after, most)
     }
 
-    fn recall<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Recalled>, StoreError>> {
+    fn recall<'a>(
+        &'a self,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<StoredOutcome>, StoreError>> {
         self.store.recall(key)
     }
 }

@@ -12,9 +12,7 @@ use turnlock::request::{
 };
 use turnlock::stream::Delta;
 use turnlock::tool::Status;
-use turnlock_client::{
-    Error, Model, PassError, PassEvent, PassOptions, Tool, run_with_tool_requests,
-};
+use turnlock_client::{Error, Model, PassError, PassEvent, PassOptions, Tool, run_planning};
 
 use crate::platform::{Seen, sleep, test};
 use crate::requests::said;
@@ -59,7 +57,7 @@ pub fn with(texts: &[&str], tools: Vec<Tool>) -> (PassOptions, Asked) {
 }
 
 pub async fn events_of(options: PassOptions) -> Vec<PassEvent> {
-    run_with_tool_requests(options).unwrap().collect().await
+    run_planning(options).unwrap().collect().await
 }
 
 #[test]
@@ -67,7 +65,7 @@ async fn dropping_the_pass_closes_the_connection() {
     for (at, script) in ["stall", "stall-head"].into_iter().enumerate() {
         let session = format!("rust-passes-drop-{at}");
         let model = site::model(&session, script, "openai-chat");
-        let pass = run_with_tool_requests(PassOptions::new(model, input())).unwrap();
+        let pass = run_planning(PassOptions::new(model, input())).unwrap();
         site::asked(&session).await;
         assert_eq!(site::requests(&session).await[0]["closedEarly"], false);
         drop(pass);
@@ -98,7 +96,7 @@ async fn dropping_what_waits_for_the_result_drops_the_tools_as_well() {
     let (options, asked) = with(&[&asks(&[("slow", json!({}))]), "{}"], vec![slow]);
     let recorded = Seen::new(Vec::new());
     let kept = recorded.clone();
-    let pass = run_with_tool_requests(options.record(move |one| kept.lock().push(one))).unwrap();
+    let pass = run_planning(options.record(move |one| kept.lock().push(one))).unwrap();
     let mut result = Box::pin(pass.result());
     site::until("it runs", async || seen.get()).await;
     assert!(futures::poll!(&mut result).is_pending());
@@ -111,7 +109,7 @@ async fn dropping_what_waits_for_the_result_drops_the_tools_as_well() {
 #[test]
 async fn a_pass_is_cancelled_before_it_asks() {
     let (options, asked) = with(&[], vec![]);
-    let pass = run_with_tool_requests(options).unwrap();
+    let pass = run_planning(options).unwrap();
     pass.control().cancel("enough");
     let error = pass.result().await.unwrap_err();
     assert_eq!(error.to_string(), "request.cancelled: enough");
@@ -136,7 +134,7 @@ async fn a_tool_that_panics_is_a_result_and_the_plan_is_made() {
     let calls = [("now", json!({})), ("late", json!({})), ("quote", json!({}))];
     let (options, asked) = with(&[&asks(&calls), r#"{"plan":1}"#], tools);
     let policy = Policy::default().max_tool_calls(3);
-    let result = run_with_tool_requests(options.policy(policy)).unwrap().result().await.unwrap();
+    let result = run_planning(options.policy(policy)).unwrap().result().await.unwrap();
     assert_eq!(result.plan, json!({ "plan": 1 }));
     let statuses: Vec<_> = result.pass.calls.iter().map(|call| call.status).collect();
     assert_eq!(statuses, [Status::Error, Status::Error, Status::Ok]);
@@ -158,7 +156,7 @@ async fn misuse_is_an_error_and_nothing_is_asked() {
     let (model, asked) = scripted(&[]);
     let wrong = |input: Value, change: &dyn Fn(PassOptions) -> PassOptions| {
         let options = change(PassOptions::new(model.clone(), input));
-        run_with_tool_requests(options).unwrap_err()
+        run_planning(options).unwrap_err()
     };
     let same = |options: PassOptions| options;
     assert_eq!(wrong(json!("text"), &same).code, "options.invalid");
@@ -181,7 +179,7 @@ async fn misuse_is_an_error_and_nothing_is_asked() {
         model.clone(),
         [(vec![0_u8], 1)].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
     );
-    assert_eq!(run_with_tool_requests(no_json).unwrap_err().code, "json.not_serializable");
+    assert_eq!(run_planning(no_json).unwrap_err().code, "json.not_serializable");
     assert_eq!(asked.lock().len(), 0);
 }
 
@@ -230,7 +228,7 @@ const FENCED: &str = "Here:\n```json\n{\"size\": 1}\n```";
 async fn planned(answer: &str) -> turnlock_client::RunningPass {
     let quote = vec![reads("quote", json!(42))];
     let (options, _) = with(&[&asks(&[("quote", json!({}))]), answer], quote);
-    run_with_tool_requests(options.record_in_result()).unwrap()
+    run_planning(options.record_in_result()).unwrap()
 }
 
 /// What every refused plan has beside the reason.
@@ -281,7 +279,7 @@ async fn prose_is_no_plan_of_a_schema_nor_is_json_that_does_not_match() {
     let run = async |answer: &str, schema: &Value| {
         let quote = vec![reads("quote", json!(42))];
         let (options, _) = with(&[&asks(&[("quote", json!({}))]), answer], quote);
-        run_with_tool_requests(options.plan_schema(schema)).unwrap().result().await
+        run_planning(options.plan_schema(schema)).unwrap().result().await
     };
     for answer in [FENCED, "Hold {now}: {\"size\":1}."] {
         assert_eq!(run(answer, &schema).await.unwrap().plan, json!({ "size": 1 }));
@@ -301,7 +299,7 @@ async fn prose_is_no_plan_of_a_schema_nor_is_json_that_does_not_match() {
         assert_eq!(pass.tool_results[0].outcome, PassOutcome::Result(Json::integer(42)));
     }
     let (options, asked) = with(&[], vec![]);
-    let error = run_with_tool_requests(options.plan_schema(json!(1))).unwrap_err();
+    let error = run_planning(options.plan_schema(json!(1))).unwrap_err();
     assert_eq!((&*error.code, error.message.contains("`planSchema`")), ("options.invalid", true));
     assert_eq!(asked.lock().len(), 0);
 }
@@ -325,7 +323,7 @@ async fn a_type_that_panics_is_a_refused_plan() {
 async fn a_failed_plan_pass_says_what_it_had() {
     let session = "rust-passes-status";
     let model = site::model(session, "server-error", "openai-chat");
-    let pass = run_with_tool_requests(PassOptions::new(model, input())).unwrap();
+    let pass = run_planning(PassOptions::new(model, input())).unwrap();
     let error = pass.result().await.unwrap_err();
     assert_eq!((&*error.failure.code, error.failure.status()), ("model.status", Some(500)));
     assert_eq!(site::requests(session).await.len(), 2, "one for the request, one for the plan");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use turnlock::json::Json;
 use turnlock::request::{PassOutcome, Reason, Recorded};
 use turnlock_client::request::audit_tool_use;
-use turnlock_client::{Tool, run_with_tool_requests};
+use turnlock_client::{Tool, run_planning};
 
 use crate::passes::{asks, events_of, reads, with};
 use crate::platform::{Seen, test};
@@ -23,7 +23,7 @@ async fn a_recorder_that_panics_costs_nothing() {
         all.lock().push(one);
         panic!("disk full");
     });
-    let result = run_with_tool_requests(options).unwrap().result().await.unwrap();
+    let result = run_planning(options).unwrap().result().await.unwrap();
     assert_eq!(result.plan, json!({ "plan": 1 }));
     assert_eq!(*seen.lock(), result.pass.recorded);
     let mut first = serde_json::to_value(&seen.lock()[0]).unwrap();
@@ -64,7 +64,7 @@ async fn of_several_records_the_plans_own_counts_else_the_last() {
         });
         let tools = vec![reads("quote", json!(0)), live.read_only()];
         let (options, _) = with(&[&asks(&calls), "{}"], tools);
-        let mut pass = run_with_tool_requests(options.plan_id(plan).replay(all.clone())).unwrap();
+        let mut pass = run_planning(options.plan_id(plan).replay(all.clone())).unwrap();
         let mut events = Vec::new();
         while let Some(event) = pass.next().await {
             events.push(event);
@@ -92,7 +92,7 @@ async fn traced(redact: Option<fn(&str) -> String>) -> String {
         Some(redact) => options.redact(redact),
         None => options,
     };
-    let mut pass = run_with_tool_requests(options).unwrap();
+    let mut pass = run_planning(options).unwrap();
     let mut events = Vec::new();
     while let Some(event) = pass.next().await {
         events.push(event);

@@ -82,12 +82,12 @@ async fn types_lose_nothing() {
     let mut seen = Vec::new();
     for own in [
         json!({ "stop": "never", "schema": { "type": "object", "properties": properties } }),
-        json!({ "compact": true, "weights": [1, 2, 0.5, 1], "must_agree": ["/n"] }),
-        json!({ "limits": { "max_bytes": 2500, "max_diffs": 1 }, "model": "m" }),
+        json!({ "compact": true, "weights": [1, 2, 0.5, 1], "mustAgree": ["/n"] }),
+        json!({ "limits": { "maxBytes": 2500, "maxDiffs": 1 }, "model": "m" }),
         json!({ "schemaUri": "urn:x", "prices": { "m": { "input": 5, "output": 7 } },
             "perReplicate": { "seconds": 2.5 }, "budget": { "tokens": 900 }, "seeds": [-4] }),
-        json!({ "prices": { "other": { "input": 5, "cached_input": 1, "output": 7 } },
-            "fields": ["/n"], "null_is_missing": true, "stop": "majority_lock" }),
+        json!({ "prices": { "other": { "input": 5, "cachedInput": 1, "output": 7 } },
+            "fields": ["/n"], "nullIsMissing": true, "stop": "majority_lock" }),
         json!({ "budget": { "tokens": 10 }, "parallel": 3 }),
         json!({ "perReplicate": { "tokens": 1, "seconds": 0.004 }, "retries": 1 }),
         json!({ "budget": { "seconds": 0.006 } }),

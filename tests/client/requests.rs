@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use turnlock::Signature;
 use turnlock::json::Json;
 use turnlock::request::{Policy, Recorded};
-use turnlock_client::{PassOptions, run_with_tool_requests};
+use turnlock_client::{PassOptions, run_planning};
 
 use crate::pass_lines::{calls, recorded, rejected, results, trace};
 use crate::platform::test;
@@ -147,7 +147,7 @@ async fn pass(
         Some(recorded) => options.replay(recorded),
         None => options.plan_id("plan-1").run_id("run-1").record_in_result(),
     };
-    let mut pass = run_with_tool_requests(options).map_err(|error| error.to_string())?;
+    let mut pass = run_planning(options).map_err(|error| error.to_string())?;
     let mut events = Vec::new();
     while let Some(event) = pass.next().await {
         let fits = event.source.is_none()

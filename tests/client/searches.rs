@@ -10,7 +10,7 @@ use turnlock::json::Json;
 use turnlock::request::{PassOutcome, Policy, Reason, Recorded};
 use turnlock::tool::Status;
 use turnlock_client::request::{audit_tool_use, inventory_tools};
-use turnlock_client::{PassEvent, PassOptions, Planned, Tool, run_with_tool_requests};
+use turnlock_client::{PassEvent, PassOptions, Planned, Tool, run_planning};
 
 use crate::platform::{Seen, test};
 use crate::site;
@@ -139,7 +139,7 @@ impl Player<'_> {
         let options = PassOptions::new(site::model(&session, "planner", self.dialect), input)
             .tools(tools)
             .policy(Policy::default().allow(allow));
-        let mut pass = run_with_tool_requests(own(options)).map_err(|error| error.to_string())?;
+        let mut pass = run_planning(own(options)).map_err(|error| error.to_string())?;
         let mut events = Vec::new();
         while let Some(event) = pass.next().await {
             events.push(event);

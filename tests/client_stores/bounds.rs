@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use futures::FutureExt;
-use turnlock::store::{Answer, Commit, Kept};
-use turnlock_client::store::{MemoryStore, MemoryStoreOptions, Recalled, Store, StoreError};
+use turnlock::store::{Commit, CommitResult, StoredTurn};
+use turnlock_client::store::{MemoryStore, MemoryStoreOptions, Store, StoreError, StoredOutcome};
 
 use crate::conformance::{HOUR, commit_of};
 use crate::platform::{Seen, test};
@@ -21,19 +21,19 @@ fn store(max_turns: usize, max_reusable: usize) -> (MemoryStore, Seen<f64>) {
     (MemoryStore::with_options(options), time)
 }
 
-fn commit(store: &MemoryStore, turn: &str, commit: Commit) -> Result<Answer, StoreError> {
+fn commit(store: &MemoryStore, turn: &str, commit: Commit) -> Result<CommitResult, StoreError> {
     store.commit(turn, Arc::new(commit)).now_or_never().unwrap()
 }
 
-fn read(store: &MemoryStore, turn: &str) -> Option<Kept> {
+fn read(store: &MemoryStore, turn: &str) -> Option<StoredTurn> {
     store.read(turn).now_or_never().unwrap().unwrap()
 }
 
-fn recall(store: &MemoryStore, key: &str) -> Option<Recalled> {
+fn recall(store: &MemoryStore, key: &str) -> Option<StoredOutcome> {
     store.recall(key).now_or_never().unwrap().unwrap()
 }
 
-fn full(answer: Result<Answer, StoreError>) {
+fn full(answer: Result<CommitResult, StoreError>) {
     assert_eq!(answer.unwrap_err().code, "store.full");
 }
 
@@ -41,18 +41,18 @@ fn full(answer: Result<Answer, StoreError>) {
 async fn what_was_over_first_makes_room() {
     let (store, _) = store(3, 9);
     for turn in ["a", "b", "c"] {
-        assert_eq!(commit(&store, turn, commit_of("o", 1)), Ok(Answer::Kept));
+        assert_eq!(commit(&store, turn, commit_of("o", 1)), Ok(CommitResult::Stored));
     }
     full(commit(&store, "d", commit_of("o", 1)));
     assert_eq!(read(&store, "d"), None);
     for turn in ["c", "b"] {
         let over = Commit { open: false, ..commit_of("o", 2) };
-        assert_eq!(commit(&store, turn, over), Ok(Answer::Kept));
+        assert_eq!(commit(&store, turn, over), Ok(CommitResult::Stored));
     }
-    assert_eq!(commit(&store, "d", commit_of("o", 1)), Ok(Answer::Kept));
+    assert_eq!(commit(&store, "d", commit_of("o", 1)), Ok(CommitResult::Stored));
     assert_eq!(read(&store, "c"), None);
     assert!(!read(&store, "b").unwrap().open);
-    assert_eq!(commit(&store, "e", commit_of("o", 1)), Ok(Answer::Kept));
+    assert_eq!(commit(&store, "e", commit_of("o", 1)), Ok(CommitResult::Stored));
     assert_eq!(read(&store, "b"), None);
     for turn in ["a", "d", "e"] {
         assert!(read(&store, turn).unwrap().open, "{turn}");
@@ -72,7 +72,7 @@ async fn what_has_expired_makes_room_wherever_it_is() {
     assert_eq!(read(&store, "t77").unwrap().idle_ms, Some(9));
     full(commit(&store, "new", commit_of("o", 1)));
     time.set(10.0);
-    assert_eq!(commit(&store, "new", commit_of("o", 1)), Ok(Answer::Kept));
+    assert_eq!(commit(&store, "new", commit_of("o", 1)), Ok(CommitResult::Stored));
     assert_eq!(read(&store, "t77"), None);
 }
 
@@ -87,7 +87,7 @@ async fn the_oldest_outcome_makes_room() {
     commit(&store, "t", with(2, ["a", "c"])).unwrap();
     assert_eq!(recall(&store, "b"), None);
     time.set(1.2);
-    assert_eq!(recall(&store, "a").unwrap(), Recalled { text: "a".to_owned(), age_ms: 2 });
+    assert_eq!(recall(&store, "a").unwrap(), StoredOutcome { text: "a".to_owned(), age_ms: 2 });
     assert_eq!(recall(&store, "c").unwrap().text, "c");
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use futures::future::{join, join_all};
 use serde_json::Value;
-use turnlock::store::{Answer, Commit, Kept, turn_key};
-use turnlock_client::store::{EventGroup, Recalled, Store};
+use turnlock::store::{Commit, CommitResult, StoredTurn, turn_key};
+use turnlock_client::store::{EventGroup, Store, StoredOutcome};
 
 use crate::platform::{Seen, sleep};
 
@@ -125,14 +125,14 @@ pub async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     panic!("{what} (waited {PATIENCE_MS} ms)");
 }
 
-async fn answer(store: &dyn Store, turn: &str, commit: Commit) -> Answer {
+async fn answer(store: &dyn Store, turn: &str, commit: Commit) -> CommitResult {
     store.commit(turn, Arc::new(commit)).await.unwrap()
 }
 
 /// Commits that must be applied.
 pub async fn applied(store: &dyn Store, turn: &str, commit: Commit, what: &str) {
     let answer = answer(store, turn, commit).await;
-    same(answer, Answer::Kept, &format!("{what} must be applied"));
+    same(answer, CommitResult::Stored, &format!("{what} must be applied"));
 }
 
 /// Begins a turn; gives its owner.
@@ -149,16 +149,16 @@ fn first() -> Commit {
 }
 
 /// Everything of a turn but its idle time.
-async fn all(store: &dyn Store, turn: &str) -> (Option<Kept>, Vec<EventGroup>) {
-    let kept = read(store, turn).await.map(|kept| Kept { idle_ms: None, ..kept });
+async fn all(store: &dyn Store, turn: &str) -> (Option<StoredTurn>, Vec<EventGroup>) {
+    let kept = read(store, turn).await.map(|kept| StoredTurn { idle_ms: None, ..kept });
     (kept, store.events(turn, 0, 1000).await.unwrap())
 }
 
-async fn read(store: &dyn Store, turn: &str) -> Option<Kept> {
+async fn read(store: &dyn Store, turn: &str) -> Option<StoredTurn> {
     store.read(turn).await.unwrap()
 }
 
-async fn recall(store: &dyn Store, key: &str) -> Option<Recalled> {
+async fn recall(store: &dyn Store, key: &str) -> Option<StoredOutcome> {
     store.recall(key).await.unwrap()
 }
 
@@ -189,7 +189,7 @@ async fn refused(store: &dyn Store, turn: &str, commit: Commit, what: &str) {
     let state = before.0.as_ref().map(|kept| kept.state.clone());
     let keys: Vec<String> = commit.reusable.iter().map(|(key, _, _)| key.clone()).collect();
     let refusal = answer(store, turn, commit).await;
-    same(refusal, Answer::Refused { state }, &format!("{what} must be refused"));
+    same(refusal, CommitResult::Refused { state }, &format!("{what} must be refused"));
     same(all(store, turn).await, before, &format!("{what} was refused, and must change nothing"));
     for key in keys {
         same(recalled(store, &key).await, None, &format!("{what} must leave nothing to reuse"));
@@ -211,9 +211,9 @@ async fn race(
         stores[at % stores.len()].commit(turn, Arc::new(commit))
     }))
     .await;
-    let answers: Vec<Answer> = answers.into_iter().map(Result::unwrap).collect();
+    let answers: Vec<CommitResult> = answers.into_iter().map(Result::unwrap).collect();
     let winners: Vec<&String> = (owners.iter().zip(&answers))
-        .filter(|(_, answer)| **answer == Answer::Kept)
+        .filter(|(_, answer)| **answer == CommitResult::Stored)
         .map(|(owner, _)| owner)
         .collect();
     same(winners.len(), 1, "how many of the owners were told that they won");
@@ -222,8 +222,8 @@ async fn race(
     let written = (kept.state, kept.records);
     let expected = (winner.clone(), pairs(&[("claim", winner)]));
     same(written, expected, "what stands there is the winner's");
-    for answer in answers.into_iter().filter(|answer| *answer != Answer::Kept) {
-        let told = Answer::Refused { state: Some(winner.clone()) };
+    for answer in answers.into_iter().filter(|answer| *answer != CommitResult::Stored) {
+        let told = CommitResult::Refused { state: Some(winner.clone()) };
         same(answer, told, "a loser is told who won");
     }
 }
@@ -265,11 +265,11 @@ pub async fn the_table_of_the_rule(make: &Stores) {
         };
         let before = stands.map(|(_, revision, open)| (revision, open, "old".to_owned()));
         let (left, told) = match row["judgement"].as_str().unwrap() {
-            "apply" => (Some((revision, true, "new".to_owned())), Answer::Kept),
-            "repeated" => (before, Answer::Kept),
+            "apply" => (Some((revision, true, "new".to_owned())), CommitResult::Stored),
+            "repeated" => (before, CommitResult::Stored),
             "refuse" => {
                 let state = before.as_ref().map(|(.., state)| state.clone());
-                (before, Answer::Refused { state })
+                (before, CommitResult::Refused { state })
             }
             other => panic!("no judgement: {other}"),
         };
@@ -301,7 +301,7 @@ pub async fn a_turn_reads_back_as_it_was_written(make: &Stores) {
     applied(&*other, &turn, second, "the next revision").await;
     let third = Commit { records: pairs(&[("b", "B")]), ..commit_of(&owner, 3) };
     applied(&*one, &turn, third, "revision 3").await;
-    let expected = Kept {
+    let expected = StoredTurn {
         owner: Some(owner),
         revision: 3,
         idle_ms: None,
@@ -479,7 +479,7 @@ pub async fn the_same_commit_sent_many_times_at_once_is_applied_once(make: &Stor
         });
         let send = |at: usize| stores[at % 3].commit(&turn, Arc::clone(&commit));
         for answer in join_all((0..24).map(send)).await {
-            same(answer, Ok(Answer::Kept), "each is told that it is kept");
+            same(answer, Ok(CommitResult::Stored), "each is told that it is kept");
         }
     }
     let (kept, groups) = all(&*stores[0], &turn).await;
@@ -656,7 +656,11 @@ pub async fn every_text_comes_back_as_it_was(make: &Stores) {
         );
         same(recalled(&*other, &key).await, text(one), &format!("reusable: {what}"));
         let refusal = answer(&*other, &turn, commit_of("another", 1)).await;
-        same(refusal, Answer::Refused { state: text(one) }, &format!("state of a refusal: {what}"));
+        same(
+            refusal,
+            CommitResult::Refused { state: text(one) },
+            &format!("state of a refusal: {what}"),
+        );
     }
 }
 
@@ -846,7 +850,7 @@ pub async fn a_turn_expires_with_everything_in_it_and_may_then_begin_anew(make: 
         same(lasts(&*store, &turn, 0, 10).await, vec![], "events of an expired turn");
         let late = Commit { take_over: true, ..commit_of(&random(), 2) };
         let late = answer(&*store, &turn, late).await;
-        same(late, Answer::Refused { state: None }, "a later revision of an expired turn");
+        same(late, CommitResult::Refused { state: None }, "a later revision of an expired turn");
         let new = Commit {
             state: text("new"),
             records: pairs(&[("r", "new")]),
@@ -854,7 +858,7 @@ pub async fn a_turn_expires_with_everything_in_it_and_may_then_begin_anew(make: 
             ..first()
         };
         let owner = begin(&*store, &turn, new).await;
-        let kept = Kept {
+        let kept = StoredTurn {
             owner: Some(owner),
             revision: 1,
             idle_ms: None,
@@ -891,7 +895,7 @@ pub async fn a_turn_lives_for_the_ttl_of_its_last_commit(make: &Stores) {
             ..first()
         };
         let owner = begin(&*store, &turn, with).await;
-        if answer(&*store, &turn, commit_of(&owner, 2)).await != Answer::Kept {
+        if answer(&*store, &turn, commit_of(&owner, 2)).await != CommitResult::Stored {
             return false;
         }
         sleep(ttl_ms * 2).await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use futures::poll;
 use idb::{Database, Factory, TransactionMode};
-use turnlock::store::{Answer, Commit};
+use turnlock::store::{Commit, CommitResult};
 use turnlock_client::store::{IndexedDbStore, IndexedDbStoreOptions, Store};
 
 use crate::conformance::{applied, commit_of, eventually, pairs, random, same};
@@ -62,11 +62,11 @@ async fn two_connections_race_for_each_commit_of_a_turn() {
             store.commit("t", Arc::new(commit))
         }))
         .await;
-        let won: Vec<bool> = answers.iter().map(|one| *one == Ok(Answer::Kept)).collect();
+        let won: Vec<bool> = answers.iter().map(|one| *one == Ok(CommitResult::Stored)).collect();
         assert!(won[0] != won[1], "{answers:?}");
         let (winner, loser) = if won[0] { (0, 1) } else { (1, 0) };
         let state = Some(owners[winner].clone());
-        same(answers[loser].clone(), Ok(Answer::Refused { state }), "what the loser is told");
+        same(answers[loser].clone(), Ok(CommitResult::Refused { state }), "what the loser is told");
         let kept = stores[loser].read("t").await.unwrap().unwrap();
         same(kept.records.len() as u64, revision, "one claim each");
         same(kept.records.last().unwrap().1.as_str(), &owners[winner], "the winner's");

@@ -9,7 +9,8 @@ import { root } from '../../scripts/setup.mjs'
 const FILE = join(root, 'tests/consumers/hovered.ts')
 // A `/*name*/` stands before what is hovered.
 const SAMPLE = `
-import { defineTool, openaiChat, runBundle, runTurn } from 'turnlock'
+import { defineTool, openaiChat, runTurn } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
 import type { Tool } from 'turnlock'
 import { remoteTurns } from 'turnlock/remote'
 

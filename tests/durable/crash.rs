@@ -66,7 +66,7 @@ fn rows() -> Vec<Row> {
         (
             "approval",
             two,
-            json!({ "maxTools": 2, "freeze": "batch" }),
+            json!({ "maxTools": 2, "readMode": "batch" }),
             vec![says(&[call("c1", "list"), call("c2", "pay")]), answer()],
         ),
         ("approval, denied", two, json!({}), vec![says(&[call("c1", "pay")]), answer()]),
@@ -281,7 +281,7 @@ fn a_pause_changes_nothing() {
             let mut whole = pausing.clone();
             whole.policy["pauseAfterTools"] = json!(false);
             whole.tools["pay"]["needsApproval"] = json!(false);
-            for results in ["system_box", "native"] {
+            for results in ["box", "native"] {
                 pausing.policy["resultsAs"] = json!(results);
                 whole.policy["resultsAs"] = json!(results);
                 let (paused, twin) =

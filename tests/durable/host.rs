@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use turnlock::Next;
 use turnlock::json::Json;
-use turnlock::store::{Answer, Commit};
+use turnlock::store::{Commit, CommitResult};
 use turnlock::turn::{Effect, Input, Settled, Verdict};
 
 use crate::common::facts::misfit;
@@ -24,7 +24,7 @@ impl World {
             return;
         };
         let now = self.now + self.legs[leg].clock;
-        let stored = matches!(&fact, Input::Stored { answer: Answer::Kept, .. });
+        let stored = matches!(&fact, Input::Stored { answer: CommitResult::Stored, .. });
         self.note(|| format!("leg {leg} is told {}", describe(&fact)));
         let fact = match fact {
             Input::Stored { attempt, answer, .. }
@@ -200,7 +200,7 @@ impl World {
         let revision = commit.revision;
         self.legs[leg].newest = revision;
         if self.bug("host: a commit counts as kept when it is sent") {
-            let kept = Input::Stored { revision, attempt, answer: Answer::Kept };
+            let kept = Input::Stored { revision, attempt, answer: CommitResult::Stored };
             self.after(0, What::Tell(leg, kept));
         }
         if self.bug("host: events are shown when they are sent")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use turnlock::Next;
-use turnlock::store::Answer;
+use turnlock::store::CommitResult;
 use turnlock::turn::{Effect, Input, Turn, TurnOptions};
 
 /// A turn of its own, its effects, and the clock.
@@ -60,7 +60,7 @@ impl Host {
 
     fn store(&mut self) {
         let (revision, attempt) = self.commit;
-        self.tell(Input::Stored { revision, attempt, answer: Answer::Kept });
+        self.tell(Input::Stored { revision, attempt, answer: CommitResult::Stored });
     }
 
     fn says(&mut self, delta: Value) {

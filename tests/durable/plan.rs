@@ -147,11 +147,11 @@ impl Plan {
             mode: pick(random, &[json!("two_stage"), json!("two_stage"), json!("unified")]),
             policy: json!({
                 "maxTools": random.below(4), "actionMaxTools": random.below(3),
-                "freeze": (["auto", "first_call", "batch"][random.below(3)]),
+                "readMode": (["auto", "first_call", "batch"][random.below(3)]),
                 "actionTools": pick(random, &action),
                 "maxCycles": 1 + random.below(2), "maxSteps": 1 + random.below(5),
                 "pauseAfterTools": random.below(5) == 0,
-                "resultsAs": (["system_box", "native"][random.below(2)]),
+                "resultsAs": (["box", "native"][random.below(2)]),
                 "toolTimeoutMs": ([400, 4_000, 30_000][random.below(3)]),
                 "toolsTotalMs": ([300, 6_000, 60_000][random.below(3)]),
                 "modelFirstByteMs": 3_000, "modelIdleMs": 2_000,

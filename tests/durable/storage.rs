@@ -1,7 +1,7 @@
 //! The way to the store and back: what a host reads, and what it writes.
 
 use serde_json::{Value, json};
-use turnlock::store::{Answer, Commit, StoredOutcome};
+use turnlock::store::{Commit, CommitResult, StoredOutcome};
 use turnlock::turn::Input;
 
 use crate::leg::Wish;
@@ -98,7 +98,7 @@ impl World {
             }
         }
         // A store that fails may have written all the same.
-        let mut answer = Answer::Failed {
+        let mut answer = CommitResult::Failed {
             code: "store.unavailable".to_owned(),
             message: "simulated".to_owned(),
         };
@@ -118,10 +118,10 @@ impl World {
             if !failing {
                 answer = said;
             } else if self.bug("host: a failed commit counts as kept") {
-                answer = Answer::Kept;
+                answer = CommitResult::Stored;
             }
         } else if self.bug("host: a failed commit counts as kept") {
-            answer = Answer::Kept;
+            answer = CommitResult::Stored;
         }
         if !answers || self.dies_at(leg, "commit applied") {
             return;

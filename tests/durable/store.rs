@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use turnlock::store::{Answer, Commit, Judgement, Standing, judge};
+use turnlock::store::{Commit, CommitResult, Judgement, TurnHead, judge};
 
 #[derive(Debug, Clone)]
 pub struct Stored {
-    pub standing: Standing,
+    pub standing: TurnHead,
     /// When the last commit was made, by this store's clock.
     pub at: u64,
     pub ttl: u64,
@@ -38,7 +38,7 @@ impl Store {
     }
 
     /// Does as the rule says; whether it wrote, and the answer.
-    pub fn commit(&mut self, now: u64, key: &str, commit: &Commit) -> (bool, Answer) {
+    pub fn commit(&mut self, now: u64, key: &str, commit: &Commit) -> (bool, CommitResult) {
         let stands = self.stands(now, key).cloned();
         let mut standing = stands.as_ref().map(|stored| stored.standing.clone());
         if let Some(standing) = &mut standing {
@@ -67,19 +67,21 @@ impl Store {
             _ => {}
         }
         match judgement {
-            Judgement::Repeated => (false, Answer::Kept),
-            Judgement::Refuse => (false, Answer::Refused { state: stands.map(|one| one.state) }),
+            Judgement::Repeated => (false, CommitResult::Stored),
+            Judgement::Refuse => {
+                (false, CommitResult::Refused { state: stands.map(|one| one.state) })
+            }
             Judgement::Apply => {
                 self.before.insert(key.to_owned(), stands.clone());
                 self.apply(now, key, commit, stands);
-                (true, Answer::Kept)
+                (true, CommitResult::Stored)
             }
         }
     }
 
     fn apply(&mut self, now: u64, key: &str, commit: &Commit, stands: Option<Stored>) {
         let mut stored = stands.unwrap_or_else(|| Stored {
-            standing: Standing::default(),
+            standing: TurnHead::default(),
             at: now,
             ttl: 0,
             state: String::new(),
@@ -87,7 +89,7 @@ impl Store {
             groups: Vec::new(),
         });
         stored.standing =
-            Standing { owner: commit.owner.clone(), revision: commit.revision, open: commit.open };
+            TurnHead { owner: commit.owner.clone(), revision: commit.revision, open: commit.open };
         (stored.at, stored.ttl) = (now, commit.ttl_ms);
         if let Some(state) = &commit.state {
             stored.state.clone_from(state);
@@ -120,7 +122,7 @@ impl Store {
         }
     }
 
-    /// `Kept`, as a host gives it to the core.
+    /// `StoredTurn`, as a host gives it to the core.
     pub fn read(&self, now: u64, key: &str) -> Option<Value> {
         let stored = self.stands(now, key)?;
         let records: Vec<_> =

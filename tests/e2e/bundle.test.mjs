@@ -70,7 +70,7 @@ test('what is no JSON, no array, no schema, no option is said', async () => {
   await run('[1,', { outcome: /^The replicates: / })
   await run('{}', { outcome: /expected an array/ })
   await run([1, 2], { schema: { 'x-compare': 'nearly' }, outcome: /schema\.x-compare/ })
-  await run([1, 2], { 'must-agree': 'label', outcome: /must_agree/ })
+  await run([1, 2], { 'must-agree': 'label', outcome: /mustAgree/ })
 })
 
 test('a field that must agree brings in the third', async () => {

@@ -13,7 +13,7 @@ const file = readFileSync(join(folder, exports['./browser'].default))
 const PAGE = `<!doctype html><title>One file</title><script type="module" src="/own.js"></script>`
 // No model is asked: what it would say is in the page.
 const OWN = `
-import { customModel, defineTool, diagnose, normalize, runBundle, runChain, runTurn, signature } from '/lib/turnlock.js'
+import { customModel, defineTool, diagnoseHistory, normalizeHistory, runBundle, runChain, runTurn, signature } from '/lib/turnlock.js'
 const model = customModel(async function* ({ tools, tool_choice: choice }) {
   if (!tools?.length || choice === 'none') return yield { type: 'text', text: 'Two files.' }
   yield { type: 'tool_call_start', index: 0, id: 'c1', name: 'look' }
@@ -28,8 +28,8 @@ const outcome = await runChain({ query: 'x', classify: () => 'simple', answer: (
 globalThis.found = {
   text, status, ran: toolResults.length,
   signed: signature({ tool: 'look', args: { path: '.' } }),
-  wrong: diagnose(orphan, { dialect: 'openai-chat' }).length,
-  mended: normalize(orphan, { dialect: 'openai-chat' }).messages.length,
+  wrong: diagnoseHistory(orphan, { dialect: 'openai-chat' }).length,
+  mended: normalizeHistory(orphan, { dialect: 'openai-chat' }).messages.length,
   chain: outcome.text, bundle: typeof runBundle,
 }
 `

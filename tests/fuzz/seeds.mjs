@@ -76,7 +76,7 @@ for (const [at, name] of importers.entries()) {
   write(`import_${name}`, Array.from({ length: 8 }, input))
 }
 write(
-  'fit',
+  'trim',
   nasty.slice(0, 8).map(({ input }, at) => join_(at, at * 3, bytes(JSON.stringify(input)))),
 )
 const plans = [
@@ -128,7 +128,11 @@ const base = {
 write(
   'options',
   [
-    { ...base, policy: { maxTools: 2, freeze: 'auto' }, tools: [{ name: 'list', readOnly: true }] },
+    {
+      ...base,
+      policy: { maxTools: 2, readMode: 'auto' },
+      tools: [{ name: 'list', readOnly: true }],
+    },
     { ...base, answerSchema: { type: 'object' }, system: 's', fallbacks: [{ dialect: 'gemini' }] },
     { task: 't', k: 3, schema: { type: 'object', properties: { a: { type: 'number' } } } },
     { query: 'compare a and b', limits: {}, patterns: ['parallel'] },

@@ -282,7 +282,7 @@ fn turns_with_it_go_on_alike() {
         let history = Value::Array(history(&mut random));
         let dialect = Dialect::ALL[random.below(Dialect::ALL.len())];
         let mut policy = Policy::default().max_tools(3);
-        policy = policy.results_as([ResultsAs::Native, ResultsAs::SystemBox][random.below(2)]);
+        policy = policy.results_as([ResultsAs::Native, ResultsAs::Box][random.below(2)]);
         let tools = ["search", "f"].map(|name| ToolSpec::new(name).read_only(true));
         let options = options(&history, dialect)
             .policy(policy)

@@ -32,8 +32,8 @@ export const bugs = [
   ),
   bug(
     'a denied call runs',
-    ...[BATCH, '(Ruling::Execute, Approval::Denied) =>'],
-    (name) => `(Ruling::Execute, Approval::Denied) if !${planted(name)} =>`,
+    ...[BATCH, '(CallVerdict::Execute, Approval::Denied) =>'],
+    (name) => `(CallVerdict::Execute, Approval::Denied) if !${planted(name)} =>`,
   ),
   bug(
     'a late result changes the outcome',

@@ -2,8 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { anthropic, defineTool, memoryStore, openaiChat, openaiResponses } from 'turnlock'
-import { resumeTurn, runTurn } from 'turnlock'
+import {
+  anthropic,
+  defineTool,
+  memoryStore,
+  openaiChat,
+  openaiResponses,
+  resumeTurn,
+  runTurn,
+} from 'turnlock'
 import * as anthropicWire from '../../pkg/dist/testing/provider/wire/anthropic.js'
 import * as chatWire from '../../pkg/dist/testing/provider/wire/openai-chat.js'
 import * as responsesWire from '../../pkg/dist/testing/provider/wire/openai-responses.js'
@@ -167,8 +174,8 @@ const options = fc.record({
       actionMaxTools: fc.nat(2),
       actionTools: fc.constantFrom('*', 'readOnly', ['ok', 'throws']),
       maxCycles: fc.constantFrom(1, 2),
-      freeze: fc.constantFrom('auto', 'first_call', 'batch'),
-      resultsAs: fc.constantFrom('system_box', 'native'),
+      readMode: fc.constantFrom('auto', 'first_call', 'batch'),
+      resultsAs: fc.constantFrom('box', 'native'),
       pauseAfterTools: fc.boolean(),
       maxSteps: fc.integer({ min: 1, max: 4 }),
       stagnation: fc.constantFrom('report', 'stop'),

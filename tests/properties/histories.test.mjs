@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { diagnose, normalize } from 'turnlock'
+import { diagnoseHistory, normalizeHistory } from 'turnlock'
 import { holds } from './hold.mjs'
 
 const DIALECTS = [
@@ -80,8 +80,8 @@ const converted = (message, dialect) => {
     { role: 'tool', tool_call_id: 'c1', content: 'r' },
     { role: 'user', content: 'and now?' },
   ]
-  const { messages, repairs } = normalize(history, { dialect })
-  assert.deepEqual(diagnose(messages, { dialect }), [])
+  const { messages, repairs } = normalizeHistory(history, { dialect })
+  assert.deepEqual(diagnoseHistory(messages, { dialect }), [])
   const codes = repairs.map(({ code }) => code)
   assert.ok(!codes.includes('TOOL_RESULT_ORPHAN') && !codes.includes('TOOL_CALL_UNANSWERED'))
   return { found: sent(messages), isConflict: codes.includes('TOOL_ARGS_CONFLICT') }
@@ -170,10 +170,12 @@ test('failures: a failed result never reads as a successful one', async () => {
         RESULTS[kind](content, failed),
         { role: 'user', content: 'and now?' },
       ]
-      const [well, badly] = [false, true].map((failed) => normalize(history(failed), { dialect }))
+      const [well, badly] = [false, true].map((failed) =>
+        normalizeHistory(history(failed), { dialect }),
+      )
       for (const { messages } of [well, badly]) {
-        assert.deepEqual(diagnose(messages, { dialect }), [])
-        const again = normalize(messages, { dialect })
+        assert.deepEqual(diagnoseHistory(messages, { dialect }), [])
+        const again = normalizeHistory(messages, { dialect })
         assert.deepEqual(again.messages, messages, 'what it is made to is left as it is')
       }
       const [good, bad] = [well, badly].map(({ messages }) => JSON.stringify(messages))
@@ -182,7 +184,7 @@ test('failures: a failed result never reads as a successful one', async () => {
       if (FLAGS.includes(dialect)) return
       assert.equal(bad.split('Error: ').length, Math.max(content.split('Error: ').length, 2))
       // Text is text where it comes from a provider without a flag.
-      const back = normalize(badly.messages, { dialect: 'anthropic' }).messages
+      const back = normalizeHistory(badly.messages, { dialect: 'anthropic' }).messages
       assert.ok(!JSON.stringify(back).includes('is_error'))
     }),
     600,

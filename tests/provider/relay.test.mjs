@@ -47,11 +47,11 @@ for (const from of WIRES) {
     const kept = { 'openai-chat': null, cohere: 'Both may be', ollama: 'Both may be' }
     const wanted = from in kept ? kept[from] : '"sig"'
     assert.equal(sent.includes(wanted ?? 'Both may be'), wanted !== null, sent)
-    assert.deepEqual(turnlock.diagnose(second.messages, { dialect: from }), [])
+    assert.deepEqual(turnlock.diagnoseHistory(second.messages, { dialect: from }), [])
   })
 
   test(`a turn of ${from} goes on with every provider`, async () => {
-    for (const resultsAs of ['native', 'system_box']) {
+    for (const resultsAs of ['native', 'box']) {
       const policy = { maxTools: 2, resultsAs }
       const first = await run(from, 'thinks', { messages: [user('go')], policy })
       // What the turn added, its events, and what the provider was sent.
@@ -66,7 +66,7 @@ for (const from of WIRES) {
         for (const part of ['a.txt', 'Call Ada']) assert.ok(text.includes(part), text)
         const read = await run(to, 'answer', { messages: events })
         assert.deepEqual(read.requests[0].messages, second.requests[0].messages, `${from} to ${to}`)
-        if (resultsAs === 'system_box') continue
+        if (resultsAs === 'box') continue
         const shaped = await run(to, 'answer', { messages: [...own, user('and now?')] })
         const list = JSON.stringify(shaped.requests[0].messages)
         for (const part of ['a.txt', 'Call Ada']) assert.ok(list.includes(part), list)
@@ -134,7 +134,7 @@ for (const from of WIRES) {
       const requests = provider.requests(session)
       assert.equal(requests.length, 3)
       const { messages } = requests[2]
-      assert.deepEqual(turnlock.diagnose(messages, { dialect: to }), [], `${from} to ${to}`)
+      assert.deepEqual(turnlock.diagnoseHistory(messages, { dialect: to }), [], `${from} to ${to}`)
       const sent = JSON.stringify(messages)
       for (const part of ['a.txt', 'Call Ada']) assert.ok(sent.includes(part), sent)
       // A fallback of another wire has no use for the reasoning.
@@ -158,7 +158,7 @@ for (const from of WIRES) {
       const { requests } = await run(to, 'answer', { messages: [...own, user('and now?')] })
       const { messages } = requests[0]
       assert.ok(JSON.stringify(messages).includes(image), `${from} to ${to}`)
-      assert.deepEqual(turnlock.diagnose(messages, { dialect: to }), [], `${from} to ${to}`)
+      assert.deepEqual(turnlock.diagnoseHistory(messages, { dialect: to }), [], `${from} to ${to}`)
     }
   })
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { createProxy } from 'turnlock/proxy'
-import { normalize } from 'turnlock'
+import { normalizeHistory } from 'turnlock'
 import { data } from '../data.mjs'
 import * as anthropic from '../../pkg/dist/testing/provider/wire/anthropic.js'
 import * as openaiChat from '../../pkg/dist/testing/provider/wire/openai-chat.js'
@@ -147,7 +147,7 @@ for (const wire of Object.keys(WIRES)) {
     const lines = readFileSync(data('trajectories-tau-bench/gpt-4o-airline.61.jsonl'), 'utf8')
     for (const line of lines.trim().split('\n').slice(0, 12)) {
       const { messages } = JSON.parse(line)
-      const history = normalize(messages, { dialect: DIALECTS[wire] }).messages
+      const history = normalizeHistory(messages, { dialect: DIALECTS[wire] }).messages
       const body = JSON.stringify({ model: 'm', [member(wire)]: history })
       const { json, report } = await sent(wire, body)
       assert.equal(json, body)

@@ -1,6 +1,6 @@
 //! Requests as models write them, and as nobody should.
 
-use turnlock::request::{ParsedRequest, Policy, Rejected, parse_tool_request};
+use turnlock::request::{ParsedRequest, Policy, RequestRejection, parse_tool_request};
 
 use crate::common::Random;
 
@@ -134,7 +134,7 @@ fn what_a_call_lacks_costs_that_call_and_what_does_not_matter_nothing() {
         assert!(parsed.valid);
     }
     let noted = |parsed: &ParsedRequest| -> Vec<_> {
-        let note = |one: &Rejected| {
+        let note = |one: &RequestRejection| {
             let index = one.index.map_or_else(|| "-".to_owned(), |index| index.to_string());
             format!("{index} {} {}", one.reason.name(), one.detail.as_deref().unwrap_or_default())
         };

@@ -136,7 +136,7 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
   const cancelling = new AbortController()
   const trace = []
   const recorded = []
-  const pass = turnlock.runWithToolRequests({
+  const pass = turnlock.runPlanning({
     ...{ model, tools, policy: scenario.policy ?? {}, signal: cancelling.signal },
     prompts: scenario.prompts,
     input: scenario.input ?? { symbol: 'BTC', global_context: { regime: 'calm' } },
@@ -172,7 +172,7 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
   }
   const requests = await (await fetch(`${url}/s/${session}/requests`)).json()
   for (const { body, messages } of requests) {
-    const violations = turnlock.diagnose(messages, { dialect })
+    const violations = turnlock.diagnoseHistory(messages, { dialect })
     assert(violations.length === 0, `refused: ${JSON.stringify({ violations, body })}`)
   }
   assert(requests.length === scenario.model.length, `${requests.length} requests were made`)

@@ -52,7 +52,7 @@ export async function playSearch({ turnlock, url, session, dialect }, { search }
     const model = modelOf(turnlock, dialect, options)
     const trace = []
     const input = { question, global_context: { market_structure: 'range' } }
-    const result = await turnlock.runWithToolRequests({
+    const result = await turnlock.runPlanning({
       ...{ model, input, tools, policy: { allow: [...allow, 'place_order'] } },
       ...{ onTrace: (event) => trace.push(event), ...own },
     })

@@ -373,7 +373,7 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
     if (!messages) continue
     // A thread that goes on has its beginning already.
     const violations = turnlock
-      .diagnose(messages, { dialect: fallbacks ? wire : dialect })
+      .diagnoseHistory(messages, { dialect: fallbacks ? wire : dialect })
       .filter(({ code }) => !body.threadId || code !== 'MSG_LIST_EMPTY')
     assert(violations.length === 0, `refused: ${JSON.stringify({ violations, body })}`)
   }

@@ -154,10 +154,10 @@ pub fn random_scenario(random: &mut Random) -> Value {
         "maxRetries": random.below(3),
         "policy": {
             "maxTools": random.below(4), "actionMaxTools": random.below(3),
-            "freeze": (["auto", "first_call", "batch"][random.below(3)]),
+            "readMode": (["auto", "first_call", "batch"][random.below(3)]),
             "actionTools": pick(random, &[json!([]), json!(["list"]), json!(["poll", "send"]), json!("readOnly"), json!("*")]),
             "maxCycles": 1 + random.below(2), "maxSteps": 1 + random.below(5),
-            "resultsAs": (["system_box", "native"][random.below(2)]),
+            "resultsAs": (["box", "native"][random.below(2)]),
             "toolsTotalMs": 1 + random.below(200), "turnMs": 1 + random.below(300_000),
         },
         "tools": {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::json::Json;
-use turnlock::store::{Answer, Commit, StoredOutcome};
+use turnlock::store::{Commit, CommitResult, StoredOutcome};
 use turnlock::stream::Usage;
 use turnlock::turn::shell::Unkept;
 use turnlock::turn::{Effect, Input, RestoreOptions, Settled, Turn, TurnOptions, Verdict};
@@ -127,7 +127,7 @@ fn ask_for_pause(store: &mut Store, now: u64, key: &str) {
         ttl_ms: state["ttlMs"].as_u64().unwrap(),
         ..Commit::default()
     };
-    assert_eq!(store.commit(now, key, &commit).1, Answer::Kept);
+    assert_eq!(store.commit(now, key, &commit).1, CommitResult::Stored);
 }
 
 impl<'a> Sim<'a> {

@@ -1,5 +1,8 @@
 // The passes, bundles and chains of the application: what a host writes, and what goes wrong in it.
-import { customModel, openaiChat, runBundle, runChain, runWithToolRequests } from 'turnlock'
+import { customModel, openaiChat } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
+import { runChain } from 'turnlock/chain'
+import { runPlanning } from 'turnlock/planning'
 
 /** Says these texts, one a request. */
 const saying = (...texts) =>
@@ -24,7 +27,7 @@ async function spoken(model) {
 /** @param toolsOf makes the tools of a request */
 export function runsOf(env, toolsOf) {
   const pass = (request, own) =>
-    runWithToolRequests({
+    runPlanning({
       model: saying(asks('list_files'), '{"size":1}'),
       ...{ input: {}, tools: toolsOf(request), policy: { toolTimeoutMs: 600_000 } },
       ...{ planId: request.headers.get('x-plan') ?? undefined, ...own },
@@ -53,7 +56,7 @@ export function runsOf(env, toolsOf) {
       throw new Error('secret: no database')
     },
     rejects: async () => Promise.reject(new Error('secret: no queue')),
-    misuse: () => runWithToolRequests({ model: {}, input: {} }),
+    misuse: () => runPlanning({ model: {}, input: {} }),
     nothing: () => undefined,
     broken: (_body, { request }) => pass(request, { model: broken(env, request) }),
   }

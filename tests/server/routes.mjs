@@ -241,7 +241,7 @@ export const routes = {
 
   async 'the policy of the server holds: a body chooses two members and no other'(host) {
     const client = new Client(host.url, { base: '/policy', script: 'parallel' })
-    await client.run({ policy: { maxTools: 9, resultsAs: 'system_box', freeze: 'first_call' } })
+    await client.run({ policy: { maxTools: 9, resultsAs: 'box', readMode: 'first_call' } })
     // Three calls in one response, and four are allowed: `batch` at work. Native results, too.
     assert.equal(host.receiver.ran(client.session).length, 3)
     const [, second] = host.provider.requests(client.session)

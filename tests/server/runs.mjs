@@ -1,6 +1,6 @@
 // Passes, bundles and chains over HTTP, and the events of passes.
 import assert from 'node:assert/strict'
-import { auditToolUse } from 'turnlock'
+import { auditToolUse } from 'turnlock/planning'
 import { Client, fresh, readEvents } from './client.mjs'
 import { until } from '../patience.mjs'
 

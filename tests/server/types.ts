@@ -1,13 +1,9 @@
 // Only compiled: what callers write, under strict rules.
 import { createServer } from 'node:http'
-import {
-  memoryStore,
-  openaiChat,
-  runBundle,
-  runChain,
-  runWithToolRequests,
-  type PassEvent,
-} from 'turnlock'
+import { memoryStore, openaiChat } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
+import { runChain } from 'turnlock/chain'
+import { runPlanning, type PassEvent } from 'turnlock/planning'
 import { createHandler, memoryPassEvents, toNodeListener, type Handler } from 'turnlock/server'
 
 const model = openaiChat({ baseURL: 'http://localhost/v1', model: 'm' })
@@ -46,7 +42,7 @@ createHandler({ ...base, authorize: () => ({ user: 'ann' }) })
 createHandler({ ...base, authorize: () => null, twoStage: { on: true } })
 
 const known = { ...base, authorize: () => ({ tenant: 'all', plan: 'free' }) }
-const pass = () => runWithToolRequests<number>({ model, input: {} })
+const pass = () => runPlanning<number>({ model, input: {} })
 const replicate = async () => ({ data: 1 })
 const search = async () => ({})
 export const served = createHandler({
@@ -54,7 +50,7 @@ export const served = createHandler({
   passes: {
     plan: (body, { session, signal }) =>
       session.plan === 'free'
-        ? runWithToolRequests({ model, input: { symbol: body['symbol'] }, signal })
+        ? runPlanning({ model, input: { symbol: body['symbol'] }, signal })
         : new Response(null, { status: 402 }),
     later: async () => pass,
   },

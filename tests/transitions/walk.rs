@@ -13,7 +13,7 @@ use super::{
 };
 use crate::json::Json;
 use crate::next::Next;
-use crate::store::{Answer, Commit, Kept, StoredOutcome};
+use crate::store::{Commit, CommitResult, StoredOutcome, StoredTurn};
 use crate::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
 use crate::tool::Outcome;
 
@@ -65,7 +65,7 @@ impl Random {
 
 fn options(random: &mut Random) -> String {
     let mode = random.pick(&["two_stage", "unified"]);
-    let freeze = random.pick(&["auto", "auto", "first_call", "batch"]);
+    let read_mode = random.pick(&["auto", "auto", "first_call", "batch"]);
     let (tools, steps, cycles) = (random.below(4), 1 + random.below(3), 1 + random.below(2));
     let allowed = random.pick(&["", "\"read\"", "\"read\",\"send\""]);
     let pause = random.one(6);
@@ -77,7 +77,7 @@ fn options(random: &mut Random) -> String {
         r#"{{"dialect":"openai-chat","mode":"{mode}","requestId":"r","maxRetries":{retries},
             "answerSchema":{schema},
             "secret":"00112233445566778899aabbccddeeff","messages":[{{"role":"user","content":"go"}}],
-            "policy":{{"freeze":"{freeze}","maxTools":{tools},"maxSteps":{steps},"maxCycles":{cycles},
+            "policy":{{"readMode":"{read_mode}","maxTools":{tools},"maxSteps":{steps},"maxCycles":{cycles},
                 "actionTools":[{allowed}],"pauseAfterTools":{pause}}},
             "keep":{{"owner":"0123456789abcdef"}},
             "tools":[{{"name":"read","readOnly":true{reads}}},{{"name":"send"{sends}}}]}}"#
@@ -165,7 +165,7 @@ impl Host {
                 let found = || StoredOutcome::new(String::new(), 0);
                 Input::Recalled { call, found: self.random.one(2).then(found) }
             }
-            9 => Input::Stored { revision: 1, attempt: 1, answer: Answer::Kept },
+            9 => Input::Stored { revision: 1, attempt: 1, answer: CommitResult::Stored },
             10 => Input::ToolSettled { call, settled: settled() },
             11 => Input::ToolProgress { call, data: Json::Null },
             12 => Input::Verify,
@@ -315,7 +315,7 @@ impl Walk {
 fn stored(host: &mut Host) -> RestoreOptions {
     let options = options(&mut host.random);
     let mut turn = TurnOptions::parse(options.as_bytes()).and_then(Turn::new).unwrap();
-    let (mut kept, mut events) = (Kept { open: true, ..Kept::default() }, Vec::new());
+    let (mut kept, mut events) = (StoredTurn { open: true, ..StoredTurn::default() }, Vec::new());
     let mut write = |commit: &Commit| {
         (kept.revision, kept.open) = (commit.revision, commit.open);
         kept.state = commit.state.clone().unwrap_or_else(|| kept.state.clone());
@@ -329,7 +329,7 @@ fn stored(host: &mut Host) -> RestoreOptions {
         while let Next::Effect(effect) = turn.poll() {
             if let Effect::Commit { attempt, commit } = &effect {
                 write(commit);
-                let (revision, attempt, answer) = (commit.revision, *attempt, Answer::Kept);
+                let (revision, attempt, answer) = (commit.revision, *attempt, CommitResult::Stored);
                 host.coming.push_front(Input::Stored { revision, attempt, answer });
             }
             host.perform(effect);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use turnlock::Dialect;
 use turnlock::json::Json;
-use turnlock::message::{FitOptions, explain, fit};
+use turnlock::message::{TrimOptions, explain, trim};
 use turnlock::provider::{ToolDeclaration, diagnose_tools};
 
 use super::{Counted, HISTORIES, bounded, list, work};
@@ -152,8 +152,8 @@ fn the_work_of_trimming_is_bounded_and_linear() {
                     let Json::Array(history) = Json::parse_str(&text).unwrap() else {
                         panic!("a history is a list")
                     };
-                    let options = FitOptions::new(dialect).max_bytes(most);
-                    Counted { done: work(|| fit(history, options)), given: text.len(), told: 0 }
+                    let options = TrimOptions::new(dialect).max_bytes(most);
+                    Counted { done: work(|| trim(history, options)), given: text.len(), told: 0 }
                 };
                 let name = format!("{name} for {} in {most} bytes", dialect.name());
                 bounded(&name, PER_BYTE_OF_HISTORIES, &measured, 250, &mut broken);

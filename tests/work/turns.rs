@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnlock::json::Json;
-use turnlock::store::{Answer, Commit, Kept, StoredOutcome};
+use turnlock::store::{Commit, CommitResult, StoredOutcome, StoredTurn};
 use turnlock::stream::{Delta, FinishReason};
 use turnlock::tool::{Settled, Verdict};
 use turnlock::turn::{Effect, Input, RestoreOptions, Turn, TurnOptions};
@@ -45,10 +45,10 @@ struct Played {
     /// The calls whose earlier outcome is asked for.
     recalled: Vec<u32>,
     /// What the store has of it: the last state, all records, and the groups of events.
-    kept: Kept,
+    kept: StoredTurn,
     events: Vec<String>,
     /// The answer to the commits.
-    answer: Answer,
+    answer: CommitResult,
     /// The answer to the checks.
     verdict: Verdict,
 }
@@ -67,9 +67,9 @@ impl Played {
             asked: (0, 0),
             running: Vec::new(),
             recalled: Vec::new(),
-            kept: Kept::default(),
+            kept: StoredTurn::default(),
             events: Vec::new(),
-            answer: Answer::Kept,
+            answer: CommitResult::Stored,
             verdict: Verdict::Valid { action: None, args: None, approval: false },
         }
     }
@@ -312,23 +312,31 @@ const STORED: &[Given] = &[
     }),
     ("a refused commit", |dialect, own, text| {
         let mut played = Played::new(&options(dialect, own));
-        played.answer = Answer::Refused { state: Some(text.to_owned()) };
+        played.answer = CommitResult::Refused { state: Some(text.to_owned()) };
         played.tell(Input::Start, text.len());
         played.counted
     }),
     ("a failed commit", |dialect, own, text| {
         let mut played = Played::new(&options(dialect, own));
         let (code, message) = ("store.unavailable".to_owned(), text.to_owned());
-        played.answer = Answer::Failed { code, message };
+        played.answer = CommitResult::Failed { code, message };
         played.tell(Input::Start, text.len());
         played.counted
     }),
     ("a stored state", |_, _, text| {
-        restored(&Kept { state: text.to_owned(), revision: 3, open: true, ..Kept::default() }, &[])
+        restored(
+            &StoredTurn {
+                state: text.to_owned(),
+                revision: 3,
+                open: true,
+                ..StoredTurn::default()
+            },
+            &[],
+        )
     }),
     ("a stored record", |_, _, text| {
         let records = vec![("turn".to_owned(), text.to_owned())];
-        restored(&Kept { records, revision: 3, open: true, ..Kept::default() }, &[])
+        restored(&StoredTurn { records, revision: 3, open: true, ..StoredTurn::default() }, &[])
     }),
     ("stored events", |_, own, text| {
         let mut played = Played::asking(Dialect::OpenAiChat, own);
@@ -467,12 +475,12 @@ const RESTORED: &[(&str, fn(usize) -> Counted)] = &[
     }),
 ];
 
-fn restored(kept: &Kept, events: &[String]) -> Counted {
+fn restored(kept: &StoredTurn, events: &[String]) -> Counted {
     restored_with(kept, events, json!({}))
 }
 
 /// Restores a turn and starts it: its options are read, it takes the turn over and asks the model.
-fn restored_with(kept: &Kept, events: &[String], own: Value) -> Counted {
+fn restored_with(kept: &StoredTurn, events: &[String], own: Value) -> Counted {
     let mut resume = json!({ "events": events });
     resume["kept"] = serde_json::from_str(&kept.to_json().to_text()).unwrap();
     resume.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());

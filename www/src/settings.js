@@ -12,7 +12,11 @@ const CLIENTS = {
 
 const POLICY = [
   { name: 'maxTools', about: 'Tool calls in the tool phase', type: 'number', value: 1 },
-  { name: 'freeze', about: 'Stop reading a response at', options: ['auto', 'first_call', 'batch'] },
+  {
+    name: 'readMode',
+    about: 'Stop reading a response at',
+    options: ['auto', 'first_call', 'batch'],
+  },
   {
     name: 'actionTools',
     about: 'Tools of the action phase (names, commas)',
@@ -21,7 +25,7 @@ const POLICY = [
   },
   { name: 'actionMaxTools', about: 'Calls in the action phase', type: 'number', value: 1 },
   { name: 'maxCycles', about: 'Rounds of both phases', options: ['1', '2'] },
-  { name: 'resultsAs', about: 'Results reach the model as', options: ['system_box', 'native'] },
+  { name: 'resultsAs', about: 'Results reach the model as', options: ['box', 'native'] },
   { name: 'maxSteps', about: 'Unified: model calls at most', type: 'number', value: 5 },
   { name: 'modelIdleMs', about: 'Silence of the model, ms', type: 'number', value: 10000 },
   { name: 'pauseAfterTools', about: 'Pause after the tools', type: 'checkbox' },

@@ -4,7 +4,7 @@ import { byId } from './dom.js'
 import { LONGEST, packed, unpacked, withoutKeys } from './share.js'
 
 const POLICY = [
-  ...['maxTools', 'freeze', 'actionTools', 'actionMaxTools', 'maxCycles', 'resultsAs'],
+  ...['maxTools', 'readMode', 'actionTools', 'actionMaxTools', 'maxCycles', 'resultsAs'],
   ...['maxSteps', 'modelIdleMs', 'pauseAfterTools'],
 ]
 

@@ -218,7 +218,7 @@ const executed = ({ toolResults }) =>
     .length
 
 /**
- * The numbers of a turn. Tokens are none of them: a response that the freeze cuts reports no
+ * The numbers of a turn. Tokens are none of them: a response that `readMode` cuts reports no
  * usage, so two turns cannot be compared by it. Who reads along is not told the model calls.
  */
 export function counts(result) {

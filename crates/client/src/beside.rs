@@ -7,9 +7,9 @@ use serde::Deserialize;
 use crate::clock;
 use crate::error::Error;
 use crate::resume::{ATTEMPTS, in_time};
-use crate::store::{Listed, Store};
+use crate::store::{ListedTurn, Store};
 use turnlock::json::Json;
-use turnlock::store::{Answer, Commit, turn_key};
+use turnlock::store::{Commit, CommitResult, turn_key};
 
 /// Asks the owner of a running turn for a pause, wherever it runs, as [`Control::pause`] does: the turn
 /// ends as paused behind the results of its tools; a turn that is answering completes. The owner
@@ -67,10 +67,10 @@ pub async fn pause_turn(
         });
         let asked = (store.clone(), key.clone());
         match in_time(move || async move { asked.0.commit(&asked.1, commit).await }).await? {
-            Answer::Kept => return Ok(status),
-            Answer::Failed { code, message } => return Err(Error::new(code, message)),
+            CommitResult::Stored => return Ok(status),
+            CommitResult::Failed { code, message } => return Err(Error::new(code, message)),
             // The owner wrote between our reading and our writing.
-            Answer::Refused { .. } => {
+            CommitResult::Refused { .. } => {
                 clock::sleep(clock::jitter(10.0 * f64::from(attempt.min(20)))).await;
             }
         }
@@ -89,14 +89,14 @@ const MOST_LISTED: u32 = 100;
 pub async fn list_turns(
     store: impl Store + 'static,
     tenant: impl Into<String>,
-) -> Result<Vec<ListedTurn>, Error> {
+) -> Result<Vec<OpenTurn>, Error> {
     let (store, tenant) = (Arc::new(store), tenant.into());
     let listed = in_time(move || async move { store.list(&tenant, MOST_LISTED).await }).await?;
-    let read = |one: Listed| {
+    let read = |one: ListedTurn| {
         let (_, request_id): (String, String) = serde_json::from_str(&one.turn).ok()?;
         let state: ListedState = serde_json::from_str(&one.state).ok()?;
         let is_old = one.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms);
-        Some(ListedTurn {
+        Some(OpenTurn {
             request_id,
             conversation_id: state.conversation_id,
             interrupted: is_old && state.status == "running",
@@ -113,7 +113,7 @@ pub async fn list_turns(
 /// An open turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ListedTurn {
+pub struct OpenTurn {
     /// Its id.
     pub request_id: String,
     /// The id of the conversation, if the host set one.

@@ -21,7 +21,7 @@ use turnlock::json::Json;
 use turnlock::limits;
 use turnlock::provider::Request;
 use turnlock::request::{Pass, PassEvent, PassResult};
-use turnlock::store::{Answer, Commit, StoredOutcome};
+use turnlock::store::{Commit, CommitResult, StoredOutcome};
 use turnlock::turn::shell::Unkept;
 use turnlock::turn::{Effect, Event, Input, Settled, TraceEvent, Turn, TurnResult, Verdict};
 
@@ -308,8 +308,10 @@ impl<M: Asks> Asked<M> {
             };
             let answer = match answered {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(error)) => Answer::Failed { code: error.code, message: error.message },
-                Err(message) => Answer::Failed { code: "store.unavailable".to_owned(), message },
+                Ok(Err(error)) => CommitResult::Failed { code: error.code, message: error.message },
+                Err(message) => {
+                    CommitResult::Failed { code: "store.unavailable".to_owned(), message }
+                }
             };
             inputs.tell(Input::Stored { revision, attempt, answer });
         }

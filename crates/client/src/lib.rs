@@ -42,7 +42,7 @@
 //! |---|---|
 //! | run, resume, stop a turn | [`run_turn`], [`resume_turn`], [`cancel_turn`]; [`run_plain_turn`] where size counts |
 //! | ask several times, and read computed evidence | [`run_bundle`], [`bundle_tool`] |
-//! | let a planner ask for data first | [`run_with_tool_requests`] |
+//! | let a planner ask for data first | [`run_planning`] |
 //! | answer by a plan of searches | [`run_chain`] |
 //! | keep turns | [`store`] |
 //!
@@ -145,7 +145,7 @@ mod tool;
 mod turn;
 
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use beside::{ListedTurn, list_turns, pause_turn};
+pub use beside::{OpenTurn, list_turns, pause_turn};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use bundle::{BundleOptions, Replicates, RunningBundle, bundle_tool, run_bundle};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
@@ -157,7 +157,7 @@ pub use model::{Model, Signable};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use platform::{BoxFuture, MaybeSend, MaybeSync};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use request::{PassError, PassOptions, Planned, RunningPass, run_with_tool_requests};
+pub use request::{PassError, PassOptions, Planned, RunningPass, run_planning};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use resume::{ResumeOptions, cancel_turn, resume_turn};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]

@@ -17,7 +17,7 @@ use crate::platform::{MaybeSend, MaybeSync};
 use crate::store::{Store, StoreError};
 use crate::tool::Tool;
 use crate::turn::RunningTurn;
-use turnlock::store::{Kept, turn_key};
+use turnlock::store::{StoredTurn, turn_key};
 use turnlock::turn::{
     Approval, Keep, RestoreOptions, Resume, Revision, TraceEvent, Turn, TurnStatus,
 };
@@ -235,7 +235,7 @@ async fn restore(
     model: Option<Model>,
     host: TurnHost,
     wish: impl FnOnce(&mut Resume),
-) -> Option<Kept> {
+) -> Option<StoredTurn> {
     let read = async {
         let (kept, events) = match &host.store {
             Some(store) => read(store, &turn_key(&host.tenant, &host.request_id)).await?,
@@ -270,7 +270,10 @@ async fn restore(
 }
 
 /// What a store has of a turn, and the groups of events behind its state.
-async fn read(store: &Arc<dyn Store>, key: &str) -> Result<(Option<Kept>, Vec<String>), Error> {
+async fn read(
+    store: &Arc<dyn Store>,
+    key: &str,
+) -> Result<(Option<StoredTurn>, Vec<String>), Error> {
     let asked = (store.clone(), key.to_owned());
     let kept = in_time(move || async move { asked.0.read(&asked.1).await }).await?;
     let Some(state) = kept.as_ref().and_then(state_of) else { return Ok((kept, Vec::new())) };
@@ -322,6 +325,6 @@ struct KeptState {
 }
 
 /// `None` for what another version wrote: the core says so.
-fn state_of(kept: &Kept) -> Option<KeptState> {
+fn state_of(kept: &StoredTurn) -> Option<KeptState> {
     serde_json::from_str(&kept.state).ok()
 }

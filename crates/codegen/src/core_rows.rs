@@ -112,7 +112,7 @@ impl Found {
 fn operation(name: &str) -> Option<String> {
     let functions = match name {
         "ClassifierOptions" => "classifyQuery",
-        "HistoryOptions" => "normalize, diagnose, openHistory",
+        "HistoryOptions" => "normalizeHistory, diagnoseHistory, openHistory",
         "PlanLimits" => "parsePlan",
         _ => return None,
     };

@@ -103,7 +103,7 @@ pub fn thread_id(conversation_id: &[u8], namespace: &[u8]) -> String {
 /// The codes that explain a provider's refusal, as a JSON array.
 #[wasm_bindgen]
 #[must_use]
-pub fn explain_refusal(refusal: &[u8]) -> String {
+pub fn explain_provider_error(refusal: &[u8]) -> String {
     told(|| Ok(Json::from(message::explain(text(refusal)?)).to_text()))
 }
 

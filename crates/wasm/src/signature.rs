@@ -9,7 +9,7 @@ use turnlock::json::{self, Json};
 use turnlock::limits;
 use turnlock::signature::Signature;
 #[cfg(feature = "signature")]
-use turnlock::tool::{Dedupe, Facts, Refusal, Ruling};
+use turnlock::tool::{CallVerdict, Dedupe, Facts, Refusal};
 
 /// RFC 8785 text of a JSON text.
 #[wasm_bindgen]
@@ -44,10 +44,10 @@ pub fn judge(facts: u32, dedupe: usize, read_only: bool) -> String {
         known: false,
         spent: is(5),
     };
-    match facts.ruling() {
-        Ruling::Execute | Ruling::Recall => "execute",
-        Ruling::Replay(_) => "replay",
-        Ruling::Refuse(refusal) => refusal.name(),
+    match facts.verdict() {
+        CallVerdict::Execute | CallVerdict::Recall => "execute",
+        CallVerdict::Replay(_) => "replay",
+        CallVerdict::Refuse(refusal) => refusal.name(),
     }
     .to_owned()
 }

@@ -78,7 +78,7 @@ export interface SynthesisContext extends CallContext, SynthesisCall {}
  * Text, at once or piece by piece. Of a turn it is the text that the turn shows; a turn that does not
  * complete fails the call with its error.
  */
-export type Text = Said | Promise<Said>
+export type ChainText = Said | Promise<Said>
 
 type Said = string | AsyncIterable<string> | SpokenTurn | TurnText
 

@@ -55,7 +55,7 @@ export interface HistoryGlue {
   history_update(handle: number): Uint8Array
   history_free(handle: number): void
   thread_id(conversationId: Uint8Array, namespace: Uint8Array): string
-  explain_refusal(refusal: Uint8Array): string
+  explain_provider_error(refusal: Uint8Array): string
 }
 
 export interface EvidenceGlue {

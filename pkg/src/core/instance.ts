@@ -6,8 +6,8 @@
  * call runs on a new instance. The other parts go on.
  *
  * `parts/` has one module a part. What needs a part at once imports it from there (`signature.ts`,
- * `stream.ts`, `history/`, `bundle/pure.ts`, `chain/pure.ts`, …); what can wait has a
- * {@link LazyPart} (`turn/turn.ts`, `request/run.ts`, `bundle/driver.ts`, `chain/driver.ts`).
+ * `stream.ts`, `history/`, `evidence/pure.ts`, `chain/pure.ts`, …); what can wait has a
+ * {@link LazyPart} (`turn/turn.ts`, `planning/run.ts`, `evidence/driver.ts`, `chain/driver.ts`).
  *
  * @module
  */

@@ -8,8 +8,8 @@ import type { DrivenGlue } from '../core/glue.js'
 import { encode, type LazyPart } from '../core/instance.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import type {
-  CallVerdict,
-  CommitAnswer,
+  ArgumentsVerdict,
+  CommitReply,
   SettledCall,
   StoredOutcome,
   TurnEffect,
@@ -28,7 +28,7 @@ import {
   serialize,
   threw,
 } from '../shared/serialize.js'
-import type { Answer, Commit, Store } from '../stores/store.js'
+import type { CommitResult, Commit, Store } from '../stores/store.js'
 import { stringify } from '../shared/text.js'
 import type { AnswerSchema, Checked, Tool, ToolContext } from '../tools/tools.js'
 import type { CallOutcome } from '../turn/resume.js'
@@ -193,7 +193,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
   }
 
   async #check(call: number, name: string, args: unknown): Promise<void> {
-    let verdict: CallVerdict
+    let verdict: ArgumentsVerdict
     try {
       const { tools, answer } = this.#host
       const checked = await (call === ANSWER ? answer : tools[name])?.check(args)
@@ -280,7 +280,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
 
   async #commit(attempt: number, commit: Commit): Promise<void> {
     const { store, turn = '' } = this.#host
-    let answer: CommitAnswer
+    let answer: CommitReply
     try {
       answer = answerOf(await store?.commit(turn, commit))
     } catch (error) {
@@ -323,7 +323,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
 }
 
 /** The verdict of a tool or of an answer's schema. Of arguments that have no JSON the core is not told. */
-function verdictOf(checked: Checked): CallVerdict {
+function verdictOf(checked: Checked): ArgumentsVerdict {
   if (!checked.valid) return { type: 'invalid', errors: checked.errors }
   const { action, args, approval = false } = checked
   const plain = isPlain(args) && { args }
@@ -331,7 +331,7 @@ function verdictOf(checked: Checked): CallVerdict {
 }
 
 /** What a store answered to a commit. */
-function answerOf(answer: Answer | undefined): CommitAnswer {
+function answerOf(answer: CommitResult | undefined): CommitReply {
   if (typeof answer?.ok !== 'boolean') throw new Error('the store gave no answer to a commit')
   if (answer.ok) return { type: 'kept' }
   const { state } = answer

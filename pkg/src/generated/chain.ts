@@ -5,6 +5,7 @@ import type {
   AnswerContext,
   AssessContext,
   ChainCache,
+  ChainText,
   ClassifyContext,
   ConditionContext,
   EnhanceContext,
@@ -12,7 +13,6 @@ import type {
   ReplanContext,
   StepContext,
   SynthesisContext,
-  Text,
 } from '../chain/types.js'
 import type { Method } from '../options.js'
 
@@ -1052,7 +1052,7 @@ export interface RunChainOptions {
   /** The user's query. White space around it is ignored. */
   query: string
   /** The simple path: one model call, with any context that the host adds. */
-  answer(context: AnswerContext): Text
+  answer(context: AnswerContext): ChainText
   /**
    * Calls a planner. Returns its text, whole, in pieces or as a turn, or a plan object. If it
    * throws, or returns no plan, it is called again (see `maxRetries`), then `answer`.
@@ -1069,7 +1069,7 @@ export interface RunChainOptions {
    */
   refine?: Method<[context: StepContext], unknown> | undefined
   /** Writes a text from results. */
-  synthesize(context: SynthesisContext): Text
+  synthesize(context: SynthesisContext): ChainText
   /** Overrides the classifier; receives its classification. */
   classify?: Method<[context: ClassifyContext], unknown> | undefined
   /**

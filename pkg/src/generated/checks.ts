@@ -4,15 +4,15 @@ import type { Checks } from '../checks.js'
 /** Dialects whose turns the part `turn` of the core runs. */
 export const PLAIN_DIALECTS: readonly string[] = ['openai-chat', 'deepseek', 'groq', 'xai']
 
-export const PRICE: Checks = {
+export const PRICES: Checks = {
   input: { check: { whole: [0] }, required: true },
-  cached_input: { whole: [0] },
+  cachedInput: { whole: [0] },
   output: { check: { whole: [0] }, required: true },
 }
 
 export const POLICY: Checks = {
   maxTools: { whole: [0, 1000] },
-  freeze: { names: 'auto first_call batch' },
+  readMode: { names: 'auto first_call batch' },
   actionTools: 0,
   actionMaxTools: { whole: [0, 1000] },
   maxCycles: { whole: [1, 2] },
@@ -27,9 +27,9 @@ export const POLICY: Checks = {
   stagnation: { names: 'report stop' },
   maxTokens: { whole: [1] },
   maxCost: { whole: [1] },
-  price: { rows: PRICE },
+  prices: { rows: PRICES },
   maxSteps: { whole: [1, 1000] },
-  resultsAs: { names: 'system_box native' },
+  resultsAs: { names: 'box native' },
 }
 
 export const TOOL_SPEC: Checks = {
@@ -146,9 +146,9 @@ export const BUNDLE_BUDGET: Checks = {
 }
 
 export const BUNDLE_LIMITS: Checks = {
-  max_fields: { whole: [0, 4294967295] },
-  max_diffs: { whole: [0, 4294967295] },
-  max_bytes: { whole: [0, 4294967295] },
+  maxFields: { whole: [0, 4294967295] },
+  maxDiffs: { whole: [0, 4294967295] },
+  maxBytes: { whole: [0, 4294967295] },
 }
 
 export const CORE_BUNDLE_OPTIONS: Checks = {
@@ -164,18 +164,18 @@ export const CORE_BUNDLE_OPTIONS: Checks = {
   schemaVersion: 'text',
   perReplicate: { rows: REPLICATE_LIMITS },
   budget: { rows: BUNDLE_BUDGET },
-  prices: { check: { map: { rows: PRICE } }, expected: '{ [model]: { input, cached_input?, output } } in micro-dollars for a million tokens' },
+  prices: { check: { map: { rows: PRICES } }, expected: '{ [model]: { input, cachedInput?, output } } in micro-dollars for a million tokens' },
   model: 'text',
   source: 'text',
   checked: 'flag',
   epsilon: { real: [0, 1] },
-  must_agree: { check: { list: 'text' }, expected: 'JSON Pointers, such as "/label"' },
+  mustAgree: { check: { list: 'text' }, expected: 'JSON Pointers, such as "/label"' },
   weights: { check: { list: { real: [0] } }, expected: 'numbers from 0 on' },
   limits: { rows: BUNDLE_LIMITS },
   fields: { check: { list: 'text' }, expected: 'JSON Pointers, such as "/label"' },
   compact: 'flag',
   schema: 0,
-  null_is_missing: 'flag',
+  nullIsMissing: 'flag',
 }
 
 export const CHAIN_LIMITS: Checks = {

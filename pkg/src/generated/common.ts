@@ -17,11 +17,11 @@ export type Dialect =
   | 'chat-template'
 
 /** Prices in micro-dollars per million tokens. */
-export interface Price {
+export interface Prices {
   /** Price of the prompt. From 0. */
   input: number
   /** Price of prompt tokens read from the provider's cache. From 0. @defaultValue `input` */
-  cached_input?: number | undefined
+  cachedInput?: number | undefined
   /** Price of the answer. From 0. */
   output: number
 }

@@ -140,8 +140,8 @@ export interface Violation {
   message: string
 }
 
-/** The options of `fit`. */
-export interface FitOptions<Element = unknown> {
+/** The options of `trimHistory`. */
+export interface TrimOptions<Element = unknown> {
   /** The provider that the history is for. */
   dialect: Dialect
   /**

@@ -175,9 +175,9 @@ export const TOOL_OPTIONS: Rows = {
   maxCalls: 0,
 }
 
-export const LEDGER_OPTIONS: Rows = { tools: 0, maxTools: 0, allow: 0, projectId: 0 }
+export const GUARD_POLICY: Rows = { tools: 0, maxTools: 0, allow: 0, projectId: 0 }
 
-export const BUNDLE_LIMITS: Rows = { max_fields: 0, max_diffs: 0, max_bytes: 0 }
+export const BUNDLE_LIMITS: Rows = { maxFields: 0, maxDiffs: 0, maxBytes: 0 }
 
 export const REPLICATE_LIMITS: Rows = { tokens: 0, seconds: 0 }
 
@@ -187,7 +187,7 @@ export const RUN_BUNDLE_OPTIONS: Rows = {
   task: 0,
   k: 0,
   epsilon: 0,
-  must_agree: 0,
+  mustAgree: 0,
   stop: 0,
   seeds: 0,
   strategies: 0,
@@ -198,7 +198,7 @@ export const RUN_BUNDLE_OPTIONS: Rows = {
   jsonSchema: 0,
   schemaUri: 0,
   schemaVersion: 0,
-  null_is_missing: 0,
+  nullIsMissing: 0,
   weights: 0,
   limits: BUNDLE_LIMITS,
   perReplicate: REPLICATE_LIMITS,
@@ -220,7 +220,7 @@ export const REPLAY_BUNDLE_OPTIONS: Rows = { redact: 0 }
 export const BUNDLE_TOOL_OPTIONS: Rows = {
   k: 0,
   epsilon: 0,
-  must_agree: 0,
+  mustAgree: 0,
   stop: 0,
   seeds: 0,
   strategies: 0,
@@ -231,7 +231,7 @@ export const BUNDLE_TOOL_OPTIONS: Rows = {
   jsonSchema: 0,
   schemaUri: 0,
   schemaVersion: 0,
-  null_is_missing: 0,
+  nullIsMissing: 0,
   weights: 0,
   limits: BUNDLE_LIMITS,
   perReplicate: REPLICATE_LIMITS,
@@ -254,22 +254,22 @@ export const BUNDLE_TOOL_OPTIONS: Rows = {
   timeoutMs: 0,
 }
 
-export const DISTANCE_OPTIONS: Rows = { schema: 0, null_is_missing: 0 }
+export const DISTANCE_OPTIONS: Rows = { schema: 0, nullIsMissing: 0 }
 
 export const BUNDLE_OPTIONS: Rows = {
   schema: 0,
-  null_is_missing: 0,
+  nullIsMissing: 0,
   epsilon: 0,
-  must_agree: 0,
+  mustAgree: 0,
   weights: 0,
   limits: BUNDLE_LIMITS,
 }
 
 export const COMBINE_OPTIONS: Rows = {
   schema: 0,
-  null_is_missing: 0,
+  nullIsMissing: 0,
   epsilon: 0,
-  must_agree: 0,
+  mustAgree: 0,
   weights: 0,
   limits: BUNDLE_LIMITS,
   separator: 0,
@@ -277,11 +277,11 @@ export const COMBINE_OPTIONS: Rows = {
 
 export const MODEL_REPLICATE_OPTIONS: Rows = { read: 0, model: 0, prompt: 0, system: 0, input: 0 }
 
-export const PRICE: Rows = { input: 0, cached_input: 0, output: 0 }
+export const PRICES: Rows = { input: 0, cachedInput: 0, output: 0 }
 
 export const POLICY: Rows = {
   maxTools: 0,
-  freeze: 0,
+  readMode: 0,
   actionTools: 0,
   actionMaxTools: 0,
   maxCycles: 0,
@@ -296,7 +296,7 @@ export const POLICY: Rows = {
   stagnation: 0,
   maxTokens: 0,
   maxCost: 0,
-  price: PRICE,
+  prices: PRICES,
   maxSteps: 0,
   resultsAs: 0,
 }
@@ -314,9 +314,9 @@ export const RUN_LINTS_OPTIONS: Rows = { lints: 0, input: 0, budgetMs: 0, signal
 
 export const PROMPT_TEMPLATE: Rows = { id: 0, text: 0 }
 
-export const TOOL_REQUEST_PROMPTS: Rows = { request: PROMPT_TEMPLATE, plan: PROMPT_TEMPLATE }
+export const PLANNING_PROMPTS: Rows = { request: PROMPT_TEMPLATE, plan: PROMPT_TEMPLATE }
 
-export const TOOL_REQUEST_OPTIONS: Rows = {
+export const PLANNING_OPTIONS: Rows = {
   model: 0,
   input: 0,
   tools: 0,
@@ -324,7 +324,7 @@ export const TOOL_REQUEST_OPTIONS: Rows = {
   planId: 0,
   runId: 0,
   source: 0,
-  prompts: TOOL_REQUEST_PROMPTS,
+  prompts: PLANNING_PROMPTS,
   planSchema: 0,
   parsePlan: 0,
   record: 0,
@@ -366,7 +366,7 @@ export const CHAIN_BREAKER_OPTIONS: Rows = { failures: 0, withinMs: 0, forMs: 0 
 
 export const PATTERN_STATS_OPTIONS: Rows = { state: 0, use: 0, enough: 0, explore: 0 }
 
-export const FIT_OPTIONS: Rows = { dialect: 0, maxTokens: 0, maxBytes: 0, countTokens: 0, keep: 0 }
+export const TRIM_OPTIONS: Rows = { dialect: 0, maxTokens: 0, maxBytes: 0, countTokens: 0, keep: 0 }
 
 export const MEMORY_STORE_OPTIONS: Rows = { maxTurns: 0, maxCharacters: 0, maxReusable: 0, now: 0 }
 

@@ -45,9 +45,9 @@ export interface HandlerOptions<S extends Session = Session> {
   prepare?: Prepare<S> | undefined
   /**
    * Whether messages of a client may instruct the model. If not, its `system` and `developer`
-   * messages, in any shape that `normalize` reads, become messages of the user before `prepare`
-   * gets them, items that declare tools are left out, and what replaces the history replaces the
-   * client's messages only.
+   * messages, in any shape that `normalizeHistory` reads, become messages of the user before
+   * `prepare` gets them, items that declare tools are left out, and what replaces the history
+   * replaces the client's messages only.
    * @defaultValue false
    */
   trustSystem?: boolean | undefined

@@ -10,7 +10,7 @@ import type {
   Dialect,
   FailureDetails,
   FinishReason,
-  Price,
+  Prices,
   Repair,
   Strategy,
   ToolError,
@@ -119,7 +119,7 @@ export interface Policy {
    */
   maxTools?: number | undefined
   /** When the tool phase stops reading a response. @defaultValue "auto" */
-  freeze?: Freeze | undefined
+  readMode?: ReadMode | undefined
   /**
    * The tools of the action phase: names, `readOnly` for every read-only tool, or `*` for all. An
    * empty list allows none.
@@ -173,19 +173,19 @@ export interface Policy {
    */
   maxTokens?: number | undefined
   /**
-   * Micro-dollars of the turn, by the tokens that the provider reports and `price`, after which the
-   * tool phase makes no further inference, as for `maxTokens`. From 1.
+   * Micro-dollars of the turn, by the tokens that the provider reports and `prices`, after which
+   * the tool phase makes no further inference, as for `maxTokens`. From 1.
    * @defaultValue no limit
    */
   maxCost?: number | undefined
   /** What the model's tokens cost, for `maxCost`. */
-  price?: Price | undefined
+  prices?: Prices | undefined
   /**
    * Unified mode: maximum inferences in one turn. From 2 on, the last one has no tools. 1 to 1000.
    * @defaultValue 5
    */
   maxSteps?: number | undefined
-  /** The form of tool results in requests. @defaultValue "system_box" */
+  /** The form of tool results in requests. @defaultValue "box" */
   resultsAs?: ResultsAs | undefined
 }
 
@@ -198,7 +198,7 @@ export interface Policy {
  * - `first_call`: At the first complete call.
  * - `batch`: At the end of the response.
  */
-export type Freeze = 'auto' | 'first_call' | 'batch'
+export type ReadMode = 'auto' | 'first_call' | 'batch'
 
 /**
  * What follows when a tool returns the same result again behind other arguments.
@@ -211,10 +211,10 @@ export type Stagnation = 'report' | 'stop'
 /**
  * The form of tool results in the requests of a two-stage turn.
  *
- * - `system_box`: As TOOL RESULT boxes in system messages.
+ * - `box`: As TOOL RESULT boxes in system messages.
  * - `native`: As the provider's tool messages.
  */
-export type ResultsAs = 'system_box' | 'native'
+export type ResultsAs = 'box' | 'native'
 
 /** A model that is asked when the one before it has failed for good. */
 export interface FallbackModel {
@@ -890,7 +890,7 @@ export type TurnInput =
       /** The call. */
       call: number
       /** The verdict of the host. */
-      verdict: CallVerdict
+      verdict: ArgumentsVerdict
     }
   /** The result of `recall`. */
   | {
@@ -908,7 +908,7 @@ export type TurnInput =
       /** The attempt that `commit` named. */
       attempt: number
       /** The answer of the store. */
-      answer: CommitAnswer
+      answer: CommitReply
     }
   /** A tool settled. */
   | {
@@ -954,7 +954,7 @@ export type TurnInput =
     }
 
 /** The host's verdict on the arguments of a call. */
-export type CallVerdict =
+export type ArgumentsVerdict =
   /** The arguments match the schema. */
   | {
       type: 'valid'
@@ -984,7 +984,7 @@ export interface StoredOutcome {
 }
 
 /** The answer of a store to a commit. */
-export type CommitAnswer =
+export type CommitReply =
   /** The commit is stored. */
   | {
       type: 'kept'

@@ -28,16 +28,22 @@ export type { HistoryOptions, NormalizedHistory }
  * @throws TurnlockError `message.unknown_shape` (`details.index`), `dialect.unknown`,
  * `options.invalid`, `json.not_serializable`, `json.too_deep`, `json.too_large` (over 64 MiB)
  */
-export function normalize(history: readonly unknown[], options: HistoryOptions): NormalizedHistory {
+export function normalizeHistory(
+  history: readonly unknown[],
+  options: HistoryOptions,
+): NormalizedHistory {
   return ask('history_normalize', history, options) as NormalizedHistory
 }
 
 /**
  * Lists what a provider would reject in these messages; `[]` if it accepts their structure.
  *
- * @throws TurnlockError as {@link normalize}
+ * @throws TurnlockError as {@link normalizeHistory}
  */
-export function diagnose(messages: readonly unknown[], options: HistoryOptions): Violation[] {
+export function diagnoseHistory(
+  messages: readonly unknown[],
+  options: HistoryOptions,
+): Violation[] {
   return ask('history_diagnose', messages, options) as Violation[]
 }
 
@@ -70,7 +76,7 @@ export interface GrowingHistory {
    * Appends elements. Long texts, and plain objects of arguments and results, are stored by
    * reference: later changes to them change later requests.
    *
-   * @throws TurnlockError as {@link normalize}. Elements before one of an unknown shape are
+   * @throws TurnlockError as {@link normalizeHistory}. Elements before one of an unknown shape are
    * appended. If one has no JSON form, none is appended.
    */
   append(...elements: unknown[]): void
@@ -87,7 +93,7 @@ export interface GrowingHistory {
 }
 
 /**
- * The incremental form of {@link normalize}, for chat pages and proxies.
+ * The incremental form of {@link normalizeHistory}, for chat pages and proxies.
  *
  * @example
  * const history = openHistory({ dialect: 'anthropic' })
@@ -206,9 +212,9 @@ export function threadId(conversationId: string, namespace = ''): string {
  * The codes of the rules that a provider's refusal refers to, such as `TOOL_RESULT_ORPHAN`; empty
  * if it is not about the history.
  */
-export function explainRefusal(refusal: string): string[] {
+export function explainProviderError(refusal: string): string[] {
   const bytes = encode(String(refusal))
-  return JSON.parse(answer(part.call((glue) => glue.explain_refusal(bytes)))) as string[]
+  return JSON.parse(answer(part.call((glue) => glue.explain_provider_error(bytes)))) as string[]
 }
 
 function asked(options: HistoryOptions): HistoryOptions {

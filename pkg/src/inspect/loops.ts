@@ -1,5 +1,5 @@
 /** The calls of a history with their signatures, the repeats among them, and the cost of these. */
-import { normalize } from '../history/history.js'
+import { normalizeHistory } from '../history/history.js'
 import { signature } from '../signature.js'
 
 /** A call of a history. */
@@ -61,12 +61,12 @@ export interface CallGroup {
 const byteLength = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length
 
 /**
- * Reads the calls of a history in any format that `normalize` takes.
+ * Reads the calls of a history in any format that `normalizeHistory` takes.
  *
  * @throws TurnlockError for a history that cannot be read
  */
 export function traceCalls(history: readonly unknown[]): CallTrace {
-  const { messages: normalized, repairs } = normalize(history, { dialect: 'openai-chat' })
+  const { messages: normalized, repairs } = normalizeHistory(history, { dialect: 'openai-chat' })
   const messages = normalized as unknown as ChatMessage[]
   const results = new Map<string, unknown>()
   for (const { role, tool_call_id: id, content } of messages) {
@@ -127,7 +127,7 @@ export function groupCalls(calls: readonly TracedCall[]): CallGroup[] {
 /**
  * Returns the calls that occur more than once within a user turn, the most repeated first.
  *
- * @param trace of `traceCalls`, or a history in any format that `normalize` takes
+ * @param trace of `traceCalls`, or a history in any format that `normalizeHistory` takes
  */
 export function findLoops(trace: CallTrace | readonly unknown[]): CallGroup[] {
   const { calls } = 'calls' in trace ? trace : traceCalls(trace)

@@ -1,5 +1,10 @@
 /** A text → its format, the violations in its history, and the repaired messages. */
-import { diagnose, explainRefusal, normalize, type NormalizedHistory } from '../history/history.js'
+import {
+  diagnoseHistory,
+  explainProviderError,
+  normalizeHistory,
+  type NormalizedHistory,
+} from '../history/history.js'
 import type { Strategy } from '../generated/common.js'
 import type { Dialect, Violation } from '../types.js'
 import { recognizeFormat, type RecognizedText } from './format.js'
@@ -38,17 +43,17 @@ export function inspectText(text: string, options: InspectOptions): InspectRepor
     const recognized = recognizeFormat(text)
     Object.assign(report, recognized)
     const refusal = providerError || recognized.providerError
-    if (refusal) report.refused = explainRefusal(refusal)
+    if (refusal) report.refused = explainProviderError(refusal)
     if (recognized.providerError) return report
     const { history, partial } = recognized
     const trace = readableTrace(history)
     if (trace) report.trace = trace
-    report.violations = diagnose(history, { dialect, partial })
+    report.violations = diagnoseHistory(history, { dialect, partial })
     const thread = strategy === 'thread' && conversationId ? { conversationId } : {}
-    report.result = normalize(history, { dialect, strategy, partial, ...thread })
+    report.result = normalizeHistory(history, { dialect, strategy, partial, ...thread })
     const { messages } = report.result
     // A thread that has everything is sent nothing, which no rule about messages fits.
-    report.remaining = messages.length ? diagnose(messages, { dialect, partial }) : []
+    report.remaining = messages.length ? diagnoseHistory(messages, { dialect, partial }) : []
   } catch (error) {
     report.error = error as Error
   }

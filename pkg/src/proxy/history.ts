@@ -1,7 +1,7 @@
 /** Mends the history of a request, and leaves every other byte of the request as it was. */
 import type { HistoryCode, Repair } from '../generated/common.js'
 import type { Violation } from '../generated/history.js'
-import { diagnose, normalize } from '../history/history.js'
+import { diagnoseHistory, normalizeHistory } from '../history/history.js'
 import { elementsOf, list, membersOf, object, stringsOf, type Members, type Range } from './json.js'
 import type { Wire } from './wire.js'
 
@@ -71,7 +71,7 @@ function mendOnce(
   if (faults.length + orphans.length === 0) return undefined
   const at = membersOf(json).get(wire.history)
   if (!at) return undefined
-  const { messages, repairs } = normalize(before, { dialect: wire.dialect, partial })
+  const { messages, repairs } = normalizeHistory(before, { dialect: wire.dialect, partial })
   const mended = repairs.filter(({ code }) => MENDED.has(code))
   const places = new Set(mended.map(({ index }) => index))
   mended.push(...orphans.filter(({ index }) => !places.has(index)))
@@ -102,7 +102,9 @@ const isSimple = ({ code, action, toolCallId }: Repair): boolean =>
   action !== 'moved'
 
 const faultsOf = (history: readonly unknown[], { dialect }: Wire, partial: boolean) =>
-  diagnose(history, { dialect, partial }).filter(({ code }) => MENDED.has(code as HistoryCode))
+  diagnoseHistory(history, { dialect, partial }).filter(({ code }) =>
+    MENDED.has(code as HistoryCode),
+  )
 
 /** The elements of a list in a text: those that do not change keep their bytes, and what is between. */
 export class Elements {

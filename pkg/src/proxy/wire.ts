@@ -152,7 +152,7 @@ export interface Wire {
   noTools(body: Members): [string, string]
   /** Whether the history has no references to elements that only the provider has. */
   isWhole(body: Members): boolean
-  /** Results without a call that `diagnose` takes for ones whose call the provider keeps. */
+  /** Results without a call that `diagnoseHistory` takes for ones whose call the provider keeps. */
   orphans(history: readonly unknown[]): Repair[]
   /** Leaves out the results that the repairs name, and adds those of the calls that they name. */
   mend(elements: Elements, history: readonly unknown[], repairs: readonly Repair[]): void

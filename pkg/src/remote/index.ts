@@ -12,7 +12,7 @@ export type {
   RemoteTurnsOptions,
 } from '../generated/remote.js'
 export { isTurnlockError, TurnlockError } from '../errors.js'
-export type { ListedTurn } from '../turn/beside.js'
+export type { OpenTurn } from '../turn/beside.js'
 export type { Turn } from '../turn/turn.js'
 export type { RemoteEnd, RemoteTurn } from './turn.js'
 export { remoteTurns, type PausedTurn, type RemoteState, type RemoteTurns } from './turns.js'

@@ -17,7 +17,7 @@ import {
 import { reading } from '../options.js'
 import { randomId } from '../shared/random.js'
 import { describe } from '../shared/serialize.js'
-import type { ListedTurn } from '../turn/beside.js'
+import type { OpenTurn } from '../turn/beside.js'
 import type { TurnEvent } from '../types.js'
 import { remoteTurn, type RemoteTurn } from './turn.js'
 import { wireTo } from './wire.js'
@@ -56,7 +56,7 @@ export interface RemoteTurns {
    * The turns of this client that are open, of a conversation if one is named, so that a page that was
    * reloaded follows or resumes them. Rejects with the handler's error.
    */
-  list(options?: { conversationId?: string }): Promise<ListedTurn[]>
+  list(options?: { conversationId?: string }): Promise<OpenTurn[]>
   /** Asks for a pause behind the tools. Rejects with the handler's error. */
   pause(options: { requestId: string }): Promise<RemoteState>
   /** Cancels a turn. Rejects with the handler's error. */
@@ -129,7 +129,7 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
       const conversationId = of?.conversationId
       const query =
         conversationId === undefined ? '' : `?${new URLSearchParams({ conversationId })}`
-      const { turns } = (await wire.ask(`/turns${query}`)) as unknown as { turns: ListedTurn[] }
+      const { turns } = (await wire.ask(`/turns${query}`)) as unknown as { turns: OpenTurn[] }
       return turns
     },
     async pause(turn) {

@@ -4,7 +4,7 @@ import { wrong } from '../errors.js'
 import type { MemoryPassEventsOptions } from '../generated/server.js'
 import { MEMORY_PASS_EVENTS_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import type { PassTraceEvent } from '../request/types.js'
+import type { PassTraceEvent } from '../planning/types.js'
 import { invalid } from './body.js'
 
 export type { MemoryPassEventsOptions }

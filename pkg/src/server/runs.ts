@@ -1,11 +1,11 @@
 /** Passes, bundles and chains that a handler serves. The host starts them. */
-import type { RunningBundle } from '../bundle/bundle.js'
+import type { RunningBundle } from '../evidence/bundle.js'
 import type { Chain } from '../chain/chain.js'
 import { TurnlockError, wrong } from '../errors.js'
 import { closed } from '../shared/events.js'
 import type { Method } from '../options.js'
-import type { RunningPass } from '../request/running.js'
-import type { PassTraceEvent } from '../request/types.js'
+import type { RunningPass } from '../planning/running.js'
+import type { PassTraceEvent } from '../planning/types.js'
 import { formatEvent, type Numbered } from '../shared/sse.js'
 import { failureOf, isOurs, wordsOf } from './failures.js'
 import type { Environment } from './two-stage.js'
@@ -79,7 +79,7 @@ export async function begin<S>(
   if (typeof made === 'function') made = (made as () => unknown)()
   if (isRun(made) || made instanceof Response) return { made }
   if (made instanceof Promise) made.catch(() => {})
-  const what = 'expected a run; an async function returns `() => runWithToolRequests(…)`'
+  const what = 'expected a run; an async function returns `() => runPlanning(…)`'
   throw new TurnlockError(
     'options.invalid',
     `what \`passes\`, \`bundles\`, \`chains\` give: ${what}`,

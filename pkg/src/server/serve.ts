@@ -1,6 +1,6 @@
 /** Requests for passes, bundles and chains, and for the events of passes. */
 import { closed, pulled } from '../shared/events.js'
-import type { PassTraceEvent } from '../request/types.js'
+import type { PassTraceEvent } from '../planning/types.js'
 import { given, type Fields } from './body.js'
 import { refusalFor } from './failures.js'
 import type { Running } from './limits.js'

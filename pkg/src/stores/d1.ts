@@ -12,7 +12,7 @@ import type { D1StoreOptions } from '../generated/stores.js'
 import { readOptions } from '../options.js'
 import { polling } from './poll.js'
 import { judge, namesOf, readable, recordExists, refusal, repeatedName } from './store.js'
-import type { Commit, EventGroup, Listed, Store } from './store.js'
+import type { Commit, EventGroup, ListedTurn, Store } from './store.js'
 import { pack, pieces, unpack } from './text.js'
 
 export type { D1StoreOptions }
@@ -276,7 +276,7 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
         ORDER BY at DESC, turn, piece`
       const limit = Math.min(most, Number.MAX_SAFE_INTEGER)
       const [rows] = await ask([query, begin, `${begin}\u{10ffff}`, limit])
-      return readable(joined(rows!), (row): Listed => {
+      return readable(joined(rows!), (row): ListedTurn => {
         const [turn, state] = [unpack(row.turn as string), unpack(row.text as string)]
         return { turn, state, idleMs: idleOf(row) }
       })

@@ -11,7 +11,7 @@
  */
 import { TurnlockError } from '../errors.js'
 import { judge, namesOf, readable, recordExists, refusal, repeatedName } from './store.js'
-import type { Answer, Commit, EventGroup, Kept, Recalled, Store } from './store.js'
+import type { CommitResult, Commit, EventGroup, StoredTurn, StoredOutcome, Store } from './store.js'
 import { pack, pieces, unpack } from './text.js'
 import { Watchers } from './watchers.js'
 
@@ -179,7 +179,7 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
     }
   }
 
-  const commit = (id: string, commit: Commit): Answer | 'applied' => {
+  const commit = (id: string, commit: Commit): CommitResult | 'applied' => {
     const before = current(id)
     const verdict = judge(before && standing(before), commit)
     if (verdict === 'repeated') return { ok: true }
@@ -195,7 +195,7 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
     return 'applied'
   }
 
-  const read = (id: string): Kept | undefined => {
+  const read = (id: string): StoredTurn | undefined => {
     const row = current(id)
     if (!row) return undefined
     const query =
@@ -227,7 +227,7 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
     return lasts.map(({ last }) => ({ last, text: join(rows(query, id, last)) }))
   }
 
-  const recall = (id: string): Recalled | undefined => {
+  const recall = (id: string): StoredOutcome | undefined => {
     const query =
       'SELECT text, at FROM turnlock_reusable WHERE key = ? AND expires > ? ORDER BY piece'
     const found = rows<{ text: string; at: number }>(query, id, Date.now())

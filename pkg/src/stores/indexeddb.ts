@@ -13,7 +13,7 @@ import { readOptions } from '../options.js'
 import { connect, done, failure, finished, type Connection } from './indexeddb-connection.js'
 import { OwnerLocks } from './owner-locks.js'
 import { judge, namesOf, recordExists, refusal, repeatedName } from './store.js'
-import type { Answer, Commit, EventGroup, Kept, Recalled, Store } from './store.js'
+import type { CommitResult, Commit, EventGroup, StoredTurn, StoredOutcome, Store } from './store.js'
 import { Watchers } from './watchers.js'
 
 export type { IndexedDbStoreOptions }
@@ -194,7 +194,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
     turn: string,
     commit: Commit,
     holder?: string,
-  ): Promise<Answer | 'applied' | Turn> => {
+  ): Promise<CommitResult | 'applied' | Turn> => {
     const strict = commit.records.length > 0 || commit.state !== null
     const tx = await connection.transaction('readwrite', strict ? 'strict' : 'relaxed')
     const end = finished(tx)
@@ -267,18 +267,18 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       // Checked after the read, so that an owner that arrived since is not considered gone.
       const gone = open && locked && !(await locks.isHeld(owner))
       const idleMs = gone ? Infinity : Math.max(0, Date.now() - at)
-      return { owner, revision, open, idleMs, state, records } satisfies Kept
+      return { owner, revision, open, idleMs, state, records } satisfies StoredTurn
     },
 
     async commit(turn, commit) {
       // Acquire the lock before the first commit becomes visible.
       const fresh = commit.open && (await locks.acquire(turn, commit.owner))
-      let answer: Answer | 'applied'
+      let answer: CommitResult | 'applied'
       try {
         const found = await attempt(turn, commit)
         if (typeof found === 'object' && 'locked' in found) {
           const holder = (await locks.isHeld(found.owner)) ? found.owner : ''
-          answer = (await attempt(turn, commit, holder)) as Answer | 'applied'
+          answer = (await attempt(turn, commit, holder)) as CommitResult | 'applied'
         } else answer = found
       } catch (error) {
         if (fresh) locks.release(commit.owner)
@@ -349,7 +349,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       }
       const now = Date.now()
       if (!kept || kept.expires <= now) return undefined
-      return { text: kept.text, ageMs: Math.max(0, now - kept.at) } satisfies Recalled
+      return { text: kept.text, ageMs: Math.max(0, now - kept.at) } satisfies StoredOutcome
     },
 
     watch(turn, changed) {

@@ -12,7 +12,7 @@ import {
   repeatedName,
   tenantOf,
 } from './store.js'
-import type { Commit, EventGroup, Listed, Store } from './store.js'
+import type { Commit, EventGroup, ListedTurn, Store } from './store.js'
 import { Watchers } from './watchers.js'
 
 export type { MemoryStoreOptions }
@@ -221,7 +221,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async list(tenant, most) {
       const begin = namesOf(tenant)
-      const listed: Listed[] = []
+      const listed: ListedTurn[] = []
       for (const [turn, { open, state, at, expires }] of turns) {
         if (!open || expires <= now() || !turn.startsWith(begin)) continue
         listed.push({ turn, state, idleMs: now() - at })

@@ -14,7 +14,7 @@ import { readOptions } from '../options.js'
 import { polling } from './poll.js'
 import { queriesFor, type Queries } from './postgres-schema.js'
 import { readable, recordExists, tenantOf } from './store.js'
-import type { EventGroup, Kept, Listed, Recalled, Store } from './store.js'
+import type { EventGroup, StoredTurn, ListedTurn, StoredOutcome, Store } from './store.js'
 import { pack, unpack } from './text.js'
 
 export type { PostgresStoreOptions }
@@ -142,7 +142,7 @@ export function postgresStore(
 
   return {
     async read(turn) {
-      const kept = await ask<Kept | undefined>('read', pack(turn))
+      const kept = await ask<StoredTurn | undefined>('read', pack(turn))
       if (!kept) return undefined
       const records = kept.records.map(([name, text]): [string, string] => [
         ...([unpack(name), unpack(text)] as const),
@@ -159,7 +159,7 @@ export function postgresStore(
         events: events && { last: events.last, text: pack(events.text) },
         reusable: reusable.map(([key, text, ttlMs]) => [pack(key), pack(text), ttlMs]),
       }
-      type Verdict = { is: string; name: string; state: string } & Kept
+      type Verdict = { is: string; name: string; state: string } & StoredTurn
       const { is, name, ...stands } = await ask<Verdict>('commit', JSON.stringify(given))
       if (is === 'exists') throw recordExists(unpack(name))
       if (is === 'absent') return { ok: false }
@@ -174,14 +174,14 @@ export function postgresStore(
     },
 
     async recall(key) {
-      const found = await ask<Recalled | undefined>('recall', pack(key))
+      const found = await ask<StoredOutcome | undefined>('recall', pack(key))
       return found && { ...found, text: unpack(found.text) }
     },
 
     async list(tenant, most) {
       const limit = Math.min(most, Number.MAX_SAFE_INTEGER)
       const found = await ask<[string, string, number][]>('list', pack(tenant), limit)
-      return readable(found, ([turn, state, idleMs]): Listed => ({
+      return readable(found, ([turn, state, idleMs]): ListedTurn => ({
         ...{ turn: unpack(turn), state: unpack(state), idleMs },
       }))
     },

@@ -15,7 +15,7 @@ import { polling } from './poll.js'
 import { sender, type RedisClientLike } from './redis-client.js'
 import { COMMIT, EVENTS, LISTED, NOTE, NOTED, READ, RECALL, STANDING } from './redis-scripts.js'
 import { isResting, readable, recordExists, tenantOf } from './store.js'
-import type { Commit, EventGroup, Listed, Store } from './store.js'
+import type { Commit, EventGroup, ListedTurn, Store } from './store.js'
 import { pack, unpack } from './text.js'
 
 export type { RedisClientLike } from './redis-client.js'
@@ -175,7 +175,7 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
         return found ? [[turn, ...(found as unknown[]).map(String)] as const] : []
       }
       const rows = (await Promise.all(turns.map(find))).flat()
-      const open = readable(rows, ([turn, state, idleMs]): Listed => ({
+      const open = readable(rows, ([turn, state, idleMs]): ListedTurn => ({
         ...{ turn, state: unpack(state!), idleMs: Math.max(0, Number(idleMs)) },
       }))
       return open.sort((a, b) => a.idleMs - b.idleMs)

@@ -27,7 +27,7 @@ import { TurnlockError } from '../errors.js'
 /** Stores turns. Every method may be called at any time, also while other calls are pending. */
 export interface Store {
   /** The stored turn without its events; `undefined` if it is unknown or has expired. */
-  read(turn: string): Promise<Kept | undefined>
+  read(turn: string): Promise<StoredTurn | undefined>
   /**
    * Applies a commit completely or not at all.
    *
@@ -35,14 +35,14 @@ export interface Store {
    * `store.blocked`, `store.closed`, `store.denied`, `store.unavailable`, … After such an error,
    * the same commit may be repeated, which rule 2 makes harmless.
    */
-  commit(turn: string, commit: Commit): Promise<Answer>
+  commit(turn: string, commit: Commit): Promise<CommitResult>
   /**
    * Groups with `last > after`, ascending by `last`, at most `most` of them; fewer only if there
    * are no more.
    */
   events(turn: string, after: number, most: number): Promise<EventGroup[]>
   /** A reusable outcome, if it has not expired. Outcomes are stored separately from turns. */
-  recall(key: string): Promise<Recalled | undefined>
+  recall(key: string): Promise<StoredOutcome | undefined>
   /**
    * Optional: `idleMs` as {@link Store.read} returns it, without the rest; `undefined` for a turn
    * that is unknown or has expired. Those who wait for events of a silent turn ask it, which without
@@ -54,7 +54,7 @@ export interface Store {
    * those that were written last, or those that began or were taken over last. The names of a
    * tenant's turns are `JSON.stringify([tenant, requestId])`.
    */
-  list?(tenant: string, most: number): Promise<Listed[]>
+  list?(tenant: string, most: number): Promise<ListedTurn[]>
   /**
    * Optional: calls `changed` soon after any owner's commit to the turn was applied. Returns a
    * function that stops watching. `owner` is the writer, if the store knows it. Extra calls are
@@ -64,7 +64,7 @@ export interface Store {
 }
 
 /** A stored turn. */
-export interface Kept {
+export interface StoredTurn {
   /** The owner that wrote the last commit. */
   owner: string
   /** The number of the last commit. */
@@ -83,7 +83,7 @@ export interface Kept {
 }
 
 /** An open turn in a list. */
-export interface Listed extends Pick<Kept, 'idleMs' | 'state'> {
+export interface ListedTurn extends Pick<StoredTurn, 'idleMs' | 'state'> {
   turn: string
 }
 
@@ -126,21 +126,21 @@ export interface EventGroup {
 }
 
 /** A reusable outcome, and the milliseconds since it was written. */
-export interface Recalled {
+export interface StoredOutcome {
   text: string
   ageMs: number
 }
 
 /** The result of a commit. If it was refused: the current state, if there is such a turn. */
-export type Answer =
+export type CommitResult =
   { ok: true } | { ok: false; owner?: string; revision?: number; open?: boolean; state?: string }
 
 /** The part of a turn that the rule uses. */
-export type Standing = Pick<Kept, 'owner' | 'revision' | 'open'>
+export type TurnHead = Pick<StoredTurn, 'owner' | 'revision' | 'open'>
 
 /** The rule (see the top of this file). `apply` is the only verdict that writes. */
 export function judge(
-  current: Standing | undefined,
+  current: TurnHead | undefined,
   { owner, revision, takeOver, replaces = null }: Commit,
 ): 'apply' | 'repeated' | 'refuse' {
   if (!current) return revision === 1 ? 'apply' : 'refuse'
@@ -151,7 +151,7 @@ export function judge(
 }
 
 /** The answer to a refused commit. */
-export function refusal(current: (Standing & { state: string }) | undefined): Answer {
+export function refusal(current: (TurnHead & { state: string }) | undefined): CommitResult {
   if (!current) return { ok: false }
   const { owner, revision, open, state } = current
   return { ok: false, owner, revision, open, state }

@@ -28,12 +28,12 @@ export type { WireName } from './provider/wire/index.js'
 export { scriptedModel, type ScriptedModel, type ScriptedResponse } from './scripted-model.js'
 export { tapeFetch, type Recording, type TapedRequest, type TapeFetch } from './tape.js'
 export type {
-  Answer,
+  CommitResult,
   Commit,
   EventGroup,
-  Kept,
-  Listed,
-  Recalled,
-  Standing,
+  StoredTurn,
+  ListedTurn,
+  StoredOutcome,
+  TurnHead,
   Store,
 } from '../stores/store.js'

@@ -5,12 +5,12 @@
  */
 import type { KeptState } from './kept.js'
 import type { Approval, CallOutcome } from './resume.js'
-import type { Commit, Kept, Listed, Store } from '../stores/store.js'
+import type { Commit, StoredTurn, ListedTurn, Store } from '../stores/store.js'
 import type { Tool } from '../tools/tools.js'
 import type { ToolCall, TurnEvent } from '../types.js'
 
 /** What was granted: those of the calls that the claimant may run. */
-export interface Claimed {
+export interface ClaimResult {
   requestId: string
   granted: string[]
 }
@@ -38,7 +38,7 @@ interface Claiming {
 }
 
 /** An open turn. */
-export interface ListedTurn {
+export interface OpenTurn {
   requestId: string
   conversationId?: string
   /** `failed`: its model failed; it can be resumed. */
@@ -53,7 +53,7 @@ export interface ListedTurn {
 }
 
 /** The turns of a list. What is not of this form is another version's. */
-export function listed(open: readonly Listed[]): ListedTurn[] {
+export function listed(open: readonly ListedTurn[]): OpenTurn[] {
   return open.flatMap(({ turn, state, idleMs }) => {
     try {
       const [, requestId] = JSON.parse(turn) as [unknown, unknown]
@@ -77,7 +77,7 @@ export function listed(open: readonly Listed[]): ListedTurn[] {
  * is another one when a resume has settled a part of the calls. Providers may use an id again, then
  * the call before has an outcome.
  */
-function claimName({ records }: Kept, id: string): string {
+function claimName({ records }: StoredTurn, id: string): string {
   const isOutcome = (name: string) => name.replace(/^outcome\/\d+\//, '') === id && name !== id
   return `page/${records.filter(([name]) => isOutcome(name)).length}/${id}`
 }
@@ -104,7 +104,7 @@ export class Beside {
   async claim(
     requestId: string,
     { toolBatchId, ids, tools, claimant }: Claiming,
-  ): Promise<Claimed> {
+  ): Promise<ClaimResult> {
     // Misuse would otherwise be told as a state of the turn, which a page waits for or gives up on.
     const check = (fits: boolean, name: string, what: string) => {
       if (!fits) throw this.#at.refuse('options.invalid', `\`${name}\`: expected ${what}`)
@@ -141,7 +141,7 @@ export class Beside {
 
   /** The approvals by which the calls go on that a page has answered. */
   async approvalsOf(
-    kept: Kept,
+    kept: StoredTurn,
     toolBatchId: number,
     outcomes: readonly CallOutcome[],
   ): Promise<Approval[]> {
@@ -154,7 +154,7 @@ export class Beside {
     })
   }
 
-  #stateOf(kept: Kept): KeptState {
+  #stateOf(kept: StoredTurn): KeptState {
     const state = this.#read<KeptState & { v?: unknown }>(kept.state)
     return state.v === 1 ? state : this.#foreign()
   }
@@ -174,7 +174,7 @@ export class Beside {
   }
 
   /** Tries until `write` has not come too late. */
-  async #writing<T>(write: (kept: Kept) => Promise<T | undefined>): Promise<T> {
+  async #writing<T>(write: (kept: StoredTurn) => Promise<T | undefined>): Promise<T> {
     const { store, key, inTime, refuse, backOff, ATTEMPTS } = this.#at
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const kept = await inTime(store.read(key))
@@ -186,7 +186,11 @@ export class Beside {
     throw refuse('turn.conflict', 'the owner wrote again and again')
   }
 
-  async #commit(kept: Kept, state: string | null, records: Commit['records']): Promise<boolean> {
+  async #commit(
+    kept: StoredTurn,
+    state: string | null,
+    records: Commit['records'],
+  ): Promise<boolean> {
     const { store, key, owner, inTime, refuse } = this.#at
     const commit: Commit = {
       ...{ owner, revision: kept.revision + 1, takeOver: true, open: true, state, records },
@@ -206,7 +210,7 @@ export class Beside {
   }
 
   /** The calls that wait for a page, by the last event of the turn. */
-  async #waiting(kept: Kept, toolBatchId: number): Promise<ToolCall[]> {
+  async #waiting(kept: StoredTurn, toolBatchId: number): Promise<ToolCall[]> {
     const { store, key, inTime, refuse } = this.#at
     const { status, seq } = this.#stateOf(kept)
     const groups = status === 'paused' ? await inTime(store.events(key, seq - 1, 1)) : []

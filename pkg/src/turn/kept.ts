@@ -3,7 +3,7 @@ import { isObject } from '../checks.js'
 import { TurnlockError, wrong } from '../errors.js'
 import type { Keep, StoredAs, TurnEvent } from '../generated/turn.js'
 import { randomHex } from '../shared/random.js'
-import type { Kept, Store } from '../stores/store.js'
+import type { StoredTurn, Store } from '../stores/store.js'
 
 export type { Keep }
 
@@ -52,7 +52,7 @@ const foreign = () => new TurnlockError('store.version', 'the turn was kept by a
  *
  * @throws TurnlockError `store.version`
  */
-export function stateOf(kept: Kept): KeptState {
+export function stateOf(kept: StoredTurn): KeptState {
   const state = parsed<KeptState & { v?: unknown }>(kept.state)
   if (state.v !== 1) throw foreign()
   return state
@@ -82,7 +82,7 @@ export function parsed<T extends object>(text: string): T {
 }
 
 /** Whether the owner of a running turn is gone, so that another owner may take over. */
-export const isAbandoned = (kept: Kept): boolean => {
+export const isAbandoned = (kept: StoredTurn): boolean => {
   const { status, leaseMs } = stateOf(kept)
   return status === 'running' && kept.idleMs >= leaseMs
 }

@@ -1,6 +1,6 @@
 /** Resumes or cancels turns in another process, isolate or tab. */
 import { isObject } from '../checks.js'
-import type { Beside, Claimed, ListedTurn } from './beside.js'
+import type { Beside, ClaimResult, OpenTurn } from './beside.js'
 import { describe } from '../shared/serialize.js'
 import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
 import {
@@ -29,7 +29,7 @@ import {
 import { fallbackOptions, modelOptions } from '../models/model.js'
 import { readOptions } from '../options.js'
 import { randomHex } from '../shared/random.js'
-import { checkStore, type Kept, type Store } from '../stores/store.js'
+import { checkStore, type StoredTurn, type Store } from '../stores/store.js'
 import { stringify } from '../shared/text.js'
 import type { ToolResultOf, ToolSet } from '../tools/results.js'
 import { answerOf } from '../tools/tools.js'
@@ -132,7 +132,7 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
   })
   return turn
 
-  async function granted(kept: Kept | null): Promise<Approval[]> {
+  async function granted(kept: StoredTurn | null): Promise<Approval[]> {
     if (!kept || !outcomes || toolBatchId === undefined) return []
     const beside = await besideOf(store, key)
     return beside.approvalsOf(kept, toolBatchId, outcomes)
@@ -271,7 +271,7 @@ function copied<T>(
  * @throws TurnlockError `turn.not_found`; `turn.conflict` (the turn does not wait at that batch);
  * `tool.no_call` (a call that does not wait for a page); `store.*`; `options.invalid` for misuse
  */
-export async function claimCalls(options: ClaimCallsOptions): Promise<Claimed> {
+export async function claimCalls(options: ClaimCallsOptions): Promise<ClaimResult> {
   options = readOptions(options, CLAIM_CALLS_OPTIONS)
   const { requestId, toolBatchId, toolCallIds: ids, store, tenant = '', tools = {} } = options
   const { claimant = randomHex(16) } = options
@@ -290,7 +290,7 @@ export async function claimCalls(options: ClaimCallsOptions): Promise<Claimed> {
  * @throws TurnlockError `store.unsupported` for a store without `list`; `store.*`; `options.invalid`
  * for misuse
  */
-export async function listTurns(options: ListTurnsOptions): Promise<ListedTurn[]> {
+export async function listTurns(options: ListTurnsOptions): Promise<OpenTurn[]> {
   const { store, tenant = '', conversationId } = readOptions(options, LIST_TURNS_OPTIONS)
   checkStore(store)
   // A tenant that no turn has.
@@ -323,8 +323,8 @@ async function restore(
   turn: RunningTurn,
   store: Store,
   key: string,
-  options: (kept: Kept | null, events: string[]) => CoreOptions | Promise<CoreOptions>,
-): Promise<Kept | undefined> {
+  options: (kept: StoredTurn | null, events: string[]) => CoreOptions | Promise<CoreOptions>,
+): Promise<StoredTurn | undefined> {
   try {
     const found = await inTime(store.read(key))
     // The core expects whole milliseconds; clocks of stores may return fractions or run backwards.

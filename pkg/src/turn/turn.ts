@@ -136,8 +136,8 @@ export function checkTurn(options: CoreOptions): void {
   if (policy?.pauseAfterTools && !keep) {
     throw wrong('policy.pauseAfterTools', 'a store: the turn is resumed from it')
   }
-  if (policy?.maxCost != null && !policy.price) {
-    throw wrong('policy.maxCost', '`policy.price` beside it')
+  if (policy?.maxCost != null && !policy.prices) {
+    throw wrong('policy.maxCost', '`policy.prices` beside it')
   }
   if (!isObject(body ?? {})) throw wrong('body', 'an object')
   if (!isObject(answerSchema ?? {})) throw wrong('answerSchema', 'a JSON Schema, an object')

@@ -1,5 +1,6 @@
 // What the samples of README and docs take as given: the reader's own values.
-import type { JsonSchema, Model, Store, Tool, PassTraceEvent } from 'turnlock'
+import type { JsonSchema, Model, Store, Tool } from 'turnlock'
+import type { PassTraceEvent } from 'turnlock/planning'
 
 type Ask = (prompt: string, signal?: AbortSignal) => Promise<string>
 

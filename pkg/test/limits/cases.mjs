@@ -3,13 +3,13 @@ import {
   canonicalize,
   customModel,
   defineTool,
-  diagnose,
+  diagnoseHistory,
   memoryStore,
-  normalize,
+  normalizeHistory,
   openaiChat,
-  runBundle,
   runTurn,
 } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
 import { memories } from './memories.mjs'
 import { createProxy } from 'turnlock/proxy'
 import { createHandler } from 'turnlock/server'
@@ -81,19 +81,21 @@ const CASES = {
       arguments: await turnOn(url, 'nested-arguments', { tools }),
       runs: counted.runs,
       canonicalize: refusal(() => canonicalize(bomb)),
-      diagnose: refusal(() => diagnose([{ role: 'user', content }], { dialect: 'anthropic' })),
+      diagnose: refusal(() =>
+        diagnoseHistory([{ role: 'user', content }], { dialect: 'anthropic' }),
+      ),
     }
   },
 
   async calls(url) {
     const { tools, counted } = looking()
-    const policy = { freeze: 'batch', maxTools: 2 }
+    const policy = { readMode: 'batch', maxTools: 2 }
     const { status } = await turnOn(url, 'calls', { tools, policy })
     return { status, runs: counted.runs }
   },
 
   async messages(url) {
-    const convert = (dialect) => refusal(() => normalize(many(called), { dialect }))
+    const convert = (dialect) => refusal(() => normalizeHistory(many(called), { dialect }))
     return {
       plain: await turnOn(url, 'answer', { messages: many(text) }),
       called: await turnOn(url, 'answer', { messages: many(called) }),

@@ -1,20 +1,15 @@
 // Only compiled: what users write, under `exactOptionalPropertyTypes`.
 import {
   anthropic,
-  bundleTool,
   claimCalls,
   defineTool,
-  fit,
+  trimHistory,
   listTurns,
   openaiChat,
   openHistory,
   resumeTurn,
-  runBundle,
-  runChain,
   runTurn,
-  runWithToolRequests,
   type Approval,
-  type PlanContext,
   type RunTurnOptions,
   type Tool,
   type TraceEvent,
@@ -24,6 +19,9 @@ import {
   type StandardSchema,
   type ToolOptions,
 } from 'turnlock'
+import { bundleTool, runBundle } from 'turnlock/evidence'
+import { runChain, type PlanContext } from 'turnlock/chain'
+import { runPlanning } from 'turnlock/planning'
 import type { z } from 'zod'
 import { createChat, type Chat, type ChatOptions } from 'turnlock/chat'
 import { useTurn } from 'turnlock/react'
@@ -76,9 +74,9 @@ runTurn({
   mode: KEY ? 'unified' : undefined,
   onTrace: undefined,
 })
-runBundle({ task: 't', replicate, limits: { max_bytes: undefined }, eventManager: {} })
+runBundle({ task: 't', replicate, limits: { maxBytes: undefined }, eventManager: {} })
 bundleTool({ name: 'n', replicate: (args, { seed }) => ({ data: [args.q, seed] }), task: TENANT })
-runWithToolRequests({
+runPlanning({
   model,
   input: {},
   prompts: { request: KEY, plan: undefined },
@@ -90,10 +88,10 @@ const sized = {
     validate: () => ({ value: { size: 1 } }),
   },
 }
-runWithToolRequests({ model, input: {}, planSchema: KEY ? sized : undefined }).then(
-  ({ plan, notes }) => plan.size.toFixed(notes.length),
+runPlanning({ model, input: {}, planSchema: KEY ? sized : undefined }).then(({ plan, notes }) =>
+  plan.size.toFixed(notes.length),
 )
-runWithToolRequests({ model, input: {}, planSchema: { type: 'object' } })
+runPlanning({ model, input: {}, planSchema: { type: 'object' } })
 runChain({
   ...{ query: 'q', limits, refine: undefined, classifier: { threshold: undefined } },
   answer: async ({ query, fellBack }) => query + fellBack?.code,
@@ -167,7 +165,11 @@ class Job implements RunTurnOptions {
 runTurn(new Job())
 
 const pinned: { role: 'user'; content: string; pinned?: boolean }[] = []
-fit(pinned, { dialect: 'openai-chat', maxBytes: 1, keep: (element) => element.pinned === true })
+trimHistory(pinned, {
+  dialect: 'openai-chat',
+  maxBytes: 1,
+  keep: (element) => element.pinned === true,
+})
 
 // @ts-expect-error misspelt
 openaiChat({ baseURL: 'http://x/v1', model: 'm', apikey: KEY })

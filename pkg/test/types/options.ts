@@ -6,6 +6,20 @@ import type {
   OtelOptions,
 } from '../../dist/generated/adapters.js'
 import type {
+  ChainBreakerOptions,
+  ChainCosts,
+  ChainHooks,
+  ChainLearning,
+  ChainLimits,
+  ChainOptions,
+  ClassifierOptions,
+  PatternStatsOptions,
+  PlanLimits,
+  RunChainOptions,
+} from '../../dist/generated/chain.js'
+import type { ChatOptions } from '../../dist/generated/chat.js'
+import type { Prices, ToolSpec } from '../../dist/generated/common.js'
+import type {
   BundleBudget,
   BundleLimits,
   BundleOptions,
@@ -24,22 +38,8 @@ import type {
   RunBundleOptions,
   RunLintsOptions,
   TurnReplicateOptions,
-} from '../../dist/generated/bundle.js'
-import type {
-  ChainBreakerOptions,
-  ChainCosts,
-  ChainHooks,
-  ChainLearning,
-  ChainLimits,
-  ChainOptions,
-  ClassifierOptions,
-  PatternStatsOptions,
-  PlanLimits,
-  RunChainOptions,
-} from '../../dist/generated/chain.js'
-import type { ChatOptions } from '../../dist/generated/chat.js'
-import type { Price, ToolSpec } from '../../dist/generated/common.js'
-import type { FitOptions, HistoryOptions } from '../../dist/generated/history.js'
+} from '../../dist/generated/evidence.js'
+import type { HistoryOptions, TrimOptions } from '../../dist/generated/history.js'
 import type {
   AnthropicOptions,
   BedrockOptions,
@@ -51,6 +51,12 @@ import type {
   OpenAIChatOptions,
   OpenAIResponsesOptions,
 } from '../../dist/generated/models.js'
+import type {
+  PassOptions,
+  PlanningOptions,
+  PlanningPrompts,
+  ToolRequestPolicy,
+} from '../../dist/generated/planning.js'
 import type {
   ProxyLimits,
   ProxyOptions,
@@ -65,12 +71,6 @@ import type {
   RemoteRunOptions,
   RemoteTurnsOptions,
 } from '../../dist/generated/remote.js'
-import type {
-  PassOptions,
-  ToolRequestOptions,
-  ToolRequestPolicy,
-  ToolRequestPrompts,
-} from '../../dist/generated/request.js'
 import type {
   CorsOptions,
   HandlerOptions,
@@ -89,7 +89,7 @@ import type {
   RedisStoreOptions,
 } from '../../dist/generated/stores.js'
 import type { ConformanceOptions, ScriptedProviderOptions } from '../../dist/generated/testing.js'
-import type { LedgerOptions, ToolOptions } from '../../dist/generated/tools.js'
+import type { GuardPolicy, ToolOptions } from '../../dist/generated/tools.js'
 import type {
   CancelTurnOptions,
   ClaimCallsOptions,
@@ -129,7 +129,7 @@ export const TURN_OPTIONS: Partial<TurnOptions> = {
 
 export const POLICY: Partial<Policy> = {
   maxTools: undefined,
-  freeze: undefined,
+  readMode: undefined,
   actionTools: undefined,
   actionMaxTools: undefined,
   maxCycles: undefined,
@@ -144,12 +144,12 @@ export const POLICY: Partial<Policy> = {
   stagnation: undefined,
   maxTokens: undefined,
   maxCost: undefined,
-  price: undefined,
+  prices: undefined,
   maxSteps: undefined,
   resultsAs: undefined,
 }
 
-export const PRICE: Partial<Price> = { cached_input: undefined }
+export const PRICES: Partial<Prices> = { cachedInput: undefined }
 
 export const TOOL_SPEC: Partial<ToolSpec> = {
   description: undefined,
@@ -314,13 +314,13 @@ export const CORE_BUNDLE_OPTIONS: Partial<CoreBundleOptions> = {
   source: undefined,
   checked: undefined,
   epsilon: undefined,
-  must_agree: undefined,
+  mustAgree: undefined,
   weights: undefined,
   limits: undefined,
   fields: undefined,
   compact: undefined,
   schema: undefined,
-  null_is_missing: undefined,
+  nullIsMissing: undefined,
 }
 
 export const BUNDLE_STRATEGY: Partial<BundleStrategy> = { prompt: undefined, model: undefined }
@@ -334,25 +334,25 @@ export const BUNDLE_BUDGET: Partial<BundleBudget> = {
 }
 
 export const BUNDLE_LIMITS: Partial<BundleLimits> = {
-  max_fields: undefined,
-  max_diffs: undefined,
-  max_bytes: undefined,
+  maxFields: undefined,
+  maxDiffs: undefined,
+  maxBytes: undefined,
 }
 
 export const CORE_SUMMARY_OPTIONS: Partial<CoreSummaryOptions> = {
   epsilon: undefined,
-  must_agree: undefined,
+  mustAgree: undefined,
   weights: undefined,
   limits: undefined,
   fields: undefined,
   compact: undefined,
   schema: undefined,
-  null_is_missing: undefined,
+  nullIsMissing: undefined,
 }
 
 export const CORE_DISTANCE_OPTIONS: Partial<CoreDistanceOptions> = {
   schema: undefined,
-  null_is_missing: undefined,
+  nullIsMissing: undefined,
 }
 
 export const RUN_TURN_OPTIONS: Partial<RunTurnOptions> = {
@@ -513,7 +513,7 @@ export const TOOL_OPTIONS: Partial<ToolOptions> = {
   maxCalls: undefined,
 }
 
-export const LEDGER_OPTIONS: Partial<LedgerOptions> = {
+export const GUARD_POLICY: Partial<GuardPolicy> = {
   tools: undefined,
   maxTools: undefined,
   allow: undefined,
@@ -523,7 +523,7 @@ export const LEDGER_OPTIONS: Partial<LedgerOptions> = {
 export const BUNDLE_SETTINGS: Partial<BundleSettings> = {
   k: undefined,
   epsilon: undefined,
-  must_agree: undefined,
+  mustAgree: undefined,
   stop: undefined,
   seeds: undefined,
   strategies: undefined,
@@ -534,7 +534,7 @@ export const BUNDLE_SETTINGS: Partial<BundleSettings> = {
   jsonSchema: undefined,
   schemaUri: undefined,
   schemaVersion: undefined,
-  null_is_missing: undefined,
+  nullIsMissing: undefined,
   weights: undefined,
   limits: undefined,
   perReplicate: undefined,
@@ -551,7 +551,7 @@ export const BUNDLE_SETTINGS: Partial<BundleSettings> = {
 export const RUN_BUNDLE_OPTIONS: Partial<RunBundleOptions> = {
   k: undefined,
   epsilon: undefined,
-  must_agree: undefined,
+  mustAgree: undefined,
   stop: undefined,
   seeds: undefined,
   strategies: undefined,
@@ -562,7 +562,7 @@ export const RUN_BUNDLE_OPTIONS: Partial<RunBundleOptions> = {
   jsonSchema: undefined,
   schemaUri: undefined,
   schemaVersion: undefined,
-  null_is_missing: undefined,
+  nullIsMissing: undefined,
   weights: undefined,
   limits: undefined,
   perReplicate: undefined,
@@ -583,7 +583,7 @@ export const REPLAY_BUNDLE_OPTIONS: Partial<ReplayBundleOptions> = { redact: und
 export const BUNDLE_TOOL_OPTIONS: Partial<BundleToolOptions> = {
   k: undefined,
   epsilon: undefined,
-  must_agree: undefined,
+  mustAgree: undefined,
   stop: undefined,
   seeds: undefined,
   strategies: undefined,
@@ -594,7 +594,7 @@ export const BUNDLE_TOOL_OPTIONS: Partial<BundleToolOptions> = {
   jsonSchema: undefined,
   schemaUri: undefined,
   schemaVersion: undefined,
-  null_is_missing: undefined,
+  nullIsMissing: undefined,
   weights: undefined,
   limits: undefined,
   perReplicate: undefined,
@@ -617,23 +617,23 @@ export const BUNDLE_TOOL_OPTIONS: Partial<BundleToolOptions> = {
 
 export const DISTANCE_OPTIONS: Partial<DistanceOptions> = {
   schema: undefined,
-  null_is_missing: undefined,
+  nullIsMissing: undefined,
 }
 
 export const BUNDLE_OPTIONS: Partial<BundleOptions> = {
   schema: undefined,
-  null_is_missing: undefined,
+  nullIsMissing: undefined,
   epsilon: undefined,
-  must_agree: undefined,
+  mustAgree: undefined,
   weights: undefined,
   limits: undefined,
 }
 
 export const COMBINE_OPTIONS: Partial<CombineOptions> = {
   schema: undefined,
-  null_is_missing: undefined,
+  nullIsMissing: undefined,
   epsilon: undefined,
-  must_agree: undefined,
+  mustAgree: undefined,
   weights: undefined,
   limits: undefined,
   separator: undefined,
@@ -659,7 +659,7 @@ export const RUN_LINTS_OPTIONS: Partial<RunLintsOptions<0>> = {
   signal: undefined,
 }
 
-export const TOOL_REQUEST_OPTIONS: Partial<ToolRequestOptions> = {
+export const PLANNING_OPTIONS: Partial<PlanningOptions> = {
   tools: undefined,
   policy: undefined,
   planId: undefined,
@@ -676,10 +676,7 @@ export const TOOL_REQUEST_OPTIONS: Partial<ToolRequestOptions> = {
   signal: undefined,
 }
 
-export const TOOL_REQUEST_PROMPTS: Partial<ToolRequestPrompts> = {
-  request: undefined,
-  plan: undefined,
-}
+export const PLANNING_PROMPTS: Partial<PlanningPrompts> = { request: undefined, plan: undefined }
 
 export const RUN_CHAIN_OPTIONS: Partial<RunChainOptions> = {
   refine: undefined,
@@ -716,7 +713,7 @@ export const PATTERN_STATS_OPTIONS: Partial<PatternStatsOptions> = {
   explore: undefined,
 }
 
-export const FIT_OPTIONS: Partial<FitOptions> = {
+export const TRIM_OPTIONS: Partial<TrimOptions> = {
   maxTokens: undefined,
   maxBytes: undefined,
   countTokens: undefined,

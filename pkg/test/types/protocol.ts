@@ -1,10 +1,10 @@
 // Only compiled: a member that is misspelt, missing or of another type is an error, in what drivers
 // send to the core and in what they read of it.
-import type { BundleEffect, BundleInput } from '../../dist/generated/bundle.js'
+import type { BundleEffect, BundleInput } from '../../dist/generated/evidence.js'
 import type { ChainEffect, ChainInput } from '../../dist/generated/chain.js'
 import type { TurnEffect, TurnInput } from '../../dist/generated/turn.js'
 import type { Driver } from '../../dist/driver/driver.js'
-import type { BundleDriver } from '../../dist/bundle/driver.js'
+import type { BundleDriver } from '../../dist/evidence/driver.js'
 import type { ChainDriver } from '../../dist/chain/driver.js'
 
 type SentTo<D extends { send(input: never): void }> = Parameters<D['send']>[0]

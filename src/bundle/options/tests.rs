@@ -22,7 +22,7 @@ fn defaults_are_those_of_the_contract() {
 #[test]
 fn what_is_written_is_read() {
     let options = BundleOptions::new("t").k(4).weights(Some(vec![0.5, 1.0, 0.0, 2.0]));
-    let options = options.prices(Some(vec![("m".to_owned(), Price::new(5, 7))]));
+    let options = options.prices(Some(vec![("m".to_owned(), Prices::new(5, 7))]));
     let limits = BundleLimits::default().max_bytes(Some(9));
     let options = options.limits(Some(limits)).seeds(vec![-4]).source(Some("s".into()));
     let options = options.budget(Some(BundleBudget::default().seconds(Some(2.5)).cost(Some(1))));
@@ -42,9 +42,9 @@ fn misuse_names_the_option() {
         (r#","weights":[0,0,0]"#, "weights"),
         (r#","weights":[1]"#, "weights"),
         (r#","weights":[1,-1,1]"#, "weights"),
-        (r#","must_agree":["label"]"#, "must_agree"),
-        (r#","must_agree":[1]"#, "must_agree"),
-        (r#","limits":{"max_bytes":-1}"#, "limits.max_bytes"),
+        (r#","mustAgree":["label"]"#, "mustAgree"),
+        (r#","mustAgree":[1]"#, "mustAgree"),
+        (r#","limits":{"maxBytes":-1}"#, "limits.maxBytes"),
         (r#","limits":{"maxfields":1}"#, "limits.maxfields"),
         (r#","limits":7"#, "limits"),
         (r#","perReplicate":{"seconds":0}"#, "perReplicate.seconds"),
@@ -105,12 +105,12 @@ fn messages_are_those_of_the_contract() {
 /// All members that a recording of an earlier version can have.
 #[test]
 fn recorded_options_are_read() {
-    let text = r#"{"task":"t","k":2,"epsilon":0.1,"must_agree":["/a"],"stop":"never","seeds":[1,2],
+    let text = r#"{"task":"t","k":2,"epsilon":0.1,"mustAgree":["/a"],"stop":"never","seeds":[1,2],
         "parallel":1,"concurrency":2,"retries":1,"schema":{"type":"object"},"schemaUri":"u",
-        "schemaVersion":"1","null_is_missing":true,"weights":[1,0.5],
-        "limits":{"max_fields":1,"max_diffs":0,"max_bytes":9},
+        "schemaVersion":"1","nullIsMissing":true,"weights":[1,0.5],
+        "limits":{"maxFields":1,"maxDiffs":0,"maxBytes":9},
         "perReplicate":{"tokens":5,"seconds":0.5},"budget":{"tokens":9,"seconds":25,"cost":3},
-        "prices":{"m":{"input":1,"cached_input":0,"output":2},"*":{"input":1,"output":2}},
+        "prices":{"m":{"input":1,"cachedInput":0,"output":2},"*":{"input":1,"output":2}},
         "fields":["/a"],"model":"m@1","source":"s","compact":true,"checked":true,
         "strategies":[{"label":"x","prompt":"p","model":"m@2"}]}"#;
     let options = BundleOptions::parse(text.as_bytes()).unwrap();
@@ -135,7 +135,7 @@ fn typed_misuse_is_refused_as_well() {
         (options().concurrency(0), "concurrency"),
         (options().epsilon(f64::NAN), "epsilon"),
         (options().weights(weights), "weights"),
-        (options().must_agree(vec!["label".to_owned()]), "must_agree"),
+        (options().must_agree(vec!["label".to_owned()]), "mustAgree"),
         (options().fields(Some(vec!["label".to_owned()])), "fields"),
         (options().task("".into()), "task"),
         (

@@ -14,7 +14,7 @@ pub use summary::{
 };
 
 use super::options::{BundleBudget, BundleLimits, ReplicateLimits, Stop, Strategy};
-use super::usage::{Price, Tokens};
+use super::usage::{Prices, Tokens};
 use crate::json::Json;
 use crate::json::table::{names, record};
 
@@ -64,19 +64,19 @@ record! {
         /// A weight for each of the `k` replicates.
         weights "weights?": Option<Vec<f64>>;
         /// Caps on the output.
-        limits "limits?": Option<BundleLimits>;
+        limits "limits?": Option<MetaLimits>;
         /// Limits of one replicate.
         per_replicate_limits "perReplicate?": Option<ReplicateLimits>;
         /// Limits of all replicates together.
         budget "budget?": Option<BundleBudget>;
         /// Prices by model name.
-        prices "prices?": Option<Vec<(String, Price)>>;
+        prices "prices?": Option<Vec<(String, MetaPrices)>>;
         /// JSON Pointers of the members that are shown.
         fields "fields?": Option<Vec<String>>;
         /// How the data of replicates is written.
         encoding "encoding": Encoding;
         /// Why the bundle ended.
-        stopped "stopped": Stopped;
+        stopped "stopped": BundleStopReason;
         /// Number of replicates that were started.
         started "started": usize;
         /// Milliseconds from the start of the bundle to its end.
@@ -87,6 +87,44 @@ record! {
         cost "cost": Option<u64>;
         /// How each replicate ended, and what it used.
         per_replicate "per_replicate": Vec<ReplicateMeta>;
+    }
+}
+
+record! {
+    /// Caps on the output, under the names of the bundle's JSON.
+    pub struct MetaLimits as "BundleMetaLimits", read {
+        /// Maximum entries of `consensus`, and of `distributions`.
+        max_fields "max_fields?": Option<usize>;
+        /// Maximum entries of `disagreements`.
+        max_diffs "max_diffs?": Option<usize>;
+        /// Maximum bytes of the JSON.
+        max_bytes "max_bytes?": Option<usize>;
+    }
+}
+
+impl From<BundleLimits> for MetaLimits {
+    fn from(limits: BundleLimits) -> Self {
+        let BundleLimits { max_fields, max_diffs, max_bytes } = limits;
+        Self { max_fields, max_diffs, max_bytes }
+    }
+}
+
+record! {
+    /// Prices in micro-dollars per million tokens, under the names of the bundle's JSON.
+    pub struct MetaPrices as "BundleMetaPrices", read {
+        /// Price of the prompt.
+        input "input": u64;
+        /// Price of prompt tokens read from the provider's cache.
+        cached_input "cached_input?": Option<u64>;
+        /// Price of the answer.
+        output "output": u64;
+    }
+}
+
+impl From<Prices> for MetaPrices {
+    fn from(prices: Prices) -> Self {
+        let Prices { input, cached_input, output } = prices;
+        Self { input, cached_input, output }
     }
 }
 
@@ -140,7 +178,7 @@ names! {
 
 names! {
     /// Why a bundle ended.
-    pub enum Stopped as "Stopped", "early, full, budget or cancelled", non_exhaustive {
+    pub enum BundleStopReason as "BundleStopReason", "early, full, budget or cancelled", non_exhaustive {
         /// The stop rule held.
         Early "early",
         /// All replicates have run.
@@ -174,7 +212,7 @@ names! {
 
 record! {
     /// Whether a replicate is valid, and its errors.
-    pub struct Quality as "Quality", read {
+    pub struct ReplicateQuality as "ReplicateQuality", read {
         /// Whether it counts in statistics.
         valid "valid": bool;
         /// At most 20 errors of at most 1000 characters. With `fields`, of an error at another member
@@ -194,14 +232,14 @@ record! {
         /// The label of its strategy.
         strategy "strategy?": Option<String>;
         /// Whether it is valid, and its errors.
-        quality "quality": Quality;
+        quality "quality": ReplicateQuality;
         /// Whether the deltas of the other replicates start from its data.
         base "base?": bool;
         /// Its data.
         data "data?": Option<Json<'static>>;
         /// The differences from the data of the one marked `base`, if they are shorter than the data.
         delta "delta?": Option<Vec<PatchOperation>>;
-        /// Whether the data was left out because of `max_bytes`.
+        /// Whether the data was left out because of `maxBytes`.
         omitted "omitted?": bool;
     }
 }

@@ -32,7 +32,7 @@ record! {
         valid_count "valid_count": usize;
         /// The invalid replicates.
         invalid "invalid": Vec<InvalidReplicate>;
-        /// Whether the stop rule holds: mean distance within `epsilon`, and `must_agree`.
+        /// Whether the stop rule holds: mean distance within `epsilon`, and `mustAgree`.
         early_stop "early_stop": bool;
         /// Fields whose lists were too long for their kind and were compared as multisets.
         approximated "approximated?": Vec<String>;

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::options::PassOptions;
 use super::prompt::{self, Asked, Offer};
-use super::rejected::Rejected;
+use super::rejected::RequestRejection;
 use super::result::{FellBack, PassResult};
 use super::trace::{PassEvent, PassPhase};
 use super::{find, parse};
@@ -61,9 +61,9 @@ struct Record {
     /// The reason for each call, in the order of their numbers.
     reasons: Vec<String>,
     /// Why requests, or calls of them, were rejected.
-    rejected: Vec<Rejected>,
+    rejected: Vec<RequestRejection>,
     /// What deviates from the schema and does not matter.
-    notes: Vec<Rejected>,
+    notes: Vec<RequestRejection>,
     /// The lengths of `rejected` and `notes` before the last response.
     heard: (usize, usize),
     /// What the last request came to, as long as no call ran.

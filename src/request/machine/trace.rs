@@ -2,7 +2,7 @@
 
 use super::super::cut::{NAME_BYTES, clip, params};
 use super::super::options::context_of;
-use super::super::rejected::Rejected;
+use super::super::rejected::RequestRejection;
 use super::super::replay::Recorded;
 use super::super::result::{FellBack, PassCall, PassResult};
 use super::super::trace::{AskedCall, PassEvent, PassEventKind, PassPhase, PassPlace};
@@ -23,7 +23,7 @@ impl Pass {
     /// Traces the requested calls, and what was wrong with the request.
     pub(super) fn trace_request(&mut self) {
         let Record { rejected, notes, heard, .. } = &self.record;
-        let rejected: Vec<Rejected> = rejected.iter().skip(heard.0).cloned().collect();
+        let rejected: Vec<RequestRejection> = rejected.iter().skip(heard.0).cloned().collect();
         let calls = match &self.state {
             State::Calling(batch) => batch.calls(),
             _ => &[],

@@ -5,7 +5,7 @@ use crate::json::table::protocol;
 
 protocol! {
     /// The host's verdict on the arguments of a call.
-    pub enum Verdict as "CallVerdict", read {
+    pub enum Verdict as "ArgumentsVerdict", read {
         /// The arguments match the schema.
         Valid "valid" {
             /// The return value of the tool's `action(args)`, for the signature.

@@ -11,7 +11,7 @@ pub use call::CallView;
 pub(crate) use call::{CUT_BY_LIMIT, Call, Fate, INCOMPLETE, Need};
 pub use input::{Settled, Verdict};
 
-use super::{Dedupe, Ledger, Outcome, Refusal, Registry, Rules, Ruling, ToolSpec, judge};
+use super::{CallVerdict, Dedupe, Ledger, Outcome, Refusal, Registry, Rules, ToolSpec, judge};
 use crate::signature::Signature;
 use call::{Approval, Limits};
 
@@ -40,7 +40,7 @@ pub(crate) struct CallBatch {
     total_option: &'static str,
 }
 
-/// What the rulings on calls depend on. Times are milliseconds.
+/// What the verdicts on calls depend on. Times are milliseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub(crate) tools: &'a Registry,
@@ -219,26 +219,26 @@ impl CallBatch {
                 Replays::IfSet => tool.is_some_and(|tool| tool.dedupe == Some(Dedupe::Replay)),
                 Replays::Usual => true,
             };
-            let ruling = judge(tool, call.valid, known, seen(call, ledger), &rules, ledger);
+            let verdict = judge(tool, call.valid, known, seen(call, ledger), &rules, ledger);
             let denied = call.signatures().any(|one| ledger.is_denied(one));
             call.since = now;
             call.read_only = tool.is_some_and(|tool| tool.read_only);
             call.may_run_again = tool.is_some_and(ToolSpec::may_run_again);
-            call.fate = match (ruling, call.approval) {
+            call.fate = match (verdict, call.approval) {
                 // What the user has denied is not put to them again in this turn.
-                (Ruling::Execute | Ruling::Recall, _) if denied => {
+                (CallVerdict::Execute | CallVerdict::Recall, _) if denied => {
                     Fate::Refused(Refusal::NotApproved)
                 }
-                (Ruling::Execute, Approval::Denied) => Fate::Refused(Refusal::NotApproved),
-                (Ruling::Execute, Approval::Needed) if !terms.asks_user => {
+                (CallVerdict::Execute, Approval::Denied) => Fate::Refused(Refusal::NotApproved),
+                (CallVerdict::Execute, Approval::Needed) if !terms.asks_user => {
                     Fate::Refused(Refusal::NotApproved)
                 }
-                (Ruling::Execute, Approval::Needed) => Fate::Waiting,
-                (Ruling::Execute, _) => Fate::Run(terms.limits(tool, now)),
-                (Ruling::Recall, _) => Fate::Recall,
-                (Ruling::Replay(_), _) if replays => Fate::Replay,
-                (Ruling::Replay(_), _) => Fate::Refused(Refusal::Duplicate),
-                (Ruling::Refuse(refusal), _) => Fate::Refused(refusal),
+                (CallVerdict::Execute, Approval::Needed) => Fate::Waiting,
+                (CallVerdict::Execute, _) => Fate::Run(terms.limits(tool, now)),
+                (CallVerdict::Recall, _) => Fate::Recall,
+                (CallVerdict::Replay(_), _) if replays => Fate::Replay,
+                (CallVerdict::Replay(_), _) => Fate::Refused(Refusal::Duplicate),
+                (CallVerdict::Refuse(refusal), _) => Fate::Refused(refusal),
             };
             match call.fate {
                 Fate::Waiting => budget = budget.saturating_sub(1),

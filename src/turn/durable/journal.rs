@@ -16,7 +16,7 @@ use super::super::progress::End;
 use super::super::protocol::Effect;
 use super::records;
 use crate::error::Failure;
-use crate::store::{Answer, Commit};
+use crate::store::{Commit, CommitResult};
 
 /// Timeout of one attempt at a commit.
 const ANSWER_MS: u64 = 5_000;
@@ -393,7 +393,7 @@ impl Journal {
                 let message = format!("the store did not answer within {ANSWER_MS} ms");
                 let (revision, attempt) = (flight.commit.revision, flight.attempt);
                 let code = "store.timeout".to_owned();
-                return self.stored(now, revision, attempt, Answer::Failed { code, message });
+                return self.stored(now, revision, attempt, CommitResult::Failed { code, message });
             }
             Wait::Again { at } if now >= at => {
                 flight.wait = Wait::Answer { until: now.saturating_add(ANSWER_MS) };
@@ -413,15 +413,15 @@ impl Journal {
         now: u64,
         revision: u64,
         attempt: u32,
-        answer: Answer,
+        answer: CommitResult,
     ) -> Option<End> {
         let flight = self.flight.as_mut().filter(|one| one.commit.revision == revision)?;
         match answer {
-            Answer::Kept => {
+            CommitResult::Stored => {
                 self.kept(now);
                 None
             }
-            Answer::Refused { state } => {
+            CommitResult::Refused { state } => {
                 let pause = state.as_deref().filter(|_| self.ours);
                 let pause = pause.and_then(|state| records::pause_of(state, self.epoch));
                 if let Some((at, from)) = pause.filter(|(at, _)| *at >= revision) {
@@ -435,7 +435,7 @@ impl Journal {
                     _ => End::Failed(records::conflict()),
                 })
             }
-            Answer::Failed { code, message } => {
+            CommitResult::Failed { code, message } => {
                 let open = attempt == flight.attempt && matches!(flight.wait, Wait::Answer { .. });
                 if !open {
                     return None;

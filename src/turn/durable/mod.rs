@@ -18,7 +18,7 @@ use super::protocol::{Effect, Input};
 use super::record::reuse_key;
 use super::restore::RestoreOptions;
 use crate::error::{Error, Failure};
-use crate::store::{Answer, StoredOutcome};
+use crate::store::{CommitResult, StoredOutcome};
 use crate::tool::{Fate, Status};
 use journal::{Journal, text_of};
 
@@ -146,7 +146,7 @@ impl Durable {
         self.turn.take(Input::Start);
     }
 
-    fn stored(&mut self, now: u64, revision: u64, attempt: u32, answer: Answer) {
+    fn stored(&mut self, now: u64, revision: u64, attempt: u32, answer: CommitResult) {
         let Some(journal) = &mut self.journal else { return };
         if let Some(end) = journal.stored(now, revision, attempt, answer) {
             return self.lose(end);

@@ -21,8 +21,8 @@ use crate::error::Error;
 use crate::error::Failure;
 use crate::json::Json;
 use crate::order::sort_numbers;
-use crate::store::Kept;
 use crate::store::LARGEST;
+use crate::store::StoredTurn;
 use crate::stream::Delta;
 use crate::tool::{Call, Fate, Outcome, Registry, plain_name};
 
@@ -224,7 +224,7 @@ struct Revised {
 /// Finds the results that are to be revised: by the ids that the turn's messages show, with the batch
 /// and the id of each call; else by the provider's, in the last batch that has a result of it.
 fn revisions(
-    kept: &Kept,
+    kept: &StoredTurn,
     (shown, last): &(Vec<(String, u32, String)>, u32),
     wanted: Vec<Revision>,
     options: &TurnOptions,
@@ -278,7 +278,7 @@ fn revised_views<'a>(
 }
 
 /// The outcome of a call that counts, and its duration: the last revision, or what was recorded.
-fn kept_outcome(kept: &Kept, batch: u32, call: &str) -> Option<(Outcome, u64)> {
+fn kept_outcome(kept: &StoredTurn, batch: u32, call: &str) -> Option<(Outcome, u64)> {
     let revised = kept
         .records
         .iter()

@@ -11,7 +11,7 @@ use crate::dialect::Dialect;
 use crate::json::Json;
 use crate::next::Next;
 use crate::signature::{Signature, hex};
-use crate::store::{Answer, Kept, StoredOutcome};
+use crate::store::{CommitResult, StoredOutcome, StoredTurn};
 use crate::stream::{Delta, FinishReason, ProviderTool, ProviderToolStatus};
 use crate::tool::Fate;
 
@@ -22,7 +22,7 @@ const TOOLS: &str = r#""tools":[{"name":"read","readOnly":true,"reuseMs":100,"ma
 /// A turn and its store, which keeps every commit at once.
 struct Host {
     turn: Turn,
-    kept: Kept,
+    kept: StoredTurn,
     events: Vec<String>,
     reusable: Vec<(String, u64)>,
 }
@@ -39,7 +39,7 @@ impl Host {
         );
         let turn = TurnOptions::parse(text.as_bytes()).and_then(Turn::new).unwrap();
         let (events, reusable) = (Vec::new(), Vec::new());
-        Self { turn, kept: Kept::default(), events, reusable }
+        Self { turn, kept: StoredTurn::default(), events, reusable }
     }
 
     /// The same turn with another owner, who says this besides.
@@ -74,7 +74,7 @@ impl Host {
             }
             let reusable = commit.reusable.iter().map(|(_, text, ttl)| (text.clone(), *ttl));
             self.reusable.extend(reusable);
-            let (revision, answer) = (commit.revision, Answer::Kept);
+            let (revision, answer) = (commit.revision, CommitResult::Stored);
             self.turn.handle(now, Input::Stored { revision, attempt, answer });
         }
         effects
@@ -212,7 +212,7 @@ fn what_cannot_be_resumed_says_why() {
     assert_eq!(why(&host, approvals), "tool.no_approval");
     assert_eq!(why(&host, r#""results":[{"toolCallId":"c"}]"#), "tool.no_result", "it runs");
 
-    let with = |change: &dyn Fn(&mut Kept)| {
+    let with = |change: &dyn Fn(&mut StoredTurn)| {
         let mut host = Host::calling("", "send");
         change(&mut host.kept);
         why(&host, "")
@@ -221,9 +221,9 @@ fn what_cannot_be_resumed_says_why() {
     assert_eq!(with(&|kept| kept.revision = 1 << 53), "store.version");
     assert_eq!(with(&|kept| kept.records.clear()), "store.version");
     assert_eq!(with(&|kept| kept.records.truncate(1)), "store.version", "a batch is missing");
-    let newer = |kept: &mut Kept| kept.state = kept.state.replacen("\"v\":1", "\"v\":2", 1);
+    let newer = |kept: &mut StoredTurn| kept.state = kept.state.replacen("\"v\":1", "\"v\":2", 1);
     assert_eq!(with(&newer), "store.version");
-    let batchless = |kept: &mut Kept| {
+    let batchless = |kept: &mut StoredTurn| {
         kept.state = kept.state.replacen("\"decided\":1", "\"decided\":0", 1);
     };
     assert_eq!(with(&batchless), "store.version", "calls run, and there are none");
@@ -346,7 +346,7 @@ fn a_kept_conversation_goes_on_with_another_provider() {
         "secret":"{SECRET}","messages":[{{"role":"user","content":"go"}}],
         "keep":{{"owner":"{SECRET}"}}}}"#
     );
-    let host = |turn| Host { turn, kept: Kept::default(), events: vec![], reusable: vec![] };
+    let host = |turn| Host { turn, kept: StoredTurn::default(), events: vec![], reusable: vec![] };
     let mut first = host(TurnOptions::parse(text.as_bytes()).and_then(Turn::new).unwrap());
     first.tell(0, Input::Start);
     let asked = |dialect: &str| {
@@ -377,7 +377,7 @@ fn a_request_that_was_not_sent_is_not_ended() {
         panic!("a commit")
     };
     host.turn.handle(3, Input::ToolSettled { call: 1, settled: ok("[1]") });
-    let (revision, answer) = (commit.revision, Answer::Refused { state: None });
+    let (revision, answer) = (commit.revision, CommitResult::Refused { state: None });
     let effects = host.tell(3, Input::Stored { revision, attempt, answer });
     assert_eq!(end(&effects), "turn.conflict");
     let of_requests =
@@ -471,7 +471,7 @@ fn a_response_whose_calls_are_not_judged_is_asked_for_again() {
     assert!(matches!(host.turn.poll(), Next::Effect(effect) if asks(&effect)));
     host.turn.handle(4, Input::Deltas { inference: 2, attempt: 1, deltas: call("ask") });
     host.turn.handle(4, Input::ResponseEnded { inference: 2, attempt: 1 });
-    let (revision, answer) = (commit.revision, Answer::Kept);
+    let (revision, answer) = (commit.revision, CommitResult::Stored);
     host.tell(5, Input::Stored { revision, attempt, answer });
 
     let effects = host.resumed("").tell(0, Input::Start);
@@ -597,7 +597,10 @@ fn a_store_that_hangs_does_not_hold_a_turn_beyond_its_time() {
                 Next::Effect(Effect::Commit { attempt, commit }) if left > 0 => {
                     left -= 1;
                     let revision = commit.revision;
-                    turn.handle(now, Input::Stored { revision, attempt, answer: Answer::Kept });
+                    turn.handle(
+                        now,
+                        Input::Stored { revision, attempt, answer: CommitResult::Stored },
+                    );
                 }
                 Next::Effect(Effect::Done { result: done }) => result = Some(done),
                 Next::Effect(_) => {}
@@ -628,7 +631,7 @@ fn a_store_that_answers_after_the_time_of_a_turn_takes_its_end() {
             Next::Effect(Effect::Commit { attempt, commit }) => {
                 now += 300;
                 let revision = commit.revision;
-                turn.handle(now, Input::Stored { revision, attempt, answer: Answer::Kept });
+                turn.handle(now, Input::Stored { revision, attempt, answer: CommitResult::Stored });
             }
             Next::Effect(Effect::Done { result: done }) => result = Some(done),
             Next::Effect(_) => {}

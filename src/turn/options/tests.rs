@@ -61,7 +61,7 @@ fn misuse_names_the_option() {
         (r#","policy":{"maxCycles":3}"#, "policy.maxCycles"),
         (r#","policy":{"maxTool":1}"#, "policy.maxTool"),
         (r#","policy":{"turnMs":1.5}"#, "policy.turnMs"),
-        (r#","policy":{"freeze":"never"}"#, "policy.freeze"),
+        (r#","policy":{"readMode":"never"}"#, "policy.readMode"),
         (r#","tools":[{"name":"a","dedupe":"x"}]"#, "tools[0].dedupe"),
         (r#","mode":"three""#, "mode"),
         (r#","colour":1"#, "colour"),
@@ -89,7 +89,7 @@ fn what_options_need_beside_them_is_named() {
     let (short, long) = ("o".repeat(15), "o".repeat(16));
     let responses = format!(r#"{thread},"dialect":"openai-responses""#);
     let store = |on: bool| format!(r#","body":{{"store":{on}}}"#);
-    let price = r#""price":{"input":1,"output":1}"#;
+    let prices = r#""prices":{"input":1,"output":1}"#;
     let fallbacks = r#","fallbacks":[{"dialect":"cohere","body":{}}]"#;
     let tool = r#","tools":[{"name":"a"}],"policy":{"actionTools":"#;
     for (extra, path) in [
@@ -121,7 +121,7 @@ fn what_options_need_beside_them_is_named() {
     for extra in [
         r#","answerSchema":{}"#.to_owned(),
         fallbacks.to_owned(),
-        format!(r#","policy":{{"maxCost":1,{price}}}"#),
+        format!(r#","policy":{{"maxCost":1,{prices}}}"#),
         kept(&long, r#","ttlMs":300,"leaseMs":300"#),
         format!(r#"{},"policy":{{"pauseAfterTools":true}}"#, kept(&long, "")),
         format!(r#"{responses},"previousResponseId":"p"{}"#, store(true)),

@@ -1,4 +1,4 @@
-import { runBundle } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
 
 export const run = async () => {
   const replicate = async () => ({ data: { label: 'a' } })

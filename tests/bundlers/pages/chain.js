@@ -1,4 +1,4 @@
-import { runChain } from 'turnlock'
+import { runChain } from 'turnlock/chain'
 
 export const run = async () => {
   const nothing = async () => ({})

@@ -1,5 +1,6 @@
 // A second capability is loaded while a turn runs.
-import { customModel, runBundle, runTurn } from 'turnlock'
+import { customModel, runTurn } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
 
 export const run = async () => {
   let go

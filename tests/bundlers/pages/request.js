@@ -1,11 +1,12 @@
-import { customModel, runWithToolRequests } from 'turnlock'
+import { customModel } from 'turnlock'
+import { runPlanning } from 'turnlock/planning'
 
 const model = customModel(async function* () {
   yield { type: 'text', text: 'a plan' }
 })
 
 export const run = () =>
-  runWithToolRequests({ model, input: {} }).then(
+  runPlanning({ model, input: {} }).then(
     ({ plan }) => plan,
     ({ code }) => code,
   )

@@ -10,8 +10,8 @@ use turnlock::chain::{Costs, Failure, Limits, Stop};
 use turnlock::json::Json;
 use turnlock_client::chain::{
     CacheEntry, Callbacks, ChainCache, ChainEventKind, ChainOptions, ChainPath, ChainResult,
-    ChainStatus, Classifier, Complexity, MemoryCache, RunningChain, StepContext, StepError,
-    StepStatus, SynthesisContext, Text, run_chain,
+    ChainStatus, ChainText, Classifier, Complexity, MemoryCache, RunningChain, StepContext,
+    StepError, StepStatus, SynthesisContext, run_chain,
 };
 
 use turnlock_client::{BoxFuture, MaybeSend, MaybeSync};

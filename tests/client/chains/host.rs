@@ -10,8 +10,8 @@ use futures::future::Shared;
 use futures::stream;
 use serde_json::{Value, json};
 use turnlock_client::chain::{
-    AnswerContext, CacheEntry, Callbacks, ChainOptions, Complexity, MemoryCache, PlanContext,
-    StepContext, StepError, StepId, SynthesisContext, Text,
+    AnswerContext, CacheEntry, Callbacks, ChainOptions, ChainText, Complexity, MemoryCache,
+    PlanContext, StepContext, StepError, StepId, SynthesisContext,
 };
 
 use crate::lines::canonical;

@@ -7,9 +7,9 @@ use futures::{StreamExt, future, stream};
 use serde_json::{Value, json};
 use turnlock::chain::{Pattern, Stop};
 use turnlock_client::chain::{
-    AnswerContext, Callbacks, ChainOptions, ChainPath, ChainResult, ChainStatus, Complexity,
-    MemoryCache, PatternStats, PlanContext, StepContext, StepError, StepStatus, SynthesisContext,
-    Text, run_chain,
+    AnswerContext, Callbacks, ChainOptions, ChainPath, ChainResult, ChainStatus, ChainText,
+    Complexity, MemoryCache, PatternStats, PlanContext, StepContext, StepError, StepStatus,
+    SynthesisContext, run_chain,
 };
 
 use super::invariants;

@@ -2,7 +2,7 @@
 
 use turnlock::Dialect;
 use turnlock::json::Json;
-use turnlock::message::{FitOptions, HistoryOptions, diagnose, fit as fitted, normalize};
+use turnlock::message::{HistoryOptions, TrimOptions, diagnose, normalize, trim as trimmed};
 
 use super::Bytes;
 
@@ -45,14 +45,14 @@ pub(super) fn hold(text: &[u8], dialect: Dialect) {
 }
 
 /// What fits is not longer than what was given.
-pub(super) fn fit(data: &[u8]) {
+pub(super) fn trim(data: &[u8]) {
     let mut bytes = Bytes(data);
     let dialect = Dialect::ALL[bytes.below(Dialect::ALL.len())];
     let most = 1 + u64::from(bytes.byte()) * 16;
     let Some(all) = elements(bytes.0) else { return };
     let count = all.len();
-    let options = FitOptions::new(dialect).max_bytes(most);
-    if let Ok(fitted) = fitted(all, options) {
-        assert!(fitted.history.len() <= count);
+    let options = TrimOptions::new(dialect).max_bytes(most);
+    if let Ok(trimmed) = trimmed(all, options) {
+        assert!(trimmed.history.len() <= count);
     }
 }

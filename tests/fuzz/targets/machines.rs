@@ -7,7 +7,7 @@ use turnlock::chain::{self, Chain, ChainOptions};
 use turnlock::json::Json;
 use turnlock::message::HistoryOptions;
 use turnlock::request::PassOptions;
-use turnlock::store::Answer;
+use turnlock::store::CommitResult;
 use turnlock::turn::{
     Effect, EventKind, Input, PhaseName, RestoreOptions, Settled, Turn, TurnOptions, Verdict,
 };
@@ -66,8 +66,8 @@ impl Host {
             }
             Effect::Commit { attempt, commit } => {
                 let code = "store.unavailable".to_owned();
-                let failed = Answer::Failed { code, message: String::new() };
-                let answer = if self.stores { Answer::Kept } else { failed };
+                let failed = CommitResult::Failed { code, message: String::new() };
+                let answer = if self.stores { CommitResult::Stored } else { failed };
                 let revision = commit.revision;
                 self.facts.push_back(Input::Stored { revision, attempt, answer });
             }
@@ -198,11 +198,11 @@ fn turn_options(bytes: &mut Bytes<'_>) -> Option<(String, Host)> {
     let keep = if has(3) { format!(r#","keep":{{"owner":"{SECRET}"}}"#) } else { String::new() };
     let mode = if unified { "unified" } else { "two_stage" };
     let schema = if has(4) { r#","answerSchema":{"type":"object"}"# } else { "" };
-    let freeze = ["auto", "first_call", "batch"][bytes.below(3)];
+    let read_mode = ["auto", "first_call", "batch"][bytes.below(3)];
     let text = format!(
         r#"{{"dialect":"{dialect}","mode":"{mode}","requestId":"r","secret":"{SECRET}","maxRetries":1,
             "messages":[{{"role":"user","content":"go"}}],"tools":{},
-            "policy":{{"maxTools":{max_tools},"freeze":"{freeze}"}}{schema}{keep}}}"#,
+            "policy":{{"maxTools":{max_tools},"readMode":"{read_mode}"}}{schema}{keep}}}"#,
         tools()
     );
     // In unified mode the budget is another one; it is not looked at here.

@@ -37,7 +37,7 @@ pub(crate) const TARGETS: &[Target] = &[
     ("import_media", imports::media),
     ("import_message", imports::message),
     ("import_ui", imports::ui),
-    ("fit", histories::fit),
+    ("trim", histories::trim),
     ("plan", decisions::plan),
     ("request", decisions::request),
     ("patch", decisions::patch),

@@ -1,13 +1,9 @@
 // The machines, one within the other: what a step of a chain, a replicate and a tool do is again a
 // machine, or a value, an exception, silence.
-import {
-  replicateByTurn,
-  resumeTurn,
-  runBundle,
-  runChain,
-  runTurn,
-  runWithToolRequests,
-} from 'turnlock'
+import { replicateByTurn, runBundle } from 'turnlock/evidence'
+import { resumeTurn, runTurn } from 'turnlock'
+import { runChain } from 'turnlock/chain'
+import { runPlanning } from 'turnlock/planning'
 import { begins, calls, replicates } from './rules.mjs'
 import { modelOf, planOf, toolsOf } from './said.mjs'
 import { storeOf } from './store.mjs'
@@ -33,8 +29,8 @@ function turnOf({ process, tenant }, { durable, purpose }) {
     maxCycles: random.pick([1, 1, 2]),
     actionTools: random.pick([[], [], '*', 'readOnly', ['act', 'look']]),
     actionMaxTools: random.below(3),
-    freeze: random.pick(['auto', 'auto', 'first_call', 'batch']),
-    resultsAs: random.pick(['system_box', 'native']),
+    readMode: random.pick(['auto', 'auto', 'first_call', 'batch']),
+    resultsAs: random.pick(['box', 'native']),
     maxSteps: random.from(1, 4),
     pauseAfterTools: durable && random.once(8),
   }
@@ -125,7 +121,7 @@ function startPass(world, spec) {
   Object.assign(node, { policy, ran: 0 })
   const within = ({ signal }) => work(world, { parent: node, signal, deep: true })
   const given = world.wrong.pass?.(policy) ?? policy
-  const pass = runWithToolRequests({
+  const pass = runPlanning({
     ...{
       model: modelOf(world, node, 'pass'),
       input: { a: 1 },

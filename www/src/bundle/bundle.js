@@ -1,5 +1,5 @@
 // The evidence bundle: replicates as lanes, and the numbers that code makes of them.
-import { runBundle } from 'turnlock'
+import { runBundle } from 'turnlock/evidence'
 import { showLog } from '../dock/dock.js'
 import { Log } from '../dock/log.js'
 import { byId, element, many } from '../dom.js'
@@ -111,7 +111,7 @@ function options() {
     .value.split(/[\s,]+/)
     .filter(Boolean)
   return {
-    ...{ epsilon: Number(byId('epsilon').value), must_agree: mustAgree },
+    ...{ epsilon: Number(byId('epsilon').value), mustAgree },
     ...(schema && { schema }),
   }
 }
@@ -133,7 +133,7 @@ async function run() {
     const given = readAnswers()
     const most = byId('bundle-bytes').value
     own = runBundle({
-      ...(most && { limits: { max_bytes: Number(most) }, compact: true }),
+      ...(most && { limits: { maxBytes: Number(most) }, compact: true }),
       ...{ task: 'pasted', k: given.length, stop: byId('bundle-rule').value, ...options() },
       replicate: ({ id, signal }) => speak(given[Number(id.slice(1)) - 1], id, signal),
     })

@@ -1,6 +1,6 @@
 // The answers at a glance: fields in rows, answers in columns, and how far the first ones that may
 // end a bundle are apart. Computed at once, from what the text fields say.
-import { distance, summarizeReplicates } from 'turnlock'
+import { distance, summarizeReplicates } from 'turnlock/evidence'
 import { byId, element, short } from '../dom.js'
 
 /** Columns and rows that are drawn; the numbers below are of all. */

@@ -1,6 +1,6 @@
 // The chain view: what a query is taken for, the graph of its plan, and why the chain stopped. The
 // planner is the text field; searches are made up in this page and take a moment each.
-import { classifyQuery, parsePlan, runChain } from 'turnlock'
+import { classifyQuery, parsePlan, runChain } from 'turnlock/chain'
 import { showLog } from '../dock/dock.js'
 import { Log } from '../dock/log.js'
 import { byId, element, short } from '../dom.js'

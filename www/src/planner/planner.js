@@ -1,5 +1,6 @@
 // The tool-request pass: write what the model asks for, see what it gets and what the plan is.
-import { auditToolUse, customModel, defineTool, runWithToolRequests } from 'turnlock'
+import { auditToolUse, runPlanning } from 'turnlock/planning'
+import { customModel, defineTool } from 'turnlock'
 import { showLog } from '../dock/dock.js'
 import { Log } from '../dock/log.js'
 import { byId, element, many, short } from '../dom.js'
@@ -89,7 +90,7 @@ async function run(replay) {
   const recorded = []
   byId('ask-outcome').textContent = 'The planner is at work…'
   try {
-    const result = await runWithToolRequests({
+    const result = await runPlanning({
       ...{ model: scripted(byId('ask').value), tools, planId: 'plan-1' },
       input: JSON.parse(byId('ask-input').value),
       policy: {

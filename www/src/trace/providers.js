@@ -1,5 +1,5 @@
 // Valid?: what each provider would refuse in the history as it is, and how many repairs it takes.
-import { diagnose, normalize } from 'turnlock'
+import { diagnoseHistory, normalizeHistory } from 'turnlock'
 import { byId, element } from '../dom.js'
 
 let asked = 0
@@ -34,8 +34,8 @@ function show(chip, history, partial) {
   }
   try {
     const dialect = chip.value
-    const wrong = diagnose(history, { dialect, partial }).length
-    const repairs = normalize(history, { dialect, partial }).repairs.length
+    const wrong = diagnoseHistory(history, { dialect, partial }).length
+    const repairs = normalizeHistory(history, { dialect, partial }).repairs.length
     said.textContent = wrong ? `✕ ${wrong}` : '✓'
     chip.className = `chip ${wrong ? 'bad' : 'good'}`
     chip.title = `${wrong} refused as it is, ${repairs} repaired`

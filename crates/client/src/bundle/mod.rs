@@ -21,10 +21,10 @@ pub use run::{BundleControl, RunningBundle, run_bundle};
 pub use tool::{BUNDLE_HINT, bundle_tool};
 pub use turnlock::bundle::{
     BundleBudget, BundleCounts, BundleEvent, BundleLimits, BundleMeta, BundleOptions,
-    BundleReplicate, BundleScope, BundleSource, BundleSummary, BundleWarning, CancelReason,
-    Citations, ConfidenceReason, DisagreeingValue, Disagreement, Distribution, Encoding, Envelope,
-    Event, EvidenceBundle, InvalidReplicate, ItemAgreement, NumberDistribution, PatchKind,
-    PatchOperation, Price, Quality, Rendered, ReplicateLimits, ReplicateMeta, ReplicateScope,
-    ReplicateStatus, ReplicateWarning, SchemaName, Shown, Stop, Stopped, Strategy, Support,
-    SupportMethod, Tokens, ValueCount, ValueDistribution,
+    BundleReplicate, BundleScope, BundleSource, BundleStopReason, BundleSummary, BundleWarning,
+    CancelReason, Citations, ConfidenceReason, DisagreeingValue, Disagreement, Distribution,
+    Encoding, Envelope, Event, EvidenceBundle, InvalidReplicate, ItemAgreement, MetaLimits,
+    MetaPrices, NumberDistribution, PatchKind, PatchOperation, Prices, Rendered, ReplicateLimits,
+    ReplicateMeta, ReplicateQuality, ReplicateScope, ReplicateStatus, ReplicateWarning, SchemaName,
+    Shown, Stop, Strategy, Support, SupportMethod, Tokens, ValueCount, ValueDistribution,
 };

@@ -14,7 +14,7 @@ use super::context::{
     EnhanceContext, PlanContext, ReplanContext, ResultContext, StepContext, SynthesisContext,
 };
 use super::learn::PatternStats;
-use super::text::{StepError, Text, Written};
+use super::text::{ChainText, StepError, Written};
 use crate::platform::{Active, BoxFuture, Dyn, MaybeSend, MaybeSync, Platform};
 use turnlock::chain::{
     AnswerCall, AssessCall, CallBody, ChainOptions, ClassifyCall, Complexity, ConditionCall,
@@ -93,7 +93,7 @@ impl Callbacks {
         synthesize: impl Fn(SynthesisContext) -> WF + MaybeSend + MaybeSync + 'static,
     ) -> Self
     where
-        A: Into<Text>,
+        A: Into<ChainText>,
         AE: Into<StepError>,
         AF: Future<Output = Result<A, AE>> + MaybeSend + 'static,
         P: Serialize,
@@ -102,7 +102,7 @@ impl Callbacks {
         S: Serialize,
         SE: Into<StepError>,
         SF: Future<Output = Result<S, SE>> + MaybeSend + 'static,
-        W: Into<Text>,
+        W: Into<ChainText>,
         WE: Into<StepError>,
         WF: Future<Output = Result<W, WE>> + MaybeSend + 'static,
     {
@@ -236,14 +236,14 @@ fn texts<C, T, E, F>(
     run: impl Fn(CallContext<C>) -> F + MaybeSend + MaybeSync + 'static,
 ) -> Callback<C>
 where
-    T: Into<Text>,
+    T: Into<ChainText>,
     E: Into<StepError>,
     F: Future<Output = Result<T, E>> + MaybeSend + 'static,
 {
     Arc::new(move |context, show| {
         let given = run(context);
         Box::pin(async move {
-            let Text(written) = given.await.map_err(Into::into)?.into();
+            let ChainText(written) = given.await.map_err(Into::into)?.into();
             let mut pieces = match written {
                 Written::Whole(whole) => return text(&whole),
                 Written::Pieces(pieces) => pieces,

@@ -32,7 +32,7 @@ pub use context::{
     PlanContext, ReplanContext, ResultContext, StepContext, SynthesisContext,
 };
 pub use learn::PatternStats;
-pub use text::{StepError, Text};
+pub use text::{ChainText, StepError};
 pub use turnlock::chain::{
     ChainEvent, ChainEventKind, ChainOptions, ChainOutcome, ChainPath, ChainResult, ChainStatus,
     Classification, Classifier, ClassifierOptions, Complexity, Costs, Limits, MissingStep, Pattern,

@@ -9,14 +9,14 @@ use futures::stream::Stream;
 use crate::platform::{BoxStream, MaybeSend};
 
 /// A text at once, or piece by piece.
-pub struct Text(pub(super) Written);
+pub struct ChainText(pub(super) Written);
 
 pub(super) enum Written {
     Whole(String),
     Pieces(BoxStream<'static, Result<String, StepError>>),
 }
 
-impl Text {
+impl ChainText {
     /// Piece by piece: each is shown as it comes. A piece that fails is the failure of the call.
     pub fn stream<S, T, E>(pieces: S) -> Self
     where
@@ -29,23 +29,23 @@ impl Text {
     }
 }
 
-impl From<String> for Text {
+impl From<String> for ChainText {
     fn from(text: String) -> Self {
         Self(Written::Whole(text))
     }
 }
 
-impl From<&str> for Text {
+impl From<&str> for ChainText {
     fn from(text: &str) -> Self {
         text.to_owned().into()
     }
 }
 
-impl fmt::Debug for Text {
+impl fmt::Debug for ChainText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Written::Whole(text) => f.debug_tuple("Text").field(text).finish(),
-            Written::Pieces(_) => f.write_str("Text(..)"),
+            Written::Whole(text) => f.debug_tuple("ChainText").field(text).finish(),
+            Written::Pieces(_) => f.write_str("ChainText(..)"),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::super::error::Error;
 use super::super::tool::Tool;
 use turnlock::json::Json;
 use turnlock::request::{
-    Inventory, PassEvent, PassEventKind, PassPhase, Reason, Rejected, inventory,
+    Inventory, PassEvent, PassEventKind, PassPhase, Reason, RequestRejection, inventory,
 };
 use turnlock::stream::TokenUsage;
 
@@ -23,9 +23,9 @@ pub struct PlanAudit {
     /// Every requested call, in order.
     pub calls: Vec<AuditedCall>,
     /// What spoiled requests, or calls of them.
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<RequestRejection>,
     /// What was odd about requests, and did not matter.
-    pub notes: Vec<Rejected>,
+    pub notes: Vec<RequestRejection>,
     /// With which prompt, with what in the context, at what cost.
     pub inferences: Vec<AuditedInference>,
     /// The runs, in the order of their first events.
@@ -43,9 +43,9 @@ pub struct RunAudit {
     /// Every requested call, in order.
     pub calls: Vec<AuditedCall>,
     /// What spoiled requests, or calls of them.
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<RequestRejection>,
     /// What was odd about requests, and did not matter.
-    pub notes: Vec<Rejected>,
+    pub notes: Vec<RequestRejection>,
     /// With which prompt, with what in the context, at what cost.
     pub inferences: Vec<AuditedInference>,
 }

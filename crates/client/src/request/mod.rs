@@ -43,7 +43,7 @@ pub use result::{PassError, Planned};
 /// use futures::StreamExt;
 /// use serde::Deserialize;
 /// use serde_json::{Value, json};
-/// use turnlock_client::{Model, PassError, PassOptions, Tool, run_with_tool_requests};
+/// use turnlock_client::{Model, PassError, PassOptions, Tool, run_planning};
 ///
 /// #[derive(Deserialize)]
 /// struct Plan { action: String }
@@ -54,7 +54,7 @@ pub use result::{PassError, Planned};
 /// .read_only();
 /// let input = json!({ "symbol": "BTC", "global_context": { "regime": "calm" } });
 /// let options = PassOptions::new(Model::openai_chat("/api/v1", "gpt-5-mini"), input).tool(quote);
-/// let mut pass = run_with_tool_requests(options)?;
+/// let mut pass = run_planning(options)?;
 /// while let Some(event) = pass.next().await {
 ///     println!("{} ms: {:?}", event.at_ms, event.kind);
 /// }
@@ -70,7 +70,7 @@ pub use result::{PassError, Planned};
 ///
 /// # Panics
 /// Natively, outside of a tokio runtime.
-pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error> {
+pub fn run_planning(options: PassOptions) -> Result<RunningPass, Error> {
     let begun = options.begin()?;
     let (settle, result) = oneshot::channel();
     let mut running = Running::<Pass, PassEvent>::new();

@@ -20,7 +20,7 @@ use turnlock::request::{self, Pass, Policy, Recorded, Template};
 /// Gets what came of a call.
 pub(super) type OnRecord = Arc<Dyn![Fn(Recorded)]>;
 
-/// What [`run_with_tool_requests`](super::run_with_tool_requests) takes.
+/// What [`run_planning`](super::run_planning) takes.
 #[derive(Clone)]
 pub struct PassOptions {
     model: Model,

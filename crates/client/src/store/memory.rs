@@ -9,13 +9,14 @@ use futures::future::lazy;
 use super::shelf::{Entry, Shelf};
 use super::watchers::Watchers;
 use super::{
-    Changed, EventGroup, Listed, Recalled, Store, StoreError, Watch, names_of, repeated_name,
+    Changed, EventGroup, ListedTurn, Store, StoreError, StoredOutcome, Watch, names_of,
+    repeated_name,
 };
 use crate::clock::{self, whole};
 use crate::lock::Lock;
 use crate::platform::{BoxFuture, Dyn, MaybeSend};
 use turnlock::json::Json;
-use turnlock::store::{Answer, Commit, Judgement, Kept as StoredTurn, Standing, judge};
+use turnlock::store::{Commit, CommitResult, Judgement, StoredTurn, TurnHead, judge};
 
 /// Bounds of a [`MemoryStore`], and its clock.
 #[derive(Clone)]
@@ -73,7 +74,7 @@ struct Kept {
 
 #[derive(Default)]
 struct Turn {
-    standing: Standing,
+    standing: TurnHead,
     state: String,
     records: Vec<(String, String)>,
     names: BTreeSet<String>,
@@ -138,7 +139,7 @@ impl Store for MemoryStore {
         &'a self,
         turn: &'a str,
         commit: Arc<Commit>,
-    ) -> BoxFuture<'a, Result<Answer, StoreError>> {
+    ) -> BoxFuture<'a, Result<CommitResult, StoreError>> {
         Box::pin(async move {
             let written = self.with(|kept, now| kept.write(turn, &commit, now));
             let (answer, applied) = written.await?;
@@ -162,11 +163,14 @@ impl Store for MemoryStore {
         })
     }
 
-    fn recall<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Recalled>, StoreError>> {
+    fn recall<'a>(
+        &'a self,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<StoredOutcome>, StoreError>> {
         self.with(move |kept, now| {
             let found = kept.reusable.get(key, now);
             let age_ms = |at: f64| whole((now - at).ceil());
-            Ok(found.map(|one| Recalled { text: one.value.clone(), age_ms: age_ms(one.at) }))
+            Ok(found.map(|one| StoredOutcome { text: one.value.clone(), age_ms: age_ms(one.at) }))
         })
     }
 
@@ -174,14 +178,14 @@ impl Store for MemoryStore {
         &'a self,
         tenant: &'a str,
         most: u32,
-    ) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<ListedTurn>, StoreError>> {
         self.with(move |kept, now| {
             let begin = names_of(tenant);
             let all = kept.turns.entries.range(begin.clone()..);
             let own = all.take_while(|(turn, _)| turn.starts_with(&begin));
             let open = own.filter(|(_, one)| one.value.standing.open && one.expires > now);
             let mut listed: Vec<_> = open
-                .map(|(turn, one)| Listed {
+                .map(|(turn, one)| ListedTurn {
                     turn: turn.clone(),
                     state: one.value.state.clone(),
                     idle_ms: Some(whole((now - one.at).floor())),
@@ -205,14 +209,14 @@ impl Kept {
         turn: &str,
         commit: &Commit,
         now: f64,
-    ) -> Result<(Answer, bool), StoreError> {
+    ) -> Result<(CommitResult, bool), StoreError> {
         let before = self.turns.get(turn, now).map(|kept| &kept.value);
         match judge(before.map(|kept| &kept.standing), commit) {
             Judgement::Apply => {}
-            Judgement::Repeated => return Ok((Answer::Kept, false)),
+            Judgement::Repeated => return Ok((CommitResult::Stored, false)),
             Judgement::Refuse => {
                 let state = before.map(|kept| kept.state.clone());
-                return Ok((Answer::Refused { state }, false));
+                return Ok((CommitResult::Refused { state }, false));
             }
         }
         let is_there = |name: &&str| before.is_some_and(|kept| kept.names.contains(*name));
@@ -239,7 +243,7 @@ impl Kept {
             self.reusable.make_room(now, 0);
             self.reusable.put(key, ("", text.len()), text.clone(), now, *ttl_ms, Some(OVER));
         }
-        Ok((Answer::Kept, true))
+        Ok((CommitResult::Stored, true))
     }
 }
 
@@ -273,7 +277,7 @@ impl Turn {
 
     fn write(&mut self, commit: &Commit) {
         let Commit { owner, revision, open, .. } = commit;
-        self.standing = Standing { owner: owner.clone(), revision: *revision, open: *open };
+        self.standing = TurnHead { owner: owner.clone(), revision: *revision, open: *open };
         if let Some(state) = &commit.state {
             self.state.clone_from(state);
         }
@@ -331,7 +335,7 @@ mod tests {
             let second = Commit { revision: 2, reusable, open: n % 5 == 0, ..first.clone() };
             for commit in [first, second] {
                 let answer = store.commit(&turn, Arc::new(commit)).now_or_never();
-                assert_eq!(answer, Some(Ok(Answer::Kept)));
+                assert_eq!(answer, Some(Ok(CommitResult::Stored)));
             }
             let kept = store.0.kept.lock();
             let (turns, reusable) = (&kept.turns, &kept.reusable);

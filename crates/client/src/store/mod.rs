@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::platform::{BoxFuture, Dyn, MaybeSend, MaybeSync};
 use turnlock::json::write_string;
-use turnlock::store::{Answer, Commit, Kept};
+use turnlock::store::{Commit, CommitResult, StoredTurn};
 
 #[cfg(target_arch = "wasm32")]
 pub use crate::platform::web::indexed_db::{IndexedDbStore, IndexedDbStoreOptions};
@@ -29,9 +29,9 @@ pub trait Store: MaybeSend + MaybeSync {
     ///
     /// # Errors
     /// `store.unavailable` and other codes that begin with `store.`.
-    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<Kept>, StoreError>>;
+    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>>;
 
-    /// Applies all of a commit, or nothing of it: [`Answer::Kept`] or [`Answer::Refused`].
+    /// Applies all of a commit, or nothing of it: [`CommitResult::Stored`] or [`CommitResult::Refused`].
     ///
     /// # Errors
     /// `store.record_exists` for a record whose name the turn already has; codes that begin with
@@ -40,7 +40,7 @@ pub trait Store: MaybeSend + MaybeSync {
         &'a self,
         turn: &'a str,
         commit: Arc<Commit>,
-    ) -> BoxFuture<'a, Result<Answer, StoreError>>;
+    ) -> BoxFuture<'a, Result<CommitResult, StoreError>>;
 
     /// Groups of events with `last > after`, ascending by `last`, at most `most` of them; fewer
     /// only where there are no more.
@@ -58,7 +58,10 @@ pub trait Store: MaybeSend + MaybeSync {
     ///
     /// # Errors
     /// As for [`Store::read`].
-    fn recall<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Recalled>, StoreError>>;
+    fn recall<'a>(
+        &'a self,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<StoredOutcome>, StoreError>>;
 
     /// The open turns of a tenant, at most `most`, the one that was written last first. Where more
     /// are open: those that were written last, or that began or were taken over last. The names of a
@@ -71,7 +74,7 @@ pub trait Store: MaybeSend + MaybeSync {
         &'a self,
         tenant: &'a str,
         most: u32,
-    ) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<ListedTurn>, StoreError>> {
         let _ = (tenant, most);
         let why = "this store does not list its turns";
         Box::pin(async move { Err(StoreError::new("store.unsupported", why)) })
@@ -87,7 +90,7 @@ pub trait Store: MaybeSend + MaybeSync {
 }
 
 impl<S: Store + ?Sized> Store for Arc<S> {
-    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<Kept>, StoreError>> {
+    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>> {
         (**self).read(turn)
     }
 
@@ -95,7 +98,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         &'a self,
         turn: &'a str,
         commit: Arc<Commit>,
-    ) -> BoxFuture<'a, Result<Answer, StoreError>> {
+    ) -> BoxFuture<'a, Result<CommitResult, StoreError>> {
         (**self).commit(turn, commit)
     }
 
@@ -108,7 +111,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).events(turn, after, most)
     }
 
-    fn recall<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Recalled>, StoreError>> {
+    fn recall<'a>(
+        &'a self,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<StoredOutcome>, StoreError>> {
         (**self).recall(key)
     }
 
@@ -116,7 +122,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         &'a self,
         tenant: &'a str,
         most: u32,
-    ) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<ListedTurn>, StoreError>> {
         (**self).list(tenant, most)
     }
 
@@ -155,7 +161,7 @@ impl std::fmt::Debug for Watch {
 
 /// An open turn in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedTurn {
     /// Its name.
     pub turn: String,
     /// The state that was written last.
@@ -183,7 +189,7 @@ pub struct EventGroup {
 
 /// An outcome that another turn may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recalled {
+pub struct StoredOutcome {
     /// Its record.
     pub text: String,
     /// Milliseconds since it was written, rounded up.

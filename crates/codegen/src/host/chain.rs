@@ -10,7 +10,7 @@ pub(super) fn tables() -> Vec<Table> {
             "RunChainOptions" for "runChain" {
                 query from "ChainOptions";
                 /// The simple path: one model call, with any context that the host adds.
-                answer: "(context: AnswerContext): Text" | required;
+                answer: "(context: AnswerContext): ChainText" | required;
                 /// Calls a planner. Returns its text, whole, in pieces or as a turn, or a plan object.
                 /// If it throws, or returns no plan, it is called again (see `maxRetries`), then
                 /// `answer`.
@@ -23,7 +23,7 @@ pub(super) fn tables() -> Vec<Table> {
                 refine: "(context: StepContext): unknown" =
                     "as `search`; a step without a query passes its inputs on";
                 /// Writes a text from results.
-                synthesize: "(context: SynthesisContext): Text" | required;
+                synthesize: "(context: SynthesisContext): ChainText" | required;
                 /// Overrides the classifier; receives its classification.
                 classify: "(context: ClassifyContext): unknown";
                 /// Rates the completeness of the results, 0 to 1. Called after each step; no new

@@ -4,8 +4,8 @@ use super::{Table, table};
 
 pub(super) fn tables() -> Vec<Table> {
     vec![table! {
-        /// The options of `fit`.
-        "FitOptions<Element = unknown>" for "fit" {
+        /// The options of `trimHistory`.
+        "TrimOptions<Element = unknown>" for "trimHistory" {
             /// The provider that the history is for.
             dialect: "Dialect" | required;
             /// The most tokens of the request's messages and system prompt.

@@ -22,15 +22,15 @@
 //! - `= "…"` is the default, `, "…"` the range, in words.
 
 mod adapters;
-mod bundle;
 mod chain;
 mod chat;
+mod evidence;
 mod history;
 mod models;
+mod planning;
 mod proxy;
 mod redactor;
 mod remote;
-mod request;
 mod server;
 mod stores;
 mod testing;
@@ -114,8 +114,8 @@ fn rooms() -> [(&'static str, Vec<Table>); 15] {
         ("turn", turn::tables()),
         ("models", models::tables()),
         ("tools", tools::tables()),
-        ("bundle", bundle::tables()),
-        ("request", request::tables()),
+        ("evidence", evidence::tables()),
+        ("planning", planning::tables()),
         ("chain", chain::tables()),
         ("history", history::tables()),
         ("stores", stores::tables()),
@@ -134,10 +134,10 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../adapters/ai-sdk/middleware.js", &["MiddlewareReport"]),
     ("../adapters/mcp/tools.js", &["McpDrift"]),
     ("../adapters/otel/api.js", &["OtelApi"]),
-    ("../bundle/bundle.js", &["BundleRecording"]),
-    ("../bundle/driver.js", &["ReplicateContext", "ReplicateResult", "RunReplicate"]),
-    ("../bundle/events.js", &["EventManager"]),
-    ("../bundle/lints.js", &["Lint"]),
+    ("../evidence/bundle.js", &["BundleRecording"]),
+    ("../evidence/driver.js", &["ReplicateContext", "ReplicateResult", "RunReplicate"]),
+    ("../evidence/events.js", &["EventManager"]),
+    ("../evidence/lints.js", &["Lint"]),
     (
         "../chain/types.js",
         &[
@@ -151,22 +151,22 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
             "ReplanContext",
             "StepContext",
             "SynthesisContext",
-            "Text",
+            "ChainText",
         ],
     ),
-    ("../bundle/types.js", &["ReportedUsage"]),
+    ("../evidence/types.js", &["ReportedUsage"]),
     ("../chat/turns.js", &["ChatTurns"]),
     ("../chain/breaker.js", &["ChainBreaker"]),
     ("../chain/learn.js", &["PatternStats"]),
     ("../models/model.js", &["Fetch", "Model", "ModelRequest", "SignableRequest", "SignedHeaders"]),
     ("../options.js", &["Method"]),
-    ("../tools/ledger.js", &["LedgerTool"]),
+    ("../tools/call-guard.js", &["GuardedTool"]),
     ("../proxy/options.js", &["DecodeBody", "ProxySession", "UpstreamFor"]),
     ("../proxy/report.js", &["ProxyReport"]),
     ("../shared/redact.js", &["Redact"]),
     ("../redactor/index.js", &["Redactor"]),
     ("../redactor/scanner.js", &["RedactKind"]),
-    ("../request/types.js", &["CallRefusal"]),
+    ("../planning/types.js", &["CallRefusal"]),
     ("../turn/resume.js", &["Approval", "CallOutcome", "ResultRevision"]),
     ("../server/format.js", &["FormatName"]),
     ("../testing/provider/provider.js", &["Script"]),
@@ -303,20 +303,20 @@ mod tests {
                 /// And more.
                 maxSteps from "Policy";
                 mode from "TurnOptions" | required;
-                freeze: "'auto'" from "Policy" = "none", "few";
+                readMode: "'auto'" from "Policy" = "none", "few";
             }
         };
         let Form::Object { members, .. } = declared(&table).unwrap().form else { panic!() };
-        let [steps, mode, freeze] = &members[..] else { panic!() };
+        let [steps, mode, read_mode] = &members[..] else { panic!() };
         assert!(steps.docs.ends_with(". And more.") && steps.docs.len() > 12, "{}", steps.docs);
         assert_eq!(
             (steps.default.as_deref(), steps.range.as_deref()),
             (Some("5"), Some("1 to 1000"))
         );
         assert_eq!((mode.presence, mode.default.as_deref()), (Presence::Required, None));
-        assert_eq!(freeze.kind, Kind::Value("'auto'".to_owned()));
+        assert_eq!(read_mode.kind, Kind::Value("'auto'".to_owned()));
         assert_eq!(
-            (freeze.default.as_deref(), freeze.range.as_deref()),
+            (read_mode.default.as_deref(), read_mode.range.as_deref()),
             (Some("none"), Some("few"))
         );
     }

@@ -33,7 +33,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// client. `about` names the turn and its conversation.
                 prepare: "Prepare<S>";
                 /// Whether messages of a client may instruct the model. If not, its `system` and
-                /// `developer` messages, in any shape that `normalize` reads, become messages of the
+                /// `developer` messages, in any shape that `normalizeHistory` reads, become messages of the
                 /// user before `prepare` gets them, items that declare tools are left out, and what
                 /// replaces the history replaces the client's messages only.
                 trustSystem: "boolean" = "false";

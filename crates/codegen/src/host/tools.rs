@@ -38,11 +38,11 @@ pub(super) fn tables() -> Vec<Table> {
         }
         },
         table! {
-            /// The options of `openLedger`.
-            "LedgerOptions" for "openLedger" {
+            /// The options of `createCallGuard`.
+            "GuardPolicy" for "createCallGuard" {
                 /// The tools that exist; a call to another one is refused as `unknown_tool`. Tools of
                 /// `defineTool`, or what they say of themselves.
-                tools: "Record<string, LedgerTool>" = "every tool exists, and may have side effects";
+                tools: "Record<string, GuardedTool>" = "every tool exists, and may have side effects";
                 /// How many calls may be executed.
                 maxTools: "number" = "no limit";
                 /// The names of the tools that may be called.

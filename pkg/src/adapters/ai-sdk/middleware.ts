@@ -1,4 +1,4 @@
-/** Repair, the ledger of calls and the two stages, for those who stay with the AI SDK's own loop. */
+/** Repair, the guard of calls and the two stages, for those who stay with the AI SDK's own loop. */
 import { wrong } from '../../errors.js'
 import { AI_SDK_MIDDLEWARE_OPTIONS } from '../../generated/rows.js'
 import type { AiSdkMiddlewareOptions } from '../../generated/adapters.js'

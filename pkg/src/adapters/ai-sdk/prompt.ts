@@ -17,7 +17,7 @@ export interface Message {
   content: unknown
 }
 
-/** One change to a history; the codes are those of `normalize`. */
+/** One change to a history; the codes are those of `normalizeHistory`. */
 export interface PromptRepair {
   code:
     'TOOL_RESULT_ORPHAN' | 'TOOL_RESULT_DUPLICATE' | 'TOOL_RESULT_MOVED' | 'TOOL_CALL_UNANSWERED'

@@ -1,5 +1,5 @@
 /** The legs of turns whose events a host passes on: a run of a turn, or a resume. */
-import type { PassPhase } from '../../generated/request.js'
+import type { PassPhase } from '../../generated/planning.js'
 import type { TraceEvent, TurnEvent } from '../../types.js'
 import type { Shared } from './shared.js'
 import { TurnSpans, type Redact } from './turn.js'

@@ -1,5 +1,5 @@
 /** The spans of passes, bundles and chains. */
-import type { PassTraceEvent } from '../../request/types.js'
+import type { PassTraceEvent } from '../../planning/types.js'
 import { CLIENT, FAILED, INTERNAL, type Span } from './api.js'
 import { shown, shownAttributes, type Shared, type Within } from './shared.js'
 import { usageOf } from './turn.js'

@@ -5,7 +5,7 @@ import { OTEL_OPTIONS } from '../../generated/rows.js'
 import { readOptions } from '../../options.js'
 import { member } from '../../shared/quietly.js'
 import type { Redactor } from '../../redactor/index.js'
-import type { PassTraceEvent } from '../../request/types.js'
+import type { PassTraceEvent } from '../../planning/types.js'
 import type { Turn } from '../../turn/turn.js'
 import type { TraceEvent, TurnEvent } from '../../types.js'
 import { Legs } from './legs.js'
@@ -31,7 +31,7 @@ export interface Telemetry {
   /** Follows a turn: `telemetry.turn((onTrace) => runTurn({ …, onTrace }))`, or `resumeTurn`. */
   turn(start: (onTrace: (event: TraceEvent) => void) => Turn): Turn
   /**
-   * Follows a pass: `telemetry.pass((onTrace) => runWithToolRequests({ …, onTrace }))`. `within` of
+   * Follows a pass: `telemetry.pass((onTrace) => runPlanning({ …, onTrace }))`. `within` of
    * this and of the next two is the context that `execute` of a tool gets: the run is then below
    * that call, in the trace of its turn.
    */

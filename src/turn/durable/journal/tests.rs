@@ -56,7 +56,7 @@ fn commit(journal: &mut Journal, now: u64) -> Arc<Commit> {
 /// The next commit, stored at once.
 fn store(journal: &mut Journal, now: u64) -> Arc<Commit> {
     let commit = commit(journal, now);
-    assert_eq!(journal.stored(now, commit.revision, 1, Answer::Kept), None);
+    assert_eq!(journal.stored(now, commit.revision, 1, CommitResult::Stored), None);
     commit
 }
 
@@ -81,19 +81,19 @@ fn shown(journal: &mut Journal) -> Vec<String> {
     std::iter::from_fn(|| journal.pop()).map(name).collect()
 }
 
-fn failed(code: &str) -> Answer {
-    Answer::Failed { code: code.to_owned(), message: "m".to_owned() }
+fn failed(code: &str) -> CommitResult {
+    CommitResult::Failed { code: code.to_owned(), message: "m".to_owned() }
 }
 
 /// A stored state with these members.
-fn state(members: &str) -> Answer {
+fn state(members: &str) -> CommitResult {
     let state = format!(
         r#"{{"v":1,{members},"point":"ask","leaseMs":1,"keepsText":true,"keptEvents":0,"keptBytes":0,
             "seq":1,"askedSeq":1,"toolBatchId":0,"decided":0,"cycle":1,"inferences":1,"heard":0,
             "calls":0,"toolsMs":0,"shown":"","usage":{{}},"toolUsage":{{}},"phase":{{"name":"tool_phase",
             "inferences":1,"executed":0,"lastChance":false,"text":"","whole":"","unsettled":0}}}}"#
     );
-    Answer::Refused { state: Some(state) }
+    CommitResult::Refused { state: Some(state) }
 }
 
 fn code(end: Option<End>) -> String {
@@ -122,9 +122,9 @@ fn nothing_is_shown_before_it_is_stored() {
     assert!(shown(&mut journal).is_empty());
 
     // An answer to another commit says nothing.
-    assert_eq!(journal.stored(5, 2, 1, Answer::Kept), None);
+    assert_eq!(journal.stored(5, 2, 1, CommitResult::Stored), None);
     assert!(shown(&mut journal).is_empty());
-    assert_eq!(journal.stored(7, 1, 1, Answer::Kept), None);
+    assert_eq!(journal.stored(7, 1, 1, CommitResult::Stored), None);
     assert_eq!(shown(&mut journal), ["1", "2", "run 1"]);
     assert_eq!((journal.shown(), journal.unseen()), (2, 3));
 
@@ -132,7 +132,7 @@ fn nothing_is_shown_before_it_is_stored() {
     assert_eq!((journal.deadline(false), journal.is_due(27)), (Some(28), false));
     let second = commit(&mut journal, 28);
     assert_eq!(second.revision, 2);
-    assert_eq!(journal.stored(4_028, 2, 1, Answer::Kept), None);
+    assert_eq!(journal.stored(4_028, 2, 1, CommitResult::Stored), None);
     assert_eq!(shown(&mut journal), ["3"]);
     journal.take(says(4, ""));
     assert_eq!(journal.deadline(false), Some(28 + 1_000), "a slow store is not waited for longer");
@@ -172,7 +172,7 @@ fn text_that_is_not_kept_waits_for_nothing_but_its_turn() {
     assert_eq!(first.events.as_ref().map(|(last, _)| *last), Some(2));
     journal.take(says(3, "b"));
     assert!(shown(&mut journal).is_empty(), "a commit is in flight");
-    assert_eq!(journal.stored(0, 1, 1, Answer::Kept), None);
+    assert_eq!(journal.stored(0, 1, 1, CommitResult::Stored), None);
     assert_eq!(shown(&mut journal), ["1", "2"]);
     journal.take(says(4, "c"));
     assert!(shown(&mut journal).is_empty(), "another one is before it");
@@ -236,7 +236,7 @@ fn the_first_commit_takes_the_turn_over() {
     };
     let stopped = || state(r#""status":"cancelled","reason":"why","epoch":1"#);
     let going = || state(r#""status":"running","epoch":2,"pause":7"#);
-    assert_eq!(code(refused(&mut new(), Answer::Refused { state: None })), "turn.conflict");
+    assert_eq!(code(refused(&mut new(), CommitResult::Refused { state: None })), "turn.conflict");
     assert_eq!(code(refused(&mut new(), stopped())), "turn.cancelled");
     assert_eq!(code(refused(&mut new(), going())), "turn.conflict", "no pause of this owner");
     let mut unknown = Journal::new(keep(), 1, None);
@@ -266,7 +266,7 @@ fn a_pause_from_beside_is_heard_and_the_turn_taken_back() {
     assert_eq!((again.revision, again.take_over, again.owner.as_str()), (3, true, "o"));
     assert_eq!((again.replaces.as_deref(), again.events.is_some()), (Some("beside"), true));
     assert_eq!((journal.deadline(false), shown(&mut journal).len()), (Some(5_020), 0));
-    assert_eq!(journal.stored(21, 3, 1, Answer::Kept), None);
+    assert_eq!(journal.stored(21, 3, 1, CommitResult::Stored), None);
     assert_eq!(shown(&mut journal), ["2"]);
     let next = store(&mut journal, 22);
     assert_eq!((next.revision, next.take_over), (4, false), "its state is without the wish");
@@ -322,7 +322,7 @@ fn a_commit_is_attempted_four_times() {
     journal.take(begins(2));
     commit(&mut journal, 0);
     assert_eq!(journal.stored(10, 2, 1, failed("a")), None);
-    assert_eq!(journal.stored(11, 2, 1, Answer::Kept), None);
+    assert_eq!(journal.stored(11, 2, 1, CommitResult::Stored), None);
     assert_eq!(shown(&mut journal), ["2"]);
 }
 
@@ -356,7 +356,7 @@ fn no_tool_starts_on_a_lease_that_may_be_over() {
         journal.take(begins(2));
         commit(&mut journal, 0);
         journal.take(runs(2));
-        assert_eq!(journal.stored(after, 2, 1, Answer::Kept), None);
+        assert_eq!(journal.stored(after, 2, 1, CommitResult::Stored), None);
         (shown(&mut journal), journal)
     };
     assert_eq!(started(299).0, ["run 1", "2"]);
@@ -368,7 +368,7 @@ fn no_tool_starts_on_a_lease_that_may_be_over() {
     let mut asleep = owned(Keep { lease_ms: 300, ..keep() });
     asleep.take(runs(1));
     commit(&mut asleep, 0);
-    assert_eq!(asleep.stored(300, 2, 1, Answer::Kept), None);
+    assert_eq!(asleep.stored(300, 2, 1, CommitResult::Stored), None);
     assert!(shown(&mut asleep).is_empty() && asleep.is_due(300), "it is verified at once");
 }
 
@@ -385,7 +385,7 @@ fn what_did_not_start_is_dropped_and_not_ended() {
     assert!(shown(&mut journal).is_empty());
     journal.take(cancel(4));
     assert_eq!(shown(&mut journal), ["cancel 4"]);
-    assert_eq!(journal.stored(0, 2, 1, Answer::Kept), None);
+    assert_eq!(journal.stored(0, 2, 1, CommitResult::Stored), None);
     assert_eq!(shown(&mut journal), ["run 2"]);
     journal.take(cancel(2));
     assert_eq!(shown(&mut journal), ["cancel 2"]);

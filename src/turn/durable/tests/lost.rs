@@ -4,7 +4,7 @@ use super::super::super::{Effect, EventKind, Input};
 use super::{Host, answer, call, end, failure, ok, result, told};
 use crate::json::Json;
 use crate::next::Next;
-use crate::store::Answer;
+use crate::store::CommitResult;
 use crate::stream::Delta;
 use crate::tool::Status;
 
@@ -59,7 +59,7 @@ fn who_loses_the_turn_has_shown_what_it_says() {
             panic!("a commit")
         };
         host.turn.handle(from + 2_000, text(inference, "is new"));
-        let (revision, answer) = (commit.revision, Answer::Refused { state: None });
+        let (revision, answer) = (commit.revision, CommitResult::Refused { state: None });
         effects.extend(host.tell(from + 2_000, Input::Stored { revision, attempt, answer }));
         assert!(
             effects.iter().any(|effect| matches!(effect, Effect::Abort { .. })),
@@ -91,7 +91,7 @@ fn who_loses_the_turn_does_not_know_of_its_calls() {
     let Next::Effect(Effect::Commit { attempt, commit }) = host.turn.poll() else {
         panic!("a commit")
     };
-    let (revision, answer) = (commit.revision, Answer::Refused { state: None });
+    let (revision, answer) = (commit.revision, CommitResult::Refused { state: None });
     let effects = host.tell(2, Input::Stored { revision, attempt, answer });
     assert_eq!(end(&effects), "turn.conflict");
     let statuses = result(&effects).tool_results.iter().map(|one| one.outcome.status);
@@ -114,7 +114,7 @@ fn who_loses_the_turn_before_it_said_what_is_void_keeps_that() {
         let Next::Effect(Effect::Commit { attempt, commit }) = host.turn.poll() else {
             panic!("a commit")
         };
-        let (revision, answer) = (commit.revision, Answer::Refused { state: None });
+        let (revision, answer) = (commit.revision, CommitResult::Refused { state: None });
         let effects = host.tell(0, Input::Stored { revision, attempt, answer });
         assert_eq!(end(&effects), "turn.conflict");
         result(&effects).full_content.clone()

@@ -127,7 +127,7 @@ fn a_turn_goes_on_behind_the_response_that_is_kept() {
 
 #[test]
 fn where_the_provider_has_another_response_everything_is_sent() {
-    let mut host = Host::new("", r#","policy":{"freeze":"first_call"}"#);
+    let mut host = Host::new("", r#","policy":{"readMode":"first_call"}"#);
     host.says(None);
     host.says(Some("One."));
     assert_eq!(host.asked(), [(None, 1), (None, 3)], "the first response was not read to its end");

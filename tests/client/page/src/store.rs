@@ -4,7 +4,7 @@ use std::time::Duration;
 use js_sys::{Error, Function, Reflect};
 use serde::{Deserialize, Serialize};
 use turnlock_client::store::{IndexedDbStore, IndexedDbStoreOptions, Store, StoreError, Watch};
-use turnlock_client::turnlock::store::{Answer, Commit};
+use turnlock_client::turnlock::store::{Commit, CommitResult};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -103,9 +103,9 @@ impl RustStore {
             ttl_ms: commit.ttl_ms,
         };
         given(&match self.0.commit(&turn, Arc::new(commit)).await.map_err(thrown)? {
-            Answer::Kept => GivenAnswer { ok: true, state: None },
-            Answer::Refused { state } => GivenAnswer { ok: false, state },
-            Answer::Failed { code, message } => {
+            CommitResult::Stored => GivenAnswer { ok: true, state: None },
+            CommitResult::Refused { state } => GivenAnswer { ok: false, state },
+            CommitResult::Failed { code, message } => {
                 return Err(thrown(StoreError::new(code, message)));
             }
         })

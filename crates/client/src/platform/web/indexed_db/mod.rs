@@ -30,8 +30,10 @@ use self::locks::OwnerLocks;
 use self::rows::{EventRow, RecordRow, Reusable, Row, Turn};
 use crate::clock::{self, whole};
 use crate::store::watchers::Watchers;
-use crate::store::{Changed, EventGroup, Listed, Recalled, Store, StoreError, Watch, names_of};
-use turnlock::store::{Answer, Commit, Judgement, Kept};
+use crate::store::{
+    Changed, EventGroup, ListedTurn, Store, StoreError, StoredOutcome, Watch, names_of,
+};
+use turnlock::store::{Commit, CommitResult, Judgement, StoredTurn};
 
 /// How many expired turns, and outcomes, are cleared away at a time.
 const SWEPT: u32 = 100;
@@ -60,7 +62,7 @@ impl Default for IndexedDbStoreOptions {
 /// operation goes on to its end, also where its future is dropped.
 ///
 /// The owner of a running turn holds a Web Lock, so that another page sees at once that the tab was
-/// closed or crashed ([`Kept::idle_ms`] is `None`). A page that goes into the back/forward cache
+/// closed or crashed ([`StoredTurn::idle_ms`] is `None`). A page that goes into the back/forward cache
 /// lets its locks go, and asks for them again when it comes back; what it then writes is judged by
 /// the rule like anything else. The last clone that is dropped lets them go as well. Of a page that
 /// is frozen, and wherever there are no Web Locks, time alone tells.
@@ -159,7 +161,10 @@ impl std::fmt::Debug for IndexedDbStore {
 }
 
 impl Store for IndexedDbStore {
-    fn read<'a>(&'a self, turn: &'a str) -> LocalBoxFuture<'a, Result<Option<Kept>, StoreError>> {
+    fn read<'a>(
+        &'a self,
+        turn: &'a str,
+    ) -> LocalBoxFuture<'a, Result<Option<StoredTurn>, StoreError>> {
         let turn = turn.to_owned();
         self.run(|store| async move { store.read(&turn).await })
     }
@@ -168,7 +173,7 @@ impl Store for IndexedDbStore {
         &'a self,
         turn: &'a str,
         commit: Arc<Commit>,
-    ) -> LocalBoxFuture<'a, Result<Answer, StoreError>> {
+    ) -> LocalBoxFuture<'a, Result<CommitResult, StoreError>> {
         let turn = turn.to_owned();
         self.run(|store| async move { store.commit(&turn, &commit).await })
     }
@@ -186,7 +191,7 @@ impl Store for IndexedDbStore {
     fn recall<'a>(
         &'a self,
         key: &'a str,
-    ) -> LocalBoxFuture<'a, Result<Option<Recalled>, StoreError>> {
+    ) -> LocalBoxFuture<'a, Result<Option<StoredOutcome>, StoreError>> {
         let key = key.to_owned();
         self.run(|store| async move { store.recall(&key).await })
     }
@@ -195,7 +200,7 @@ impl Store for IndexedDbStore {
         &'a self,
         tenant: &'a str,
         most: u32,
-    ) -> LocalBoxFuture<'a, Result<Vec<Listed>, StoreError>> {
+    ) -> LocalBoxFuture<'a, Result<Vec<ListedTurn>, StoreError>> {
         let begin = names_of(tenant);
         self.run(move |store| async move { store.list(&begin, most).await })
     }
@@ -207,7 +212,7 @@ impl Store for IndexedDbStore {
 }
 
 impl Inner {
-    async fn read(&self, turn: &str) -> Result<Option<Kept>, StoreError> {
+    async fn read(&self, turn: &str) -> Result<Option<StoredTurn>, StoreError> {
         let tx = self.connection.transaction(Mode::Read).await?;
         // Both are waited for, whatever becomes of the first: each has its handlers.
         let rows = tx.all::<RecordRow>(rows::under(turn, None)?, 0);
@@ -216,7 +221,7 @@ impl Inner {
         let Some(kept) = found.current(&self.locks).await else { return Ok(None) };
         // Asked after reading: an owner that came since is not taken for gone.
         let gone = kept.open && kept.locked && !self.locks.is_held(&kept.owner).await;
-        Ok(Some(Kept {
+        Ok(Some(StoredTurn {
             owner: Some(kept.owner),
             revision: kept.revision,
             idle_ms: (!gone).then(|| whole(clock::unix_ms() - kept.at)),
@@ -226,7 +231,7 @@ impl Inner {
         }))
     }
 
-    async fn commit(&self, turn: &str, commit: &Commit) -> Result<Answer, StoreError> {
+    async fn commit(&self, turn: &str, commit: &Commit) -> Result<CommitResult, StoreError> {
         let owner = &commit.owner;
         // Held before the first commit can be seen.
         let fresh = commit.open && self.locks.acquire(turn, owner).await;
@@ -236,12 +241,12 @@ impl Inner {
         }
         match written? {
             (Judgement::Apply, _) => {}
-            (Judgement::Repeated, _) => return Ok(Answer::Kept),
+            (Judgement::Repeated, _) => return Ok(CommitResult::Stored),
             (Judgement::Refuse, stands) => {
                 if stands.as_ref().is_none_or(|stands| stands.owner != *owner) {
                     self.locks.release(owner);
                 }
-                return Ok(Answer::Refused { state: stands.map(|stands| stands.state) });
+                return Ok(CommitResult::Refused { state: stands.map(|stands| stands.state) });
             }
         }
         let news = News { turn: turn.to_owned(), owner: owner.clone(), open: commit.open };
@@ -255,7 +260,7 @@ impl Inner {
         {
             spawn_local(async move { this.sweep().await });
         }
-        Ok(Answer::Kept)
+        Ok(CommitResult::Stored)
     }
 
     async fn events(
@@ -278,15 +283,16 @@ impl Inner {
         Ok(rows.into_iter().map(|row| EventGroup { last: row.last, text: row.text }).collect())
     }
 
-    async fn recall(&self, key: &str) -> Result<Option<Recalled>, StoreError> {
+    async fn recall(&self, key: &str) -> Result<Option<StoredOutcome>, StoreError> {
         let tx = self.connection.transaction(Mode::Read).await?;
         let kept: Option<Reusable> = tx.get(key).await?;
         let now = clock::unix_ms();
         let found = kept.filter(|kept| kept.expires > now);
-        Ok(found.map(|kept| Recalled { text: kept.text, age_ms: whole((now - kept.at).ceil()) }))
+        Ok(found
+            .map(|kept| StoredOutcome { text: kept.text, age_ms: whole((now - kept.at).ceil()) }))
     }
 
-    async fn list(&self, begin: &str, most: u32) -> Result<Vec<Listed>, StoreError> {
+    async fn list(&self, begin: &str, most: u32) -> Result<Vec<ListedTurn>, StoreError> {
         let tx = self.connection.transaction(Mode::Read).await?;
         let (open, clock) = join(tx.readable::<Turn>(rows::named(begin)?), clock_row(&tx)).await;
         let clock = clock?;
@@ -300,7 +306,7 @@ impl Inner {
         let mut listed = Vec::with_capacity(rows.len());
         for Turn { turn, owner, state, locked, at, .. } in rows {
             let gone = locked && !self.locks.is_held(&owner).await;
-            listed.push(Listed { turn, state, idle_ms: (!gone).then(|| whole(now - at)) });
+            listed.push(ListedTurn { turn, state, idle_ms: (!gone).then(|| whole(now - at)) });
         }
         // Those whose owners are gone are last.
         listed.sort_by_key(|one| one.idle_ms.unwrap_or(u64::MAX));

@@ -10,7 +10,7 @@ use web_sys::IdbKeyRange;
 use super::failure::thrown;
 use crate::store::StoreError;
 use crate::store::memory::milliseconds;
-use turnlock::store::Standing;
+use turnlock::store::TurnHead;
 
 /// An object of one of the database's stores.
 pub(super) trait Row: Serialize + DeserializeOwned {
@@ -78,8 +78,8 @@ rows! {
 pub(super) const CLOCK: &str = "clock";
 
 impl Turn {
-    pub(super) fn standing(&self) -> Standing {
-        Standing { owner: self.owner.clone(), revision: self.revision, open: self.open }
+    pub(super) fn standing(&self) -> TurnHead {
+        TurnHead { owner: self.owner.clone(), revision: self.revision, open: self.open }
     }
 }
 

@@ -1,0 +1,135 @@
+/** Replicates made by a model, or by a whole turn with tools. */
+import { TurnlockError, wrong } from '../errors.js'
+import type { ModelReplicateOptions, TurnReplicateOptions } from '../generated/evidence.js'
+import { MODEL_REPLICATE_OPTIONS, TURN_REPLICATE_OPTIONS } from '../generated/rows.js'
+import { modelOptions, type Model } from '../models/model.js'
+import { readOptions } from '../options.js'
+import { checkModel, runTurn } from '../turn/turn.js'
+import type { Dialect } from '../types.js'
+import {
+  checkStrict,
+  type ReplicateContext,
+  type ReplicateResult,
+  type RunReplicate,
+} from './driver.js'
+import { said, unfenced } from './json.js'
+
+export type { ModelReplicateOptions, TurnReplicateOptions }
+
+/**
+ * Makes replicates with one model call each. The seed is sent if the wire format has a field for
+ * it (`seed` for OpenAI Chat and compatible servers and for custom models, `random_seed` for
+ * Mistral, `generationConfig.seed` for Gemini, `options.seed` for Ollama); otherwise `seed_unsent` marks it in `meta`. Providers promise best effort only. A
+ * strategy of the bundle replaces the prompt and the name of the model, if it has them.
+ *
+ * @throws TurnlockError `options.invalid` for a placeholder that `input` does not have
+ */
+export function replicateByModel(options: ModelReplicateOptions): RunReplicate {
+  options = readOptions(options, MODEL_REPLICATE_OPTIONS)
+  const { model, prompt, system, input = {}, read } = options
+  const fill = (text: string) =>
+    text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (_, name: string) => {
+      if (!Object.hasOwn(input, name)) {
+        throw wrong('input', `a member \`${name}\``)
+      }
+      const value = input[name]
+      return typeof value === 'string' ? value : JSON.stringify(value)
+    })
+  if (typeof prompt !== 'string') {
+    throw wrong('prompt', 'a string')
+  }
+  const messagesOf = (own: string) => [
+    ...(system === undefined ? [] : [{ role: 'system', content: fill(system) }]),
+    { role: 'user', content: fill(own) },
+  ]
+  // Misuse is thrown at the call.
+  messagesOf(prompt)
+  const messages = ({ strategy }: ReplicateContext) => messagesOf(strategy?.prompt ?? prompt)
+  return replicateByTurn({ model, messages, read })
+}
+
+/**
+ * Makes replicates with whole turns, with or without tools. Seeds and the models of strategies:
+ * {@link replicateByModel}; `messages` may be a function that reads a strategy's prompt.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
+export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
+  options = readOptions(options, TURN_REPLICATE_OPTIONS)
+  const { model, messages, tools, mode, policy, read = 'auto' } = options
+  checkModel(model)
+  if (!['auto', 'json', 'text'].includes(read)) throw wrong('read', 'auto, json or text')
+  return async (context): Promise<ReplicateResult> => {
+    const { seed, signal, strategy } = context
+    const own = named(model, strategy?.model)
+    const name = own.model ?? strategy?.model
+    const seedField = SEED_FIELDS[own.dialect]
+    const sent = seedField ? seeded(own, seedField, seed) : own
+    const used = { ...(name && { model: name }), ...(!seedField && { seedUnsent: true }) }
+    const turn = runTurn({
+      ...{ model: sent, signal },
+      messages: typeof messages === 'function' ? messages(context) : messages,
+      ...{ tools, mode, policy },
+    })
+    const { status, text, usage, error } = await turn.result
+    if (status !== 'complete') {
+      const code = error?.code ?? `turn.${status}`
+      const why = error?.message ?? `the turn ended as ${status}`
+      throw new TurnlockError(code, why, { usage, ...used })
+    }
+    try {
+      return { data: read === 'text' ? text : await parse(text, read), usage, ...used }
+    } catch (error) {
+      const { code, message } = error as TurnlockError
+      throw new TurnlockError(code, `the answer is no JSON: ${message}`, { usage, ...used })
+    }
+  }
+}
+
+/** The member of a request that holds the seed, by wire; in Gemini and Ollama within another one. */
+const SEED_FIELDS: Partial<Record<Dialect, [string] | [string, string]>> = {
+  'openai-chat': ['seed'],
+  groq: ['seed'],
+  xai: ['seed'],
+  cohere: ['seed'],
+  mistral: ['random_seed'],
+  gemini: ['generationConfig', 'seed'],
+  ollama: ['options', 'seed'],
+}
+
+/** A model under another of its provider's names. */
+function named(model: Model, name: string | undefined): Model {
+  if (name === undefined) return model
+  // The core writes the name into bodies of models that have one; others get it here.
+  if (model.model === undefined) return withMembers(model, { model: name })
+  return { ...withMembers(model, {}), model: name }
+}
+
+function seeded(model: Model, [outer, inner]: [string] | [string, string], seed: number): Model {
+  if (inner === undefined) return withMembers(model, { [outer]: seed })
+  const open: Model['open'] = (request, options) => {
+    const beside = (request as unknown as Record<string, object | undefined>)[outer]
+    return model.open({ ...request, [outer]: { ...beside, [inner]: seed } }, options)
+  }
+  return { ...withMembers(model, {}), open }
+}
+
+function withMembers(model: Model, members: Record<string, unknown>): Model {
+  return {
+    ...(modelOptions(model) as Model),
+    ...(model.secrets && { secrets: model.secrets }),
+    open: (request, options) => model.open({ ...request, ...members }, options),
+  }
+}
+
+async function parse(answer: string, read: 'auto' | 'json'): Promise<unknown> {
+  const text = unfenced(said(answer))
+  try {
+    await checkStrict(text)
+    return JSON.parse(text)
+  } catch (error) {
+    // Text that begins like an object or a list was meant to be JSON.
+    if (read === 'json' || /^\s*[{[]/.test(text)) throw error
+    return answer
+  }
+}
