@@ -54,8 +54,16 @@ async function bundle(name, contents, conditions) {
     : { splitting: true }
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: join(here, '../tests') },
-    ...{ bundle: true, minify: true, format: 'esm', platform: 'browser', target: 'es2022' },
-    ...{ outdir, entryNames: 'page', write: false, logLevel: 'error', ...options },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    outdir,
+    entryNames: 'page',
+    write: false,
+    logLevel: 'error',
+    ...options,
   })
   return outputFiles
 }

@@ -25,7 +25,9 @@ const FILES = ['notes.txt', 'report.md']
 
 const turn = (policy) => async (baseURL, ran) => {
   const list_files = defineTool({
-    ...{ description: DESCRIPTION, inputSchema: PARAMETERS, readOnly: true },
+    description: DESCRIPTION,
+    inputSchema: PARAMETERS,
+    readOnly: true,
     execute: () => ran(FILES),
   })
   const model = openaiChat({ baseURL, model: 'm' })
@@ -48,7 +50,8 @@ const WAYS = {
   async '`ai` 7'(baseURL, ran) {
     const model = createOpenAICompatible({ name: 'x', baseURL })('m')
     const list_files = tool({
-      ...{ description: DESCRIPTION, inputSchema: jsonSchema(PARAMETERS) },
+      description: DESCRIPTION,
+      inputSchema: jsonSchema(PARAMETERS),
       execute: async () => ran(FILES),
     })
     const stopWhen = stepCountIs(CAP)

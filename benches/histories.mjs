@@ -18,8 +18,16 @@ const ROUNDS = Number(process.env.ROUNDS ?? 11)
 const PASSES = Number(process.env.PASSES ?? 3)
 const APPENDS = Number(process.env.APPENDS ?? 40)
 const DIALECTS = [
-  ...['openai-chat', 'openai-responses', 'anthropic', 'gemini', 'mistral'],
-  ...['deepseek', 'cohere', 'bedrock', 'ollama', 'langchain'],
+  'openai-chat',
+  'openai-responses',
+  'anthropic',
+  'gemini',
+  'mistral',
+  'deepseek',
+  'cohere',
+  'bedrock',
+  'ollama',
+  'langchain',
 ]
 
 const messages = history(TURNS)

@@ -45,7 +45,8 @@ async function hold(count) {
   const tools = { look: defineTool({ inputSchema: { type: 'object' }, execute: () => 1 }) }
   const modelUntil = (gate) =>
     openaiChat({
-      ...{ baseURL: 'http://model/v1', model: 'm' },
+      baseURL: 'http://model/v1',
+      model: 'm',
       fetch: async () => {
         const body = new ReadableStream({
           async start(controller) {

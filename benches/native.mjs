@@ -4,7 +4,8 @@ import { join } from 'node:path'
 
 const run = ['test', '--release', '--locked', '--quiet', '--test', process.argv[2]]
 const { status, stdout } = spawnSync('cargo', [...run, '--', '--nocapture', '--test-threads=1'], {
-  ...{ cwd: join(import.meta.dirname, '..'), encoding: 'utf8' },
+  cwd: join(import.meta.dirname, '..'),
+  encoding: 'utf8',
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 // Without the words of the harness, and its dot for each test that has passed.

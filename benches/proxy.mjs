@@ -65,7 +65,9 @@ await new Promise((resolve) => upstream.listen(0, '127.0.0.1', resolve))
 const direct = `http://127.0.0.1:${upstream.address().port}`
 const before = workers()
 const worker = new Miniflare({
-  ...{ ...started, ...flags, bindings: { UPSTREAM: direct } },
+  ...started,
+  ...flags,
+  bindings: { UPSTREAM: direct },
   modules: await bundleWorker(file('../tests/proxy/worker.mjs')),
 })
 const through = (await worker.ready).origin

@@ -92,7 +92,8 @@ async function aiChat(times, { reload = false, late = false, continues = false }
       id: 'chat',
       messages,
       transport: new DefaultChatTransport({
-        ...{ api: 'http://app.test/api/chat', fetch },
+        api: 'http://app.test/api/chat',
+        fetch,
         ...(continues && {
           resumeStreamIsReplay: false,
           prepareReconnectToStreamRequest: ({ api, id }) => ({

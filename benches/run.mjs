@@ -11,12 +11,26 @@ const root = join(import.meta.dirname, '..')
 
 /** Name → the script and its arguments. Those of `ON_DEMAND` run only by their name. */
 export const PARTS = {
-  ...{ streams: ['stream'], wires: ['wires'], histories: ['histories'], bundles: ['bundle'] },
-  ...{ chains: ['chain'], redactor: ['redact'], proxy: ['proxy'], stores: ['stores'] },
-  ...{ cold: ['cold'], page: ['page'], rust: ['rust'], turns: ['many'], replay: ['replay'] },
-  ...{ peers: ['peers'], package: ['package'], million: ['soak', 'node', '1000000'] },
-  ...{ plans: ['native', 'makespan'], accuracy: ['native', 'classify'] },
-  ...{ soak: ['soak', 'memory,redis'], kills: ['kills'] },
+  streams: ['stream'],
+  wires: ['wires'],
+  histories: ['histories'],
+  bundles: ['bundle'],
+  chains: ['chain'],
+  redactor: ['redact'],
+  proxy: ['proxy'],
+  stores: ['stores'],
+  cold: ['cold'],
+  page: ['page'],
+  rust: ['rust'],
+  turns: ['many'],
+  replay: ['replay'],
+  peers: ['peers'],
+  package: ['package'],
+  million: ['soak', 'node', '1000000'],
+  plans: ['native', 'makespan'],
+  accuracy: ['native', 'classify'],
+  soak: ['soak', 'memory,redis'],
+  kills: ['kills'],
 }
 export const ON_DEMAND = ['million', 'soak', 'kills']
 
@@ -59,7 +73,10 @@ function run(name, quick) {
   const env = quick ? { ...process.env, ROUNDS: '1', SECONDS: '1' } : process.env
   const file = join(root, 'benches', `${script}.mjs`)
   const ended = spawnSync(process.execPath, ['--expose-gc', file, ...args], {
-    ...{ cwd: root, env, encoding: 'utf8', maxBuffer: 2 ** 26 },
+    cwd: root,
+    env,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   if (ended.status !== 0) throw new Error(`${name} ended with ${ended.status}\n${ended.stdout}`)

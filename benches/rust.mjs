@@ -12,8 +12,13 @@ import { median, medianRatio } from './measure.mjs'
 const made = join(root, '.cache', 'bench-rust')
 mkdirSync(made, { recursive: true })
 await cargo('the Rust driver for this benchmark', [
-  ...['build', '--locked', '--release', '--manifest-path', join(root, 'benches/rust/Cargo.toml')],
-  ...['--target', 'wasm32-unknown-unknown'],
+  'build',
+  '--locked',
+  '--release',
+  '--manifest-path',
+  join(root, 'benches/rust/Cargo.toml'),
+  '--target',
+  'wasm32-unknown-unknown',
 ])
 await glue('web', join(target, 'wasm32-unknown-unknown/release/turnlock_bench.wasm'), made)
 const optimized = join(made, 'turnlock_bench_bg.wasm')
@@ -59,8 +64,11 @@ async function measure({ size, rounds, events }) {
   const words = 'The quick brown fox jumps over the lazy dog, naïve as ever. '.match(/\S+ /g)
   const text = (i) => words[i % words.length]
   const head = {
-    ...{ id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT', object: 'chat.completion.chunk' },
-    ...{ created: 1741569952, model: 'gpt-4.1-2025-04-14', system_fingerprint: 'fp_44709d6fcb' },
+    id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',
+    object: 'chat.completion.chunk',
+    created: 1741569952,
+    model: 'gpt-4.1-2025-04-14',
+    system_fingerprint: 'fp_44709d6fcb',
   }
   const event = (delta, finish_reason = null) => {
     const choices = [{ index: 0, delta, logprobs: null, finish_reason }]

@@ -44,8 +44,13 @@ const PLACES = {
   async 'Durable Object, workerd'() {
     const { outputFiles } = await build({
       entryPoints: [fileURLToPath(new URL('./stores/worker.mjs', import.meta.url))],
-      ...{ bundle: true, write: false, format: 'esm', target: 'es2022', outdir: '/' },
-      ...{ conditions: ['workerd', 'worker', 'browser'], assetNames: '[name]' },
+      bundle: true,
+      write: false,
+      format: 'esm',
+      target: 'es2022',
+      outdir: '/',
+      conditions: ['workerd', 'worker', 'browser'],
+      assetNames: '[name]',
       loader: { '.wasm': 'copy' },
     })
     const part = (end) => outputFiles.find(({ path }) => path.endsWith(end))

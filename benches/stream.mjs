@@ -19,7 +19,8 @@ const RUNTIMES = {
   Node: () => ({ play, close() {} }),
   async workerd() {
     const worker = new Miniflare({
-      ...{ compatibilityDate: '2025-05-01', compatibilityFlags: ['nodejs_compat'] },
+      compatibilityDate: '2025-05-01',
+      compatibilityFlags: ['nodejs_compat'],
       modules: await bundleWorker(entry),
     })
     const play = async (name, size, times) => {
@@ -32,8 +33,12 @@ const RUNTIMES = {
   async Chromium() {
     const [{ text }] = (
       await build({
-        ...{ entryPoints: [entry], bundle: true, write: false, format: 'iife' },
-        ...{ platform: 'browser', target: 'es2022' },
+        entryPoints: [entry],
+        bundle: true,
+        write: false,
+        format: 'iife',
+        platform: 'browser',
+        target: 'es2022',
       })
     ).outputFiles
     const site = await serveRepository()

@@ -135,12 +135,22 @@ export function factory(glue) {
 export async function optimize(level, from, to) {
   await npm()
   await command(process.execPath, [
-    ...[join(root, 'node_modules', 'binaryen', 'bin', 'wasm-opt'), from, level],
+    join(root, 'node_modules', 'binaryen', 'bin', 'wasm-opt'),
+    from,
+    level,
     // Zeros in the data deflate better than the hundreds of segments that would leave them out.
     // No engine reads the section of features: 0.1 KB of each part.
-    ...['--low-memory-unused', '--skip-pass=memory-packing', '--strip-target-features'],
-    ...['--enable-bulk-memory', '--enable-nontrapping-float-to-int', '--enable-sign-ext'],
-    ...['--enable-mutable-globals', '--enable-reference-types', '--enable-multivalue', '-o', to],
+    '--low-memory-unused',
+    '--skip-pass=memory-packing',
+    '--strip-target-features',
+    '--enable-bulk-memory',
+    '--enable-nontrapping-float-to-int',
+    '--enable-sign-ext',
+    '--enable-mutable-globals',
+    '--enable-reference-types',
+    '--enable-multivalue',
+    '-o',
+    to,
   ])
 }
 
@@ -171,8 +181,16 @@ export const MAX_MEMORY = 3 * 2 ** 30
 
 /** The cores: one a capability, and the one with all of them. */
 const PARTS = [
-  ...['signature', 'stream', 'history', 'turn', 'durable', 'planning'],
-  ...['evidence', 'plans', 'chain', 'tools'],
+  'signature',
+  'stream',
+  'history',
+  'turn',
+  'durable',
+  'planning',
+  'evidence',
+  'plans',
+  'chain',
+  'tools',
   'whole',
 ]
 
@@ -198,11 +216,23 @@ export async function compileCore(what, part, features, to) {
   // Not a profile of its own, which would compile the macros again.
   const speed = part in FASTER ? ['--config', `profile.release.${FASTER[part]}`] : []
   await cargo(what, [
-    ...['rustc', '--release', ...speed, '--package', 'turnlock-wasm', '--lib'],
-    ...['--crate-type', 'cdylib'],
-    ...['--target', 'wasm32-unknown-unknown', '--no-default-features', '--locked'],
-    ...['--features', features],
-    ...['--', '-C', `link-arg=--max-memory=${MAX_MEMORY}`],
+    'rustc',
+    '--release',
+    ...speed,
+    '--package',
+    'turnlock-wasm',
+    '--lib',
+    '--crate-type',
+    'cdylib',
+    '--target',
+    'wasm32-unknown-unknown',
+    '--no-default-features',
+    '--locked',
+    '--features',
+    features,
+    '--',
+    '-C',
+    `link-arg=--max-memory=${MAX_MEMORY}`,
   ])
   const built = join(out, `${part}.raw.wasm`)
   // The next build replaces it.
@@ -310,7 +340,11 @@ async function bundle(library, names, holder, outfile) {
   )
   await build({
     stdin: { contents: `export { ${names} } from '${library}'`, resolveDir: root },
-    ...{ bundle: true, format: 'esm', target: 'es2022', minifySyntax: true, outfile },
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minifySyntax: true,
+    outfile,
     banner: { js: `// ${library} ${version}, MIT, Copyright (c) ${holder}` },
   })
 }
@@ -348,7 +382,11 @@ async function buildBrowser(from, dist) {
         await init(new Response(inflated, { headers: { 'content-type': 'application/wasm' } }))`,
       resolveDir: dist,
     },
-    ...{ bundle: true, format: 'esm', target: 'es2022', minify: true, outfile },
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    outfile,
     banner: { js: '// turnlock, MIT. Contains others: THIRD_PARTY_NOTICES.' },
   })
 }
@@ -426,14 +464,23 @@ const SOURCES = [...CARGO, 'src', 'crates/bindgen', 'scripts/build.mjs']
 const CORE = [...SOURCES, 'package.json', 'crates/wasm/Cargo.toml', 'crates/wasm/src']
 const DRIVER = [...SOURCES, 'crates/client/Cargo.toml', 'crates/client/src', 'tests/client/page']
 const PACKAGE = [
-  ...['pkg/src', 'pkg/tsconfig.json', 'pkg/tsconfig.cli.json', 'README.md', 'LICENSE'],
-  ...['docs', 'THIRD_PARTY_NOTICES'],
+  'pkg/src',
+  'pkg/tsconfig.json',
+  'pkg/tsconfig.cli.json',
+  'README.md',
+  'LICENSE',
+  'docs',
+  'THIRD_PARTY_NOTICES',
   // What the command examines, serves and measures with.
-  ...['www/index.html', 'www/src'],
+  'www/index.html',
+  'www/src',
   ...readdirSync(join(root, 'www'))
     .filter((name) => name.endsWith('.css'))
     .map((name) => `www/${name}`),
-  ...['package.json', 'pkg/package.json', 'scripts/build.mjs', 'scripts/page.mjs'],
+  'package.json',
+  'pkg/package.json',
+  'scripts/build.mjs',
+  'scripts/page.mjs',
 ]
 
 const TRAP = '.cache/trap/core'

@@ -12,7 +12,9 @@ const TEXTS = /^(licen[cs]e|copying|unlicense)([-.].*)?$/i
 
 function cargo(...args) {
   const { stdout, stderr, status } = spawnSync('cargo', [...args, '--locked'], {
-    ...{ cwd: root, encoding: 'utf8', maxBuffer: 1 << 28 },
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
   })
   if (status !== 0) throw new Error(`cargo ${args.join(' ')}: ${stderr}`)
   return stdout
@@ -49,7 +51,11 @@ export function crates(name, ...options) {
     const [, sha256] =
       /checksum = "(\w+)"/.exec(lock.slice(lock.indexOf(entry)).split('\n\n')[0]) ?? []
     all.set(`${crate} ${version}`, {
-      ...{ kind: 'cargo', name: crate, version, sha256, licence: found.license },
+      kind: 'cargo',
+      name: crate,
+      version,
+      sha256,
+      licence: found.license,
       // Not read for lists without texts: not every package has one.
       get text() {
         return licence(dirname(found.manifest_path))
@@ -67,13 +73,16 @@ async function bundled() {
   const names = new Set()
   for (const entry of entries) {
     const { metafile } = await build({
-      ...{ entryPoints: [entry], bundle: true, write: false, metafile: true, outdir: '/' },
-      ...{
-        absWorkingDir: root,
-        platform: 'node',
-        format: 'esm',
-        external: ['turnlock', 'turnlock/*'],
-      },
+      entryPoints: [entry],
+      bundle: true,
+      write: false,
+      metafile: true,
+      outdir: '/',
+
+      absWorkingDir: root,
+      platform: 'node',
+      format: 'esm',
+      external: ['turnlock', 'turnlock/*'],
     })
     for (const path of Object.keys(metafile.inputs)) {
       const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/.exec(path) ?? []

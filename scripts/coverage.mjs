@@ -17,8 +17,11 @@ const SOURCES = join(root, 'src')
 const { SEEDS, ...given } = process.env
 const env = {
   ...given,
-  ...{ RUSTFLAGS: '-C instrument-coverage', CARGO_TARGET_DIR: FOLDER, CARGO_INCREMENTAL: '0' },
-  ...{ CARGO_PROFILE_TEST_DEBUG: '0', CARGO_PROFILE_DEV_DEBUG: '0' },
+  RUSTFLAGS: '-C instrument-coverage',
+  CARGO_TARGET_DIR: FOLDER,
+  CARGO_INCREMENTAL: '0',
+  CARGO_PROFILE_TEST_DEBUG: '0',
+  CARGO_PROFILE_DEV_DEBUG: '0',
 }
 const output = (program, args) =>
   execFileSync(program, args, { cwd: root, env, encoding: 'utf8', maxBuffer: 2 ** 30 })
@@ -85,9 +88,12 @@ function main() {
   for (const { executable, target } of chosen) {
     console.error(`${target.name} …`)
     const { status, stdout } = spawnSync(executable, ['--test-threads', '1', '--quiet'], {
-      ...{ cwd: root, stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' },
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      encoding: 'utf8',
       env: {
-        ...{ ...env, LLVM_PROFILE_FILE: join(RAW, `${target.name}-%p.profraw`) },
+        ...env,
+        LLVM_PROFILE_FILE: join(RAW, `${target.name}-%p.profraw`),
         SEEDS: target.name === 'durable' ? (SEEDS ?? '600') : undefined,
       },
     })

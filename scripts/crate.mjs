@@ -13,7 +13,8 @@ const UNPACKED = join(root, '.cache', 'crate')
 
 function run(program, args, options) {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
-    ...{ cwd: root, encoding: 'utf8' },
+    cwd: root,
+    encoding: 'utf8',
     // What is built of the package has the names of what is built of the folder: in one place, each
     // would make the other be compiled again.
     env: { ...cargoEnv, CARGO_TARGET_DIR: join(target, 'crate') },

@@ -12,7 +12,9 @@ const OF_SHA2 = ['block-buffer', 'cfg-if', 'cpufeatures', 'crypto-common', 'dige
 const ALLOWED = [...CORE, ...OF_SHA2, 'libc', 'typenum']
 const args = ['tree', '--edges', 'normal', '--prefix', 'none', '--format', '{p}', '--target', 'all']
 const tree = execFileSync('cargo', [...args, '--locked'], {
-  ...{ cwd: root, env: cargoEnv, encoding: 'utf8' },
+  cwd: root,
+  env: cargoEnv,
+  encoding: 'utf8',
 })
 for (const name of new Set(tree.split('\n').map((line) => line.split(' ')[0]))) {
   if (name && !ALLOWED.includes(name)) wrong.push(`a dependency without a reason: ${name}`)

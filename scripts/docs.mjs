@@ -114,16 +114,29 @@ async function writeReference(work, folder) {
   const entryPoints = writeDeclared(join(work, 'types'))
   const tsconfig = join(work, 'tsconfig.json')
   const compilerOptions = {
-    ...{ module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'], strict: true, noEmit: true },
-    ...{ skipLibCheck: true, types: [], jsx: 'react-jsx' },
+    module: 'nodenext',
+    target: 'es2022',
+    lib: ['es2022', 'dom'],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    types: [],
+    jsx: 'react-jsx',
   }
   writeFileSync(tsconfig, JSON.stringify({ compilerOptions, files: entryPoints }))
   writeFileSync(
     own,
     JSON.stringify({
-      ...{ entryPoints, tsconfig, out: to, name: 'turnlock', readme: 'none' },
-      ...{ plugin: ['typedoc-plugin-missing-exports'], disableSources: true },
-      ...{ treatWarningsAsErrors: true, hideGenerator: true, githubPages: false },
+      entryPoints,
+      tsconfig,
+      out: to,
+      name: 'turnlock',
+      readme: 'none',
+      plugin: ['typedoc-plugin-missing-exports'],
+      disableSources: true,
+      treatWarningsAsErrors: true,
+      hideGenerator: true,
+      githubPages: false,
       favicon: join(folder, favicon),
       navigationLinks: { Guides: '../index.html' },
     }),
@@ -135,7 +148,8 @@ async function writeReference(work, folder) {
 /** What of the crates the reference has. Without its features the driver has no platform. */
 export const CRATES = [
   ...['turnlock', 'turnlock-client'].flatMap((name) => ['--package', name]),
-  ...['--features', 'turnlock-client/tokio,turnlock-client/jsonschema'],
+  '--features',
+  'turnlock-client/tokio,turnlock-client/jsonschema',
 ]
 
 /** The reference of the crates. */
@@ -158,8 +172,12 @@ export function folderOf(command, otherwise) {
 /** Where `makeDocs` writes, and from what. */
 const MADE = '.cache/docs/made'
 const FROM = [
-  ...['docs', 'pkg/dist', 'pkg/package.json', 'package-lock.json'],
-  ...['scripts/docs.mjs', 'scripts/setup.mjs'],
+  'docs',
+  'pkg/dist',
+  'pkg/package.json',
+  'package-lock.json',
+  'scripts/docs.mjs',
+  'scripts/setup.mjs',
 ]
 
 /** Makes the guides and the reference of the npm package where something has changed. */

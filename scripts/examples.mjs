@@ -12,9 +12,16 @@ import { main } from './tasks.mjs'
 
 /** What goes into every example. */
 const CRATE = [
-  ...['Cargo.toml', 'Cargo.lock', '.cargo/config.toml', 'package-lock.json'],
-  ...['src', 'crates/bindgen', 'crates/client/Cargo.toml', 'crates/client/src'],
-  ...['scripts/build.mjs', 'scripts/examples.mjs'],
+  'Cargo.toml',
+  'Cargo.lock',
+  '.cargo/config.toml',
+  'package-lock.json',
+  'src',
+  'crates/bindgen',
+  'crates/client/Cargo.toml',
+  'crates/client/src',
+  'scripts/build.mjs',
+  'scripts/examples.mjs',
 ]
 
 /** The same bytes in every folder: panics would name the path of this one. */

@@ -61,10 +61,24 @@ test('TAP: an uncaught error fails its file, also after its test has ended', () 
 
 test('cargo: the panics and the names', () => {
   const output = [
-    ...['running 2 tests', 'test a ... ok', 'test b ... FAILED', '', 'failures:', ''],
-    ...['---- b stdout ----', "thread 'b' panicked at src/x.rs:1:1:", 'the reason', ''],
-    ...['', 'failures:', '    b', '', 'test result: FAILED. 1 passed; 1 failed; 0 ignored', ''],
-    ...['     Running tests/other.rs', 'test c ... ok'],
+    'running 2 tests',
+    'test a ... ok',
+    'test b ... FAILED',
+    '',
+    'failures:',
+    '',
+    '---- b stdout ----',
+    "thread 'b' panicked at src/x.rs:1:1:",
+    'the reason',
+    '',
+    '',
+    'failures:',
+    '    b',
+    '',
+    'test result: FAILED. 1 passed; 1 failed; 0 ignored',
+    '',
+    '     Running tests/other.rs',
+    'test c ... ok',
   ].join('\n')
   const found = failuresIn(output).map((lines) => lines.join('\n'))
   assert.equal(found.length, 1)
@@ -97,7 +111,11 @@ test('tests that did not run are counted and named, and fail a step that expects
     test('later', { todo: true }, () => { throw new Error('not yet') })
   `)
   const cargo = [
-    ...['running 3 tests', 'test a ... ok', 'test b ... ignored', 'test c ... ignored, slow', ''],
+    'running 3 tests',
+    'test a ... ok',
+    'test b ... ignored',
+    'test c ... ignored, slow',
+    '',
     'test result: ok. 1 passed; 0 failed; 2 ignored; 0 measured; 4 filtered out; finished in 0.1s',
   ].join('\n')
   for (const [output, names] of [

@@ -23,7 +23,11 @@ export const KINDS = {
 
 function cargo(args, stdio) {
   const { status, stdout } = spawnSync('cargo', args, {
-    ...{ cwd: root, env: lintEnv, encoding: 'utf8', stdio, maxBuffer: 2 ** 26 },
+    cwd: root,
+    env: lintEnv,
+    encoding: 'utf8',
+    stdio,
+    maxBuffer: 2 ** 26,
   })
   if (status !== 0) process.exit(1)
   return stdout

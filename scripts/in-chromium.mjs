@@ -82,7 +82,9 @@ ${telling(`{
   }`)}`
 
 const TYPES = {
-  ...{ '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' },
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
+  '.wasm': 'application/wasm',
 }
 /** A page that shares no memory with others has precise clocks. */
 const ISOLATED = {
@@ -147,7 +149,9 @@ export async function show(
     // Not by a driver, which is told of each request: a fifth of all time. The pipe is there only to be
     // closed, also when this process is killed: then Chromium ends.
     const args = [
-      ...[...FLAGS, '--remote-debugging-pipe', `--user-data-dir=${join(folder, 'profile')}`],
+      ...FLAGS,
+      '--remote-debugging-pipe',
+      `--user-data-dir=${join(folder, 'profile')}`,
       `http://127.0.0.1:${server.address().port}/`,
     ]
     const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']

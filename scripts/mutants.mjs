@@ -43,10 +43,14 @@ const DONE = ['killed', 'timeout', 'unviable', 'no switch']
 // Incremental, without debug information and warnings.
 const env = {
   ...process.env,
-  ...{ CARGO_INCREMENTAL: '1', CARGO_PROFILE_DEV_DEBUG: '0', CARGO_PROFILE_TEST_DEBUG: '0' },
-  ...{ CARGO_TARGET_DIR: join(FOLDER, 'target'), RUSTFLAGS: '--cap-lints allow' },
+  CARGO_INCREMENTAL: '1',
+  CARGO_PROFILE_DEV_DEBUG: '0',
+  CARGO_PROFILE_TEST_DEBUG: '0',
+  CARGO_TARGET_DIR: join(FOLDER, 'target'),
+  RUSTFLAGS: '--cap-lints allow',
   // Without optimization, what is recursive takes more of the stack.
-  ...{ RUST_BACKTRACE: '0', RUST_MIN_STACK: String(2 ** 23) },
+  RUST_BACKTRACE: '0',
+  RUST_MIN_STACK: String(2 ** 23),
 }
 const output = (program, args, options) =>
   execFileSync(program, args, { encoding: 'utf8', maxBuffer: 2 ** 30, env, ...options })

@@ -35,7 +35,10 @@ export const compileNative = once(async () => {
 function main() {
   const args = [...ARGS, '--message-format=json-render-diagnostics']
   const { status, stdout } = spawnSync('cargo', args, {
-    ...{ cwd: root, env: cargoEnv, encoding: 'utf8', maxBuffer: 2 ** 28 },
+    cwd: root,
+    env: cargoEnv,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   if (status !== 0) return 1

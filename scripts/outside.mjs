@@ -19,22 +19,40 @@ const WRITES = [['crates/codegen/', 'pkg/src/generated']]
 
 /** Programs of the system, and texts that look like a path and are never opened. */
 export const ALLOWED = [
-  ...['/bin/sh', '/usr/bin/env', '/proc'],
-  ...['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
-  ...['/usr/bin/chromium-headless-shell', '/usr/lib/postgresql'],
+  '/bin/sh',
+  '/usr/bin/env',
+  '/proc',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/chromium-headless-shell',
+  '/usr/lib/postgresql',
   '/usr/lib/x86_64-linux-gnu/libjemalloc.so.2',
   '/usr/lib/aarch64-linux-gnu/libjemalloc.so.2',
   // What the scripted provider and the handler refuse.
-  ...['../../../etc/passwd', '/etc/passwd', '../elsewhere/x.txt', '../a'],
+  '../../../etc/passwd',
+  '/etc/passwd',
+  '../elsewhere/x.txt',
+  '../a',
   // The guides, beside the reference.
   '../index.html',
   // An expression of two characters.
   '../g',
   // What the redactor shows: places, no secrets.
-  ...['/usr/local/share/certificates/private', '/tmp/ssh-a1B2c3D4e5/agent.12', '/home/ada1/work'],
-  ...['/home/ada1', '/srv/app2/x', '/tmp/a1', '/run/pw1'],
+  '/usr/local/share/certificates/private',
+  '/tmp/ssh-a1B2c3D4e5/agent.12',
+  '/home/ada1/work',
+  '/home/ada1',
+  '/srv/app2/x',
+  '/tmp/a1',
+  '/run/pw1',
   // What the lint of prompts tells from words.
-  ...['../rules/x', '~/', '~/notes', '/etc/app/rules', 'C:\\\\', 'file:///rules'],
+  '../rules/x',
+  '~/',
+  '~/notes',
+  '/etc/app/rules',
+  'C:\\\\',
+  'file:///rules',
 ]
 
 /** A literal that only climbs, and the literals behind it: of one call, of chained calls, of a sum. */

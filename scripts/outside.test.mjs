@@ -9,8 +9,14 @@ import { root } from './setup.mjs'
 
 /** What is there beside the file that is looked at. */
 const TREE = [
-  ...['Cargo.toml', 'package.json', 'src/lib.rs', 'tests/kills/site.mjs', 'tests/chain/sim.rs'],
-  ...['crates/client/Cargo.toml', 'crates/codegen/Cargo.toml', 'pkg/src/turn/types.ts'],
+  'Cargo.toml',
+  'package.json',
+  'src/lib.rs',
+  'tests/kills/site.mjs',
+  'tests/chain/sim.rs',
+  'crates/client/Cargo.toml',
+  'crates/codegen/Cargo.toml',
+  'pkg/src/turn/types.ts',
 ]
 const found = (file, text) => outside([...TREE, file], (one) => (one === file ? text : ''))
 

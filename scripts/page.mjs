@@ -9,8 +9,13 @@ export const PAGE = 'www/dist/page'
 
 const options = {
   absWorkingDir: root,
-  ...{ bundle: true, minify: true, splitting: true },
-  ...{ format: 'esm', platform: 'browser', target: 'es2022', logLevel: 'error' },
+  bundle: true,
+  minify: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'browser',
+  target: 'es2022',
+  logLevel: 'error',
 }
 
 export async function bundlePage() {
@@ -26,7 +31,8 @@ export async function bundlePage() {
       planning: 'pkg/dist/planning/index.js',
       chain: 'pkg/dist/chain/index.js',
     },
-    ...{ outdir: PAGE, sourcemap: true },
+    outdir: PAGE,
+    sourcemap: true,
   })
 }
 
@@ -88,7 +94,8 @@ export async function bundleServed(dist) {
   const contents = sheets.map((path) => `@import "${path}";`).join('\n')
   await Promise.all([
     build({
-      ...{ ...options, splitting: false },
+      ...options,
+      splitting: false,
       stdin: { contents, loader: 'css', resolveDir: join(root, 'www') },
       outfile: join(outdir, 'style.css'),
     }),

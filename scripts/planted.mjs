@@ -13,9 +13,16 @@ const PLANTED = join(root, '.cache', 'planted')
 const COPY = join(PLANTED, 'turnlock')
 /** What the two test binaries are built from, with the other members of the workspace. */
 const PARTS = [
-  ...['Cargo.toml', 'Cargo.lock', 'src', 'crates', 'tests/client/page'],
-  ...['tests/common', 'tests/durable', 'tests/durable.rs'],
-  ...['tests/scenarios', 'tests/scenarios.rs'],
+  'Cargo.toml',
+  'Cargo.lock',
+  'src',
+  'crates',
+  'tests/client/page',
+  'tests/common',
+  'tests/durable',
+  'tests/durable.rs',
+  'tests/scenarios',
+  'tests/scenarios.rs',
 ]
 /** What only other tests and an example are built with: not compiled for the copy. */
 const UNUSED = ['ureq', 'stateright']
@@ -48,7 +55,10 @@ function copy() {
   }
   const manifest = String(files.get('Cargo.toml'))
   const without = UNUSED.map((name) => ({
-    ...{ name, file: 'Cargo.toml', find: `\n${name} = `, replace: `\n# ${name} = ` },
+    name,
+    file: 'Cargo.toml',
+    find: `\n${name} = `,
+    replace: `\n# ${name} = `,
   })).reduce(plant, manifest)
   files.set('Cargo.toml', without)
   files.set('src/planted.rs', read('tests/planted/switch.rs'))

@@ -374,7 +374,9 @@ const lines = [...table].flatMap(([key, { names, anchors }]) => {
   const [flags, entropy, before, follows, cased] = JSON.parse(key)
   // What most rules are needs no flag: they know cases and borders, and go on.
   const rest = [
-    ...[cased ? '' : 'i', flags.includes('b') ? '' : 'f', flags.includes('o') ? '' : 'c'],
+    cased ? '' : 'i',
+    flags.includes('b') ? '' : 'f',
+    flags.includes('o') ? '' : 'c',
     ...[...flags].filter((flag) => 'ekmu'.includes(flag)),
   ].join('')
   const row = [[...anchors].join('|'), follows, before, rest, entropy === 3 ? '' : entropy]

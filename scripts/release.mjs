@@ -12,7 +12,10 @@ import { buildWorker } from '../examples/rust-worker/build.mjs'
 const read = (path) => readFileSync(join(root, path), 'utf8')
 const run = (program, args, cwd = root) => {
   const { status, stdout, stderr } = spawnSync(program, args, {
-    ...{ cwd, env: { ...cargoEnv }, encoding: 'utf8', maxBuffer: 1 << 28 },
+    cwd,
+    env: { ...cargoEnv },
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
   })
   if (status !== 0) throw new Error(`${program} ${args.join(' ')}\n${stderr}${stdout}`)
   return stdout + stderr

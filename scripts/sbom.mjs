@@ -12,7 +12,11 @@ function component({ kind, name, version, sha256, licence }) {
   const path = name.replace('@', '%40').replaceAll(' ', '-')
   const id = `pkg:${purl[kind]}/${path}${version ? `@${version}` : ''}`
   return {
-    ...{ type: 'library', 'bom-ref': id, name, ...(version && { version }), purl: id },
+    type: 'library',
+    'bom-ref': id,
+    name,
+    ...(version && { version }),
+    purl: id,
     licenses: [{ expression: licence.replaceAll('/', ' OR ') }],
     ...(sha256 && { hashes: [{ alg: 'SHA-256', content: sha256 }] }),
   }
@@ -23,7 +27,9 @@ function document(kind, name, inside) {
   const own = component({ kind, name, version, licence: 'MIT' })
   const parts = inside.map(component)
   return {
-    ...{ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 },
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
     metadata: { component: own },
     components: parts,
     dependencies: [{ ref: own['bom-ref'], dependsOn: parts.map((part) => part['bom-ref']) }],
@@ -34,7 +40,9 @@ const documents = {
   'turnlock-npm': document('npm', 'turnlock', await components()),
   'turnlock-crate': document('cargo', 'turnlock', crates('turnlock', '--all-features')),
   'turnlock-client-crate': document(
-    ...['cargo', 'turnlock-client', crates('turnlock-client', '--all-features')],
+    'cargo',
+    'turnlock-client',
+    crates('turnlock-client', '--all-features'),
   ),
 }
 mkdirSync(join(root, 'sbom'), { recursive: true })

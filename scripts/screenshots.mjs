@@ -25,7 +25,9 @@ const [site, browser] = [await serve(), await launch()]
 for (const width of WIDTHS) {
   for (const colorScheme of ['light', 'dark']) {
     const context = await browser.newContext({
-      ...{ viewport: { width, height: 860 }, colorScheme, reducedMotion: 'reduce' },
+      viewport: { width, height: 860 },
+      colorScheme,
+      reducedMotion: 'reduce',
     })
     const page = await context.newPage()
     await page.goto(site.url)

@@ -34,8 +34,11 @@ const whole = Object.fromEntries([
  * that native builds would be for: then what it builds is not where these scripts look for it.
  */
 export const cargoEnv = {
-  ...{ ...process.env, ...whole, CARGO_INCREMENTAL: '0' },
-  ...{ CARGO_TARGET_DIR: target, CARGO_BUILD_TARGET: undefined },
+  ...process.env,
+  ...whole,
+  CARGO_INCREMENTAL: '0',
+  CARGO_TARGET_DIR: target,
+  CARGO_BUILD_TARGET: undefined,
 }
 /** What only reads code, into a directory of its own: it need not wait for what compiles tests. */
 export const lintEnv = { ...cargoEnv, CARGO_TARGET_DIR: join(target, 'lint') }

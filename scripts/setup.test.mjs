@@ -13,7 +13,8 @@ function cargoEnvOf(own) {
   const script = `import { cargoEnv } from ${setup}; console.log(JSON.stringify(cargoEnv))`
   const unset = { CARGO_TARGET_DIR: undefined, CARGO_BUILD_TARGET_DIR: undefined }
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-    ...{ encoding: 'utf8', env: { ...process.env, ...unset, ...own } },
+    encoding: 'utf8',
+    env: { ...process.env, ...unset, ...own },
   })
   return JSON.parse(stdout)
 }
@@ -41,7 +42,8 @@ function setUp(need, programs) {
   const script = `import { ${need} as need } from ${setup}
     await need().then(() => console.log('there'), (error) => console.log(error.message))`
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-    ...{ encoding: 'utf8', env: { ...process.env, PATH: folder } },
+    encoding: 'utf8',
+    env: { ...process.env, PATH: folder },
   })
   const added = readFileSync(join(folder, 'added'), { encoding: 'utf8', flag: 'a+' })
   rmSync(folder, { recursive: true })

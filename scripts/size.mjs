@@ -54,9 +54,21 @@ const PAGES = {
   diagnoseTools: { run: 34.5 },
   'every asynchronous operation': {
     names: [
-      ...['runTurn', 'resumeTurn', 'cancelTurn', 'followTurn', 'runBundle', 'runChain'],
-      ...['runPlanning', 'openaiChat', 'anthropic', 'customModel', 'defineTool'],
-      ...['memoryStore', 'bundleTool', 'replicateByModel', 'replicateByTurn'],
+      'runTurn',
+      'resumeTurn',
+      'cancelTurn',
+      'followTurn',
+      'runBundle',
+      'runChain',
+      'runPlanning',
+      'openaiChat',
+      'anthropic',
+      'customModel',
+      'defineTool',
+      'memoryStore',
+      'bundleTool',
+      'replicateByModel',
+      'replicateByTurn',
     ],
     // The root entry and those of evidence, planning and chains.
     from: './pkg/dist/browser.js',
@@ -74,15 +86,21 @@ const PEERS = {
 
 /** Operations, and the parts that they load or carry, where these have other names. */
 const PARTS = {
-  ...{ runTurn: 'turn', resumeTurn: 'durable', runBundle: 'evidence', runChain: 'chain' },
-  ...{ runPlanning: 'planning', parseToolRequest: 'plans', parsePlan: 'plans' },
-  ...{ classifyQuery: 'plans', normalizeHistory: 'history', diagnoseHistory: 'history' },
-  ...{
-    diagnoseTools: 'tools',
-    canonicalize: 'signature',
-    decodeStream: 'stream',
-    summarizeReplicates: 'plans',
-  },
+  runTurn: 'turn',
+  resumeTurn: 'durable',
+  runBundle: 'evidence',
+  runChain: 'chain',
+  runPlanning: 'planning',
+  parseToolRequest: 'plans',
+  parsePlan: 'plans',
+  classifyQuery: 'plans',
+  normalizeHistory: 'history',
+  diagnoseHistory: 'history',
+
+  diagnoseTools: 'tools',
+  canonicalize: 'signature',
+  decodeStream: 'stream',
+  summarizeReplicates: 'plans',
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
@@ -96,9 +114,18 @@ const kb = (bytes) => (bytes / KB).toFixed(1)
 async function bundled(contents, resolveDir = root) {
   const { outputFiles, metafile } = await build({
     stdin: { contents, resolveDir },
-    ...{ bundle: true, splitting: true, minify: true, write: false, metafile: true },
-    ...{ format: 'esm', platform: 'browser', target: 'es2022', outdir: join(root, '.cache/size') },
-    ...{ absWorkingDir: root, logLevel: 'error', external: ['react'] },
+    bundle: true,
+    splitting: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    outdir: join(root, '.cache/size'),
+    absWorkingDir: root,
+    logLevel: 'error',
+    external: ['react'],
   })
   const weights = new Map(outputFiles.map(({ path, contents }) => [path, gzip(contents)]))
   const outputs = Object.entries(metafile.outputs)

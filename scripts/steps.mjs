@@ -23,8 +23,11 @@ const node = process.execPath
 // A server that never answers fails its file, not the day. Threads that collect garbage beside a test
 // cost more than they save where other steps have the second processor.
 export const tap = [
-  ...['--single-threaded-gc', `--import=${pathToFileURL(join(root, 'tests/uncaught.mjs'))}`],
-  ...['--test', '--test-reporter=tap', '--test-timeout=900000'],
+  '--single-threaded-gc',
+  `--import=${pathToFileURL(join(root, 'tests/uncaught.mjs'))}`,
+  '--test',
+  '--test-reporter=tap',
+  '--test-timeout=900000',
 ]
 const locked = '--locked'
 const wasm = ['--target', 'wasm32-unknown-unknown']
@@ -73,7 +76,8 @@ const tests = (name, files, more) => script(name, [...tap, ...files], { built: b
 /** Every combination of features that a user may have. */
 const features = (name, kind, ...target) =>
   script(`features (${name})`, ['scripts/features.mjs', kind, ...target], {
-    ...{ lane: 'lint', needs: [linters] },
+    lane: 'lint',
+    needs: [linters],
   })
 const doc = (name, args, env) =>
   lint(name, ['doc', '--no-deps', locked, ...args], {
@@ -82,7 +86,8 @@ const doc = (name, args, env) =>
 /** Tests in Rust that run in Chromium. */
 const chromium = (name, args) =>
   cargo(name, ['test', ...inChromium, ...wasm, ...args], {
-    ...{ needs: [browser], built: bindgen },
+    needs: [browser],
+    built: bindgen,
   })
 
 /** The tables of a folder of tests, played in each runtime. */
@@ -108,15 +113,27 @@ export const PARTS = {
   style: [
     cargo('format (Rust)', ['fmt', '--all', '--check'], { needs: [linters] }),
     cargo('format (Rust examples, providers)', [], {
-      ...{ needs: [linters], args: ['rustfmt', '--check', '--edition', '2024', ...UNFOUND] },
+      needs: [linters],
+      args: ['rustfmt', '--check', '--edition', '2024', ...UNFOUND],
     }),
     script('format (TypeScript)', [
-      ...['node_modules/prettier/bin/prettier.cjs', '--check', '.'],
-      ...['--cache', '--cache-location', '.cache/prettier'],
+      'node_modules/prettier/bin/prettier.cjs',
+      '--check',
+      '.',
+      '--cache',
+      '--cache-location',
+      '.cache/prettier',
     ]),
     // As tests are compiled, so that the core is not compiled again.
     cargo('generated files', [
-      ...['run', '--profile', 'test', '--package', 'turnlock-codegen', locked, '--', '--check'],
+      'run',
+      '--profile',
+      'test',
+      '--package',
+      'turnlock-codegen',
+      locked,
+      '--',
+      '--check',
     ]),
     script('dependencies', ['scripts/dependencies.mjs']),
     script(
@@ -144,12 +161,23 @@ export const PARTS = {
   ],
   lint: [
     clippy('lint (native)', [
-      ...['--workspace', '--all-targets', '--features', 'turnlock-client/tokio'],
-      ...[locked, ...strict],
+      '--workspace',
+      '--all-targets',
+      '--features',
+      'turnlock-client/tokio',
+      locked,
+      ...strict,
     ]),
     clippy('lint (wasm)', [
-      ...['--workspace', '--exclude', 'turnlock-bindgen', '--all-targets'],
-      ...['--features', 'turnlock-client/jsonschema', ...wasm, locked, ...strict],
+      '--workspace',
+      '--exclude',
+      'turnlock-bindgen',
+      '--all-targets',
+      '--features',
+      'turnlock-client/jsonschema',
+      ...wasm,
+      locked,
+      ...strict,
     ]),
     features('native', 'crates'),
     features('wasm', 'crates', ...wasm),
@@ -173,22 +201,30 @@ export const PARTS = {
   // Begun before the package: it mostly waits for browsers, while others compute.
   page: [
     tests('page (Chromium, Firefox)', testsIn('tests/e2e'), {
-      ...{ long: true, needs: [browser, firefox], built: makeDocs },
+      long: true,
+      needs: [browser, firefox],
+      built: makeDocs,
     }),
   ],
   package: [
     tests('package (Node)', testsIn('pkg/test'), {
-      ...{ ...built, needs: [browser], alone: true, long: true },
+      ...built,
+      needs: [browser],
+      alone: true,
+      long: true,
     }),
     tests('provider', testsIn('tests/provider'), { alone: true }),
     tests('proxy', testsIn('tests/proxy'), { alone: true }),
     tests('properties', testsIn('tests/properties'), {
-      ...{ long: true, needs: [redis, postgres, browser] },
+      long: true,
+      needs: [redis, postgres, browser],
     }),
     tests('bundlers', testsIn('tests/bundlers'), { needs: [browser] }),
     tests('chats (Chromium)', testsIn('tests/chat'), { needs: [browser] }),
     tests('consumers', testsIn('tests/consumers'), {
-      ...{ ...built, long: true, needs: [browser, firefox] },
+      ...built,
+      long: true,
+      needs: [browser, firefox],
     }),
   ],
   adapters: [
@@ -206,13 +242,16 @@ export const PARTS = {
   ],
   stores: [
     tests('stores (Node)', stores('memory', 'faulty', 'redis', 'postgres'), {
-      ...{ long: true, needs: [redis, postgres] },
+      long: true,
+      needs: [redis, postgres],
     }),
     tests('stores (workerd)', stores('durable-object', 'd1')),
     tests('stores (Chromium)', stores('indexeddb'), { needs: [browser] }),
     tests('stores (Firefox)', stores('indexeddb-firefox'), { needs: [firefox] }),
     tests('stores (Rust and TypeScript, Chromium)', stores('rust', 'rust-turns'), {
-      ...{ ...built, long: true, needs: [browser] },
+      ...built,
+      long: true,
+      needs: [browser],
     }),
   ],
   driver: [
@@ -220,16 +259,25 @@ export const PARTS = {
     cargo('Rust driver (documentation)', ['test', '--doc', ...native]),
     script('Rust driver (tokio)', ['tests/client/run.mjs', 'native'], { lane: 'cargo' }),
     script('Rust driver (Chromium)', ['tests/client/run.mjs'], {
-      ...{ lane: 'cargo', long: true, needs: [browser], built: bindgen },
+      lane: 'cargo',
+      long: true,
+      needs: [browser],
+      built: bindgen,
     }),
     chromium('stores (Rust, Chromium)', [
-      ...['--config', '.cargo/jsonschema.toml', '--test', 'client_stores', ...client],
+      '--config',
+      '.cargo/jsonschema.toml',
+      '--test',
+      'client_stores',
+      ...client,
     ]),
   ],
   server: [
     ...['Node', 'workerd', 'Deno', 'Bun'].map((runtime) =>
       script(`server (${runtime})`, ['tests/server/run.mjs', runtime.toLowerCase()], {
-        ...{ built: build, needs: [redis], long: ['Node', 'workerd'].includes(runtime) },
+        built: build,
+        needs: [redis],
+        long: ['Node', 'workerd'].includes(runtime),
       }),
     ),
   ],
@@ -241,19 +289,24 @@ export const PARTS = {
   ],
   examples: [
     tests('examples (npm start)', testsIn('tests/examples'), {
-      ...{ long: true, needs: [browser, redis] },
+      long: true,
+      needs: [browser, redis],
     }),
     script(PAGE, ['scripts/examples.mjs', 'rust-page'], { lane: 'cargo' }),
     script(LEPTOS, ['scripts/examples.mjs', 'rust-leptos'], { lane: 'cargo', env: QUICK }),
     script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo', env: QUICK }),
     tests('example page in Rust (Chromium)', inRust('e2e', 'page'), {
-      ...{ needs: [browser], after: [PAGE] },
+      needs: [browser],
+      after: [PAGE],
     }),
     tests('example in Leptos (Chromium)', ['tests/examples/rust-leptos.test.mjs'], {
-      ...{ needs: [browser], after: [LEPTOS], env: QUICK },
+      needs: [browser],
+      after: [LEPTOS],
+      env: QUICK,
     }),
     tests('example worker in Rust (workerd)', inRust('server', 'worker'), {
-      ...{ after: [WORKER], env: QUICK },
+      after: [WORKER],
+      env: QUICK,
     }),
     tests('example server in Rust', inRust('server', 'server'), { lane: 'cargo' }),
   ],

@@ -33,7 +33,9 @@ async function play(step, alone) {
   const args = await given(step.args)
   const { code, output } = await execute(args, {
     env: {
-      ...{ ...cargoEnv, ...direct(process.env), TURNLOCK_ALONE: alone },
+      ...cargoEnv,
+      ...direct(process.env),
+      TURNLOCK_ALONE: alone,
       ...(await given(step.env)),
     },
     cwd: step.alone ? alone : root,

@@ -21,8 +21,19 @@ test('each file of the core with more than 400 lines, without its tests, has its
 test('the layout in DESIGN.md has each folder, and each file beside the folders', () => {
   const [, layout] = /## 3\. Layout\n```text\n([^]*?)\n```/.exec(design)
   const places = [
-    ...['', 'crates', 'crates/client/src', 'crates/wasm/src', 'examples', 'pkg/src', 'scripts'],
-    ...['src', 'src/inference', 'src/message', 'src/turn', 'tests', 'www'],
+    '',
+    'crates',
+    'crates/client/src',
+    'crates/wasm/src',
+    'examples',
+    'pkg/src',
+    'scripts',
+    'src',
+    'src/inference',
+    'src/message',
+    'src/turn',
+    'tests',
+    'www',
   ]
   const missing = places.flatMap((place) => {
     const inside = tracked().flatMap((path) => {

@@ -10,8 +10,20 @@ import { fileURLToPath } from 'node:url'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 
 const SECTIONS = [
-  ...['custom', 'types', 'imports', 'functions', 'tables', 'memory', 'globals', 'exports', 'start'],
-  ...['elements', 'code', 'data', 'data count', 'tags'],
+  'custom',
+  'types',
+  'imports',
+  'functions',
+  'tables',
+  'memory',
+  'globals',
+  'exports',
+  'start',
+  'elements',
+  'code',
+  'data',
+  'data count',
+  'tags',
 ]
 /** How far back a deflated stream refers, in bytes. */
 const WINDOW = 32768
@@ -116,7 +128,9 @@ function weigh(wasm) {
   const rows = found
     .filter(({ id }) => id !== 10)
     .map(({ id, start, body }) => ({
-      ...{ name: SECTIONS[id], bytes: body.length, deflated: share(start, body.length) },
+      name: SECTIONS[id],
+      bytes: body.length,
+      deflated: share(start, body.length),
     }))
   return { sections: rows, functions }
 }
@@ -139,15 +153,18 @@ export function report(wasm, depth = 2, top = 40) {
     `${String(bytes).padStart(8)} ${String(deflated).padStart(8)}  ${name}`
   return [
     `${wasm.length} bytes, ${gzipSync(wasm, { level: 9 }).length} gzip`,
-    ...['', 'sections besides the code', ...summed(sections, ({ name }) => name).map(line)],
-    ...['', 'code by module', ...summed(functions, ({ name }) => moduleOf(name, depth)).map(line)],
-    ...[
-      '',
-      'functions',
-      ...summed(functions, ({ name }) => name)
-        .slice(0, top)
-        .map(line),
-    ],
+    '',
+    'sections besides the code',
+    ...summed(sections, ({ name }) => name).map(line),
+    '',
+    'code by module',
+    ...summed(functions, ({ name }) => moduleOf(name, depth)).map(line),
+
+    '',
+    'functions',
+    ...summed(functions, ({ name }) => name)
+      .slice(0, top)
+      .map(line),
   ].join('\n')
 }
 

@@ -23,7 +23,11 @@ export async function gateway(port, statuses, { matches = () => true, lost = fal
     }
     if (status !== true && lost) return void request.resume().on('end', fail)
     const upstream = send({
-      ...{ port, host: '127.0.0.1', method, path: url, headers },
+      port,
+      host: '127.0.0.1',
+      method,
+      path: url,
+      headers,
       agent: false,
     })
     upstream.on('error', () => response.destroy())
@@ -43,7 +47,9 @@ export async function gateway(port, statuses, { matches = () => true, lost = fal
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
-    ...{ seen, server, url: `http://127.0.0.1:${server.address().port}` },
+    seen,
+    server,
+    url: `http://127.0.0.1:${server.address().port}`,
     close() {
       server.closeAllConnections()
       server.close()

@@ -2,8 +2,13 @@
 
 /** The wires, each with the client that speaks it. */
 export const CLIENTS = {
-  ...{ 'openai-chat': 'openaiChat', anthropic: 'anthropic', 'openai-responses': 'openaiResponses' },
-  ...{ gemini: 'gemini', bedrock: 'bedrock', cohere: 'cohere', ollama: 'ollama' },
+  'openai-chat': 'openaiChat',
+  anthropic: 'anthropic',
+  'openai-responses': 'openaiResponses',
+  gemini: 'gemini',
+  bedrock: 'bedrock',
+  cohere: 'cohere',
+  ollama: 'ollama',
 }
 const [CHAT, ANTHROPIC, ...LATER] = Object.keys(CLIENTS)
 

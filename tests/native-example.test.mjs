@@ -112,7 +112,8 @@ test('a provider that refuses ends the turn with its code', async () => {
   const { out, code, runs, failure, requests } = await play('always-401')
   assert.equal(code, 1)
   assert.deepEqual(failure, {
-    ...{ code: 'model.status', message: 'the model answered 401: no such key' },
+    code: 'model.status',
+    message: 'the model answered 401: no such key',
     details: { status: 401 },
   })
   assert.deepEqual([out, runs.length, requests.length], ['\n', 0, 1])

@@ -22,10 +22,16 @@ const RUNTIMES = {
     const { build } = await import('esbuild')
     // As wrangler does: the `workerd` condition, and wasm as a module beside the script.
     const bundle = await build({
-      ...{ entryPoints: [join(root, 'tests/worker.mjs')], bundle: true, write: false },
+      entryPoints: [join(root, 'tests/worker.mjs')],
+      bundle: true,
+      write: false,
       alias: { tables: join(root, folder, 'play.mjs') },
-      ...{ conditions: ['workerd', 'worker', 'browser'], target: 'es2022', outdir: '/' },
-      ...{ loader: { '.wasm': 'copy' }, assetNames: '[name]', format: 'esm' },
+      conditions: ['workerd', 'worker', 'browser'],
+      target: 'es2022',
+      outdir: '/',
+      loader: { '.wasm': 'copy' },
+      assetNames: '[name]',
+      format: 'esm',
     })
     const script = bundle.outputFiles.find((file) => file.path.endsWith('.js')).text
     const wasm = bundle.outputFiles.find((file) => file.path.endsWith('.wasm')).contents
@@ -93,7 +99,9 @@ async function playInBatches(jobs, play) {
 }
 
 const TYPES = {
-  ...{ '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript' },
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
   '.wasm': 'application/wasm',
 }
 

@@ -22,7 +22,8 @@ function words(seed) {
 const say = words(20_261_121)
 
 const userMessage = (id, length) => ({
-  ...{ id, role: 'user' },
+  id,
+  role: 'user',
   parts: [{ type: 'text', text: say(length) }],
 })
 
@@ -71,7 +72,8 @@ export const asOpenAI = (messages) =>
 /** The same as UIMessages of `@tanstack/ai`. */
 export const asTanStack = (messages) =>
   messages.map(({ id, role, parts }) => ({
-    ...{ id, role },
+    id,
+    role,
     parts: parts.flatMap((part) => {
       if (part.type === 'text') return [{ type: 'text', content: part.text }]
       if (part.type === 'step-start') return []
@@ -81,8 +83,10 @@ export const asTanStack = (messages) =>
       return [
         { type: 'tool-call', id: toolCallId, name, arguments: args, state: 'complete' },
         {
-          ...{ type: 'tool-result', toolCallId },
-          ...{ content: JSON.stringify(output), state: 'complete' },
+          type: 'tool-result',
+          toolCallId,
+          content: JSON.stringify(output),
+          state: 'complete',
         },
       ]
     }),

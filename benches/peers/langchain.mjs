@@ -62,8 +62,12 @@ function fields(m) {
 
 /** The options that the documentation of trimMessages names for a valid history. */
 const TRIM = {
-  ...{ maxTokens: Infinity, tokenCounter: (messages) => messages.length, strategy: 'last' },
-  ...{ startOn: 'human', endOn: ['human', 'tool'], includeSystem: true },
+  maxTokens: Infinity,
+  tokenCounter: (messages) => messages.length,
+  strategy: 'last',
+  startOn: 'human',
+  endOn: ['human', 'tool'],
+  includeSystem: true,
 }
 
 export const messages = {

@@ -136,7 +136,8 @@ export const plain = (list) =>
       content: calls.length ? text || null : text,
       ...(calls.length && {
         tool_calls: calls.map(({ id, name, args }) => ({
-          ...{ id, type: 'function' },
+          id,
+          type: 'function',
           function: { name, arguments: args },
         })),
       }),

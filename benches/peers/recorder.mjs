@@ -6,7 +6,10 @@ export function recorder() {
       body = JSON.parse(init.body)
       const message = { role: 'assistant', content: 'ok' }
       return Response.json({
-        ...{ id: 'x', object: 'chat.completion', created: 1, model: 'm' },
+        id: 'x',
+        object: 'chat.completion',
+        created: 1,
+        model: 'm',
         choices: [{ index: 0, message, finish_reason: 'stop' }],
         usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
       })

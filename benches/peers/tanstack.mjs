@@ -32,7 +32,8 @@ function toWire(options) {
 }
 
 const fields = ({ role, content, toolCalls, toolCallId }) => ({
-  ...{ role, content: toolCalls?.length ? content || null : content },
+  role,
+  content: toolCalls?.length ? content || null : content,
   ...(toolCalls?.length && { tool_calls: toolCalls }),
   ...(toolCallId && { tool_call_id: toolCallId }),
 })
@@ -59,7 +60,8 @@ function toModelMessages(list) {
     const calls = m.parts.flatMap((part) => part.call ?? [])
     if (calls.some(({ partial }) => partial)) throw new Unfit('a call that is still streaming')
     const toolCalls = calls.map(({ id, name, args }) => ({
-      ...{ id, type: 'function' },
+      id,
+      type: 'function',
       function: { name, arguments: args },
     }))
     return { role: 'assistant', content: textOf(m) || null, ...(toolCalls.length && { toolCalls }) }

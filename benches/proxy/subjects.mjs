@@ -9,8 +9,11 @@ const WORDS = 'The quick brown fox jumps over the lazy dog, naïve as ever. '.ma
 function response(events, size) {
   const encoder = new TextEncoder()
   const head = {
-    ...{ id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT', object: 'chat.completion.chunk' },
-    ...{ created: 1741569952, model: 'gpt-4.1-2025-04-14', system_fingerprint: 'fp_44709d6fcb' },
+    id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',
+    object: 'chat.completion.chunk',
+    created: 1741569952,
+    model: 'gpt-4.1-2025-04-14',
+    system_fingerprint: 'fp_44709d6fcb',
   }
   const chunk = (delta, finish_reason = null) =>
     `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason }] })}\n\n`
@@ -34,7 +37,9 @@ const bodyOf = (chunks) => {
 }
 
 const json = JSON.stringify({
-  ...{ model: 'm', stream: true, messages: [{ role: 'user', content: 'go' }] },
+  model: 'm',
+  stream: true,
+  messages: [{ role: 'user', content: 'go' }],
   tools: [{ type: 'function', function: { name: 'ls', parameters: { type: 'object' } } }],
 })
 const request = () =>
@@ -42,7 +47,9 @@ const request = () =>
 
 const ours = (mode) => (chunks) => {
   const proxy = createProxy({
-    ...{ upstream: 'https://provider.example', mode, authorize: () => ({ tenant: 'me' }) },
+    upstream: 'https://provider.example',
+    mode,
+    authorize: () => ({ tenant: 'me' }),
     fetch: async () =>
       new Response(bodyOf(chunks), { headers: { 'content-type': 'text/event-stream' } }),
   })

@@ -174,14 +174,19 @@ export async function runFaulty({ turnlock, count, lanes = 20 }) {
   async function play(name) {
     const { first, policy, cancel, leaves, unread, aborts, pause, follow } = FAULTS[name]
     const model = openaiChat({
-      ...{ baseURL: 'http://provider/v1', model: 'm', maxRetries: 0 },
+      baseURL: 'http://provider/v1',
+      model: 'm',
+      maxRetries: 0,
       fetch: providerOf(first, held),
     })
     const store = stores[name]?.()
     const own = aborts ? new AbortController() : undefined
     const turn = runTurn({
-      ...{ model, messages, tools, signal: own ? AbortSignal.any([signal, own.signal]) : signal },
-      ...{ policy: { maxTools: 2, ...policy, ...(pause && { pauseAfterTools: true }) } },
+      model,
+      messages,
+      tools,
+      signal: own ? AbortSignal.any([signal, own.signal]) : signal,
+      policy: { maxTools: 2, ...policy, ...(pause && { pauseAfterTools: true }) },
       ...(store && { store }),
     })
     if (!unread) {

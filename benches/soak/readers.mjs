@@ -17,7 +17,9 @@ export async function idleReaders({ count, pieces }) {
   })
   const store = memoryStore()
   const handler = createHandler({
-    ...{ model, store, authorize: () => ({ tenant: 't' }) },
+    model,
+    store,
+    authorize: () => ({ tenant: 't' }),
     // The model waits until all are there, and a busy machine takes its time.
     policy: Object.fromEntries(
       ['modelFirstByteMs', 'modelIdleMs', 'turnMs'].map((name) => [name, 3_600_000]),

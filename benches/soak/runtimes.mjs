@@ -51,7 +51,8 @@ export const RUNTIMES = {
   async workerd() {
     const { Miniflare } = await import('miniflare')
     const worker = new Miniflare({
-      ...{ compatibilityDate: '2025-05-01', inspectorPort: 0 },
+      compatibilityDate: '2025-05-01',
+      inspectorPort: 0,
       modules: await bundleWorker(join(root, 'benches/soak/worker.mjs')),
     })
     await worker.ready

@@ -24,8 +24,11 @@ function look() {
   const { heapUsed, external, rss } = process.memoryUsage()
   const bytes = memories.reduce((sum, { buffer }) => sum + buffer.byteLength, 0)
   return {
-    ...{ heap: heapUsed + external - bytes, rss, pages: bytes / 65536 },
-    ...{ instances: memories.length, handles: live() },
+    heap: heapUsed + external - bytes,
+    rss,
+    pages: bytes / 65536,
+    instances: memories.length,
+    handles: live(),
   }
 }
 

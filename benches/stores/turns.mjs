@@ -15,7 +15,8 @@ const model = customModel(async function* ({ tools }) {
   yield { type: 'tool_call_arguments', index: 0, text: '{"at":"the garden"}' }
 })
 const look = defineTool({
-  ...{ description: 'Looks.', readOnly: true },
+  description: 'Looks.',
+  readOnly: true,
   inputSchema: { type: 'object', properties: { at: { type: 'string' } } },
   execute: ({ at }) => ({ at, weather: 'fine', trees: ['oak', 'elm', 'ash'] }),
 })

@@ -6,7 +6,9 @@ import { SUBJECTS as AI } from './ai.mjs'
 import { fetchOf, messages } from './response.mjs'
 
 const own = (chunks) => ({
-  ...{ baseURL: 'http://x/v1', fetch: fetchOf(chunks), dangerouslyAllowBrowser: true },
+  baseURL: 'http://x/v1',
+  fetch: fetchOf(chunks),
+  dangerouslyAllowBrowser: true,
 })
 
 export const SUBJECTS = {

@@ -6,8 +6,11 @@ const WORDS = 'The quick brown fox jumps over the lazy dog, naïve as ever. '.ma
 /** A response as OpenAI streams it, `size` events a chunk. */
 export function response(size) {
   const head = {
-    ...{ id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT', object: 'chat.completion.chunk' },
-    ...{ created: 1741569952, model: 'gpt-4.1-2025-04-14', system_fingerprint: 'fp_44709d6fcb' },
+    id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',
+    object: 'chat.completion.chunk',
+    created: 1741569952,
+    model: 'gpt-4.1-2025-04-14',
+    system_fingerprint: 'fp_44709d6fcb',
   }
   const chunk = (delta, finish_reason = null) =>
     `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason }] })}\n\n`

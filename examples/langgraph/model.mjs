@@ -3,8 +3,14 @@ import { customModel } from 'turnlock'
 
 /** `reason` of Turnlock for what providers call the end of a response. */
 const REASONS = {
-  ...{ stop: 'stop', end_turn: 'stop', STOP: 'stop', length: 'length', max_tokens: 'length' },
-  ...{ tool_calls: 'tool_calls', tool_use: 'tool_calls', content_filter: 'content_filter' },
+  stop: 'stop',
+  end_turn: 'stop',
+  STOP: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  tool_calls: 'tool_calls',
+  tool_use: 'tool_calls',
+  content_filter: 'content_filter',
 }
 
 export const langchainModel = (llm) =>

@@ -13,8 +13,12 @@ export const buildWorker = () =>
     // Not at the top: set-up may just have installed it.
     const { build } = await import('esbuild')
     await build({
-      ...{ entryPoints: [join(here, 'shim.mjs')], outfile: join(dist, 'worker.mjs') },
-      ...{ bundle: true, format: 'esm', target: 'es2022', logLevel: 'warning' },
+      entryPoints: [join(here, 'shim.mjs')],
+      outfile: join(dist, 'worker.mjs'),
+      bundle: true,
+      format: 'esm',
+      target: 'es2022',
+      logLevel: 'warning',
       // The runtime's own modules, and the wasm: a module in workerd, compiled already.
       external: ['cloudflare:*', './rust_worker_bg.wasm'],
     })

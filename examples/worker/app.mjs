@@ -29,7 +29,8 @@ const upstreamOf = ({ BASE_URL }) => BASE_URL ?? 'https://api.openai.com/v1'
 
 const chat = (store, env) =>
   createHandler({
-    ...{ store, tools },
+    store,
+    tools,
     model: openaiChat({
       baseURL: upstreamOf(env),
       model: env.MODEL ?? 'gpt-5-mini',

@@ -12,9 +12,15 @@ const settings = JSON.parse(text.replace(/,(?=\s*[}\]])/g, ''))
 
 // The `workerd` condition, and wasm as a module beside the script.
 await build({
-  ...{ entryPoints: ['app.mjs'], bundle: true, format: 'esm', outdir: 'dist' },
-  ...{ conditions: ['workerd', 'worker', 'browser'], target: 'es2022' },
-  ...{ loader: { '.wasm': 'copy' }, assetNames: '[name]', logLevel: 'warning' },
+  entryPoints: ['app.mjs'],
+  bundle: true,
+  format: 'esm',
+  outdir: 'dist',
+  conditions: ['workerd', 'worker', 'browser'],
+  target: 'es2022',
+  loader: { '.wasm': 'copy' },
+  assetNames: '[name]',
+  logLevel: 'warning',
 })
 const modules = readdirSync('dist').map((path) => ({
   type: path.endsWith('.wasm') ? 'CompiledWasm' : 'ESModule',

@@ -21,7 +21,8 @@ test('the object is what the validator made of the answer', async () => {
 test('what has no JSON is the host’s value; the event has the answer itself', async () => {
   const answerSchema = {
     '~standard': {
-      ...{ version: 1, vendor: 'own' },
+      version: 1,
+      vendor: 'own',
       validate: ({ at }) => ({ value: { at: new Date(at) } }),
     },
   }
@@ -48,7 +49,9 @@ test('the model hears why its answer was refused, once', async () => {
   const answerSchema = z.object({ city: z.string().min(2, 'too short') })
   const model = says('{"city":"x"}', '{"city":"y"}')
   const { status, error, text, fullContent, object } = await runTurn({
-    ...{ model, messages, answerSchema },
+    model,
+    messages,
+    answerSchema,
   }).result
   assert.deepEqual([status, error.code, text, fullContent], ['failed', 'answer.invalid', '', ''])
   assert.equal(object, undefined)
@@ -83,7 +86,9 @@ test('an answer that is no answer in the end was read to its end, once', async (
       const said = [{ type: 'text', text }, { type: 'usage', usage }, finish]
       const traced = []
       const { status, error, ...result } = await runTurn({
-        ...{ model: scriptedModel([said, said]), messages, mode },
+        model: scriptedModel([said, said]),
+        messages,
+        mode,
         answerSchema: { type: 'object' },
         onTrace: (event) => event.type === 'llm_call' && traced.push(event),
       }).result
@@ -129,7 +134,9 @@ test('a host keeps its own member for structured output', async () => {
   let sent
   const { openaiChat } = await import('turnlock')
   const model = openaiChat({
-    ...{ baseURL: 'http://provider.test/v1', model: 'm', maxRetries: 0 },
+    baseURL: 'http://provider.test/v1',
+    model: 'm',
+    maxRetries: 0,
     body: { response_format: { type: 'json_object' } },
     async fetch(_, { body }) {
       sent = JSON.parse(body)

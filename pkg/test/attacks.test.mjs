@@ -143,7 +143,9 @@ test('clients that merely leave are no errors of the server', async () => {
   })
   {
     const handler = createHandler({
-      ...{ model, store: memoryStore(), authorize: () => ({ tenant: 'ann' }) },
+      model,
+      store: memoryStore(),
+      authorize: () => ({ tenant: 'ann' }),
       onError: (error) => told.push(error),
     })
     for (let read = 0; read < 4; read++) {
@@ -312,15 +314,29 @@ async function settled(name, running, done) {
 
 test('whatever a callback of a chain does, the chain ends', async () => {
   const plan = {
-    ...{ reasoning: 'both', pattern: 'conditional', stopping_criteria: '' },
+    reasoning: 'both',
+    pattern: 'conditional',
+    stopping_criteria: '',
     steps: [
       { id: 1, type: 'search', query: 'x', focus: '', depends_on: [] },
       { id: 2, type: 'refine', query: 'y $1', focus: '', depends_on: [1], when: '$1 is not empty' },
     ],
   }
   const names = [
-    ...['classify', 'plan', 'answer', 'search', 'refine', 'synthesize', 'quality', 'assess'],
-    ...['enhance', 'summarizeResult', 'condition', 'replan', 'get', 'set'],
+    'classify',
+    'plan',
+    'answer',
+    'search',
+    'refine',
+    'synthesize',
+    'quality',
+    'assess',
+    'enhance',
+    'summarizeResult',
+    'condition',
+    'replan',
+    'get',
+    'set',
   ]
   let reached = new Set()
   for (const name of names) {
@@ -336,10 +352,18 @@ test('whatever a callback of a chain does, the chain ends', async () => {
         return bad(...all)
       }
       const good = {
-        ...{ classify: () => 'complex', plan: () => plan, answer: () => 'simple' },
-        ...{ search: () => ['found'], refine: () => ['finer'], synthesize: () => 'both' },
-        ...{ quality: () => 1, assess: () => ({ completeness: 0.1 }), enhance: () => 'q' },
-        ...{ summarizeResult: () => 's', condition: () => true, replan: () => null },
+        classify: () => 'complex',
+        plan: () => plan,
+        answer: () => 'simple',
+        search: () => ['found'],
+        refine: () => ['finer'],
+        synthesize: () => 'both',
+        quality: () => 1,
+        assess: () => ({ completeness: 0.1 }),
+        enhance: () => 'q',
+        summarizeResult: () => 's',
+        condition: () => true,
+        replan: () => null,
       }
       const cache = { get: () => undefined, set: () => {} }
       const query = 'Compare the economies of France and Germany over ten years'
@@ -402,7 +426,9 @@ test('whatever a callback of a turn does, the turn ends', async () => {
       }
       const inTool = ['execute', 'needsApproval', 'action'].includes(name)
       const look = defineTool({
-        ...{ inputSchema, execute: () => 'a', ...(inTool && { [name]: hook }) },
+        inputSchema,
+        execute: () => 'a',
+        ...(inTool && { [name]: hook }),
       })
       const own = {
         ...(name === 'onTrace' && { onTrace: hook }),
@@ -522,8 +548,11 @@ test('members named as prototypes are members, wherever they come from', async (
   const plan = `{"pattern":"sequential","__proto__":{"polluted":1},"steps":[{"id":1,"type":"search","query":"x","__proto__":{"polluted":1}}]}`
   const chain = runChain({
     query: 'Compare a and b, then c.',
-    ...{ classify: () => 'complex', plan: () => JSON.parse(plan), search: () => [polluting()] },
-    ...{ answer: () => 'a', synthesize: () => 'b' },
+    classify: () => 'complex',
+    plan: () => JSON.parse(plan),
+    search: () => [polluting()],
+    answer: () => 'a',
+    synthesize: () => 'b',
   })
   assert.ok((await chain.result).status)
 })

@@ -107,8 +107,24 @@ test('NFC as the engine has it, for every code point and for strings of marks', 
   assert.ok(texts.length > 13_000)
   const marks = fc.constantFrom(
     ...'aeiouÅq',
-    ...['\u0301', '\u0323', '\u0307', '\u0345', '\u0334', '\u0302', '\u1100', '\u1161', '\u11a8'],
-    ...['\uac00', '\u09c7', '\u09be', '\u200b', '\u{1d15e}', '\u0f71', '\u0f72', '\u3099', 'か'],
+    '\u0301',
+    '\u0323',
+    '\u0307',
+    '\u0345',
+    '\u0334',
+    '\u0302',
+    '\u1100',
+    '\u1161',
+    '\u11a8',
+    '\uac00',
+    '\u09c7',
+    '\u09be',
+    '\u200b',
+    '\u{1d15e}',
+    '\u0f71',
+    '\u0f72',
+    '\u3099',
+    'か',
   )
   const string = fc.array(marks, { maxLength: 12 }).map((list) => list.join(''))
   const property = fc.property(string, string, (a, b) => {
@@ -218,7 +234,9 @@ test('a replicate that gives no JSON is evidence, and the bundle goes on', async
   ]
   const before = live()
   const bundle = await runBundle({
-    ...{ task: 't', k: bad.length + 2, stop: 'never' },
+    task: 't',
+    k: bad.length + 2,
+    stop: 'never',
     replicate: ({ id }) => (bad[Number(id.slice(1)) - 1]?.[0] ?? says({ a: 1 }))(),
     schema: { type: 'object', required: ['a'] },
   }).result
@@ -238,14 +256,20 @@ test('data that does not fit is kept, with what speaks against it', async () => 
     z.object({ n: z.number().int() }),
   ]) {
     const { replicates, summary } = await runBundle({
-      ...{ task: 't', schema, schemaUri: 'urn:x', schemaVersion: 'x.v1' },
+      task: 't',
+      schema,
+      schemaUri: 'urn:x',
+      schemaVersion: 'x.v1',
       replicate: async ({ id }) => ({ data: { n: id === 'r1' ? 'one' : 1 } }),
     }).result
     assert.deepEqual(replicates[0].data, { n: 'one' })
     assert.match(replicates[0].quality.errors.join(), /n/)
     assert.deepEqual(summary.consensus, { '/n': 1 })
     assert.deepEqual(summary.disagreements[0].values.at(-1), {
-      ...{ value: 'one', replicates: [0], replicateIds: ['r1'], invalid: true },
+      value: 'one',
+      replicates: [0],
+      replicateIds: ['r1'],
+      invalid: true,
     })
   }
 })
@@ -269,7 +293,9 @@ test('redaction runs before anything leaves', async () => {
   const secret = /sk-\w/
   const seen = []
   const running = runBundle({
-    ...{ task: 't', redact, k: 3 },
+    task: 't',
+    redact,
+    k: 3,
     eventManager: { on_delta: (event) => seen.push(event), on_complete: (e) => seen.push(e) },
     replicate: async ({ id }) => {
       if (id === 'r3') throw new Error('refused sk-12345')
@@ -296,10 +322,15 @@ test('a secret that a cut divides is redacted whole', async () => {
   const long = 'sk-abcdefab '.repeat(200)
   const seen = []
   const running = runBundle({
-    ...{ task: 't', redact, k: 3, stop: 'never', limits: { maxBytes: 4000 } },
+    task: 't',
+    redact,
+    k: 3,
+    stop: 'never',
+    limits: { maxBytes: 4000 },
     schema: {
       '~standard': {
-        ...{ version: 1, vendor: 'x' },
+        version: 1,
+        vendor: 'x',
         validate: (value) => (value.bad ? { issues: [{ message: `not so: ${long}` }] } : { value }),
       },
     },
@@ -460,7 +491,9 @@ test('replicates by model and by turn', async () => {
     yield { type: 'usage', usage: { inputTokens: 7, outputTokens: 2 } }
   })
   const byModel = replicateByModel({
-    ...{ model, prompt: 'Judge {{text}} by {{ rules }}.', system: 'You are {{who}}.' },
+    model,
+    prompt: 'Judge {{text}} by {{ rules }}.',
+    system: 'You are {{who}}.',
     input: { text: 'it', rules: [1], who: 'strict' },
   })
   const bundle = await runBundle({ task: 't', replicate: byModel, stop: 'never', k: 2 }).result
@@ -494,7 +527,8 @@ test('a tool tells how far it is, and says nothing that has no JSON', async () =
   const { defineTool } = await import('turnlock')
   let late
   const work = defineTool({
-    ...{ description: '', inputSchema: { type: 'object' } },
+    description: '',
+    inputSchema: { type: 'object' },
     execute(_, { report }) {
       late = report
       report({ step: 1 })
@@ -555,7 +589,9 @@ test('outputs are combined by kind, never merged', () => {
   assert.deepEqual(combineOutputs(['a', 'b'], { separator: '' }).text, 'ab')
   assert.deepEqual(combineOutputs(['{"a":1}']), { kind: 'json', data: { a: 1 } })
   assert.deepEqual(combineOutputs(['x', { a: 1 }, '{ not json']), {
-    ...{ kind: 'json', text: 'x\n\n{ not json', data: { a: 1 } },
+    kind: 'json',
+    text: 'x\n\n{ not json',
+    data: { a: 1 },
   })
   const several = combineOutputs([{ a: 1 }, '{"a":2}', 'and text'])
   assert.deepEqual([several.kind, several.text], ['bundle', 'and text'])
@@ -612,14 +648,18 @@ test('a decision cites disagreements that exist', async () => {
   const bundle = await runBundle({ task: 't', k: 2, replicate }).result
   const text = 'They differ about `/label`; /a is settled.'
   assert.deepEqual(citedDisagreements(text, bundle), {
-    ...{ cited: ['/label'], uncited: ['/due date'], unknown: ['/a'] },
+    cited: ['/label'],
+    uncited: ['/due date'],
+    unknown: ['/a'],
   })
 })
 
 test('a wire without seeds, a failing model and strategies are in meta', async () => {
   const asked = []
   const model = (dialect) => ({
-    ...{ dialect, maxRetries: 0, model: 'small' },
+    dialect,
+    maxRetries: 0,
+    model: 'small',
     open(request) {
       asked.push([request.model, request.seed, request.messages.at(-1).content])
       throw new Error('refused')
@@ -627,7 +667,9 @@ test('a wire without seeds, a failing model and strategies are in meta', async (
   })
   const run = (dialect, strategies) =>
     runBundle({
-      ...{ task: 't', k: 2, strategies },
+      task: 't',
+      k: 2,
+      strategies,
       replicate: replicateByModel({ model: model(dialect), prompt: 'Judge.' }),
     }).result
   const { meta } = await run('anthropic')
@@ -737,8 +779,12 @@ test('lints stream nits, keep to their budget, and never gate', async (t) => {
   const report = await running.result
   assert.deepEqual(report.nits, nits)
   assert.deepEqual(report.lints, {
-    ...{ quick: 'done', slow: 'out_of_budget', hung: 'out_of_budget', broken: 'failed' },
-    ...{ one: 'done', endless: 'done' },
+    quick: 'done',
+    slow: 'out_of_budget',
+    hung: 'out_of_budget',
+    broken: 'failed',
+    one: 'done',
+    endless: 'done',
   })
   assert.equal(report.errors.broken, 'no')
   assert.equal(told, true)

@@ -338,7 +338,8 @@ test('a share of conversations, a function, and a breaker', async () => {
 test('what callbacks are told of a step and of the plan', async () => {
   const told = []
   const plan = {
-    ...{ ...PLAN, stopping_criteria: 'both are dated' },
+    ...PLAN,
+    stopping_criteria: 'both are dated',
     steps: [
       { id: 1, type: 'search', query: 'x', num_results: 3 },
       { id: 2, type: 'search', query: 'about $1', num_results: 'many' },

@@ -28,7 +28,9 @@ const ended = (chat) => reach(chat, ({ status }) => status !== 'running')
 
 test('the history is that of the results, also of batches that use an id again', async () => {
   const note = defineTool({
-    ...{ description: 'd', inputSchema: { type: 'object' }, readOnly: true },
+    description: 'd',
+    inputSchema: { type: 'object' },
+    readOnly: true,
     execute: ({ n }) => (n === 2 ? Promise.reject(new Error('no')) : { noted: n }),
   })
   let inference = 0
@@ -54,7 +56,9 @@ test('the history is that of the results, also of batches that use an id again',
   // The core tells ids apart that a model uses twice.
   const plain = (list) =>
     list.map(({ role, content, toolCalls, isError }) => ({
-      ...{ role, content, isError },
+      role,
+      content,
+      isError,
       calls: toolCalls?.map(({ name, args }) => ({ name, args })),
     }))
   assert.deepEqual(plain(chat.history().slice(2)), plain(result.messages))
@@ -152,7 +156,9 @@ test('what throws is state, and the message of the user stays', async () => {
 test('two pages approve one call: it runs once, and the other one says why', async () => {
   const runs = []
   const careful = defineTool({
-    ...{ description: 'd', inputSchema: { type: 'object' }, needsApproval: true },
+    description: 'd',
+    inputSchema: { type: 'object' },
+    needsApproval: true,
     execute: (args) => runs.push(args),
   })
   const model = customModel(async function* ({ messages }) {
@@ -199,7 +205,11 @@ test('misuse is refused at the call', () => {
   const refused = { code: 'options.invalid' }
   const turns = { run() {} }
   for (const options of [
-    ...[undefined, {}, { turns: {} }, { turns, messages: 'x' }, { turns, throttleMs: -1 }],
+    undefined,
+    {},
+    { turns: {} },
+    { turns, messages: 'x' },
+    { turns, throttleMs: -1 },
     { turns, throttle: 1 },
   ]) {
     assert.throws(() => createChat(options), refused)

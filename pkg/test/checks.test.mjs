@@ -23,7 +23,12 @@ const MACHINES = {
     make: (options) => parts.durable.call((glue) => glue.turn_new(options)),
     free: (handle) => parts.durable.call((glue) => glue.turn_free(handle)),
     base: {
-      ...{ dialect: 'openai-chat', requestId: 'r', secret, messages, tools: [tool], policy: {} },
+      dialect: 'openai-chat',
+      requestId: 'r',
+      secret,
+      messages,
+      tools: [tool],
+      policy: {},
       keep: { owner: secret },
     },
   },
@@ -32,8 +37,15 @@ const MACHINES = {
     make: (options) => parts.planning.call((glue) => glue.request_new(options)),
     free: (handle) => parts.planning.call((glue) => glue.turn_free(handle)),
     base: {
-      ...{ dialect: 'openai-chat', planId: 'p', runId: 'r', secret, input: {}, tools: [tool] },
-      ...{ policy: {}, requestPrompt: { id: 'i', text: 't' }, planPrompt: { id: 'i', text: 't' } },
+      dialect: 'openai-chat',
+      planId: 'p',
+      runId: 'r',
+      secret,
+      input: {},
+      tools: [tool],
+      policy: {},
+      requestPrompt: { id: 'i', text: 't' },
+      planPrompt: { id: 'i', text: 't' },
     },
   },
   CORE_BUNDLE_OPTIONS: {
@@ -51,14 +63,45 @@ const MACHINES = {
 }
 
 const VALUES = [
-  ...[null, true, false, 'a string', '', 0, 1, 2, -1, 1.5, 1e9, 2 ** 53, 2 ** 60, -0.5, 1e300],
-  ...[[], {}, ['a string'], [1], [true], [[]], [null], { m: 1 }, { m: { input: 'x', output: 1 } }],
+  null,
+  true,
+  false,
+  'a string',
+  '',
+  0,
+  1,
+  2,
+  -1,
+  1.5,
+  1e9,
+  2 ** 53,
+  2 ** 60,
+  -0.5,
+  1e300,
+  [],
+  {},
+  ['a string'],
+  [1],
+  [true],
+  [[]],
+  [null],
+  { m: 1 },
+  { m: { input: 'x', output: 1 } },
 ]
 
 /** What the host makes itself, what `wireTools` checks, and what only the core sees. */
 const ELSEWHERE = [
-  ...['secret', 'keep', 'keep.owner', 'tools', 'tools[0].name', 'tools[0].reuseMs'],
-  ...['dialect', 'messages', 'replay', 'schema', 'learned'],
+  'secret',
+  'keep',
+  'keep.owner',
+  'tools',
+  'tools[0].name',
+  'tools[0].reuseMs',
+  'dialect',
+  'messages',
+  'replay',
+  'schema',
+  'learned',
 ]
 
 const outcome = (work) => {

@@ -16,7 +16,9 @@ const path = fileURLToPath(new URL(bin.turnlock, folder))
 const { NO_COLOR, FORCE_COLOR, ...plain } = process.env
 const turnlock = (args, { env = {}, input = '', node = [] } = {}) =>
   spawnSync(process.execPath, [...node, path, ...args], {
-    ...{ encoding: 'utf8', input, env: { ...plain, ...env } },
+    encoding: 'utf8',
+    input,
+    env: { ...plain, ...env },
   })
 const json = (...args) => JSON.parse(turnlock([...args, '--json']).stdout)
 const HISTORY = JSON.stringify([{ role: 'user', content: 'go' }])

@@ -49,7 +49,8 @@ const BROKEN = JSON.stringify({
 })
 const fed = (input, ...args) =>
   spawnSync(process.execPath, [fileURLToPath(new URL(bin.turnlock, folder)), ...args], {
-    ...{ encoding: 'utf8', input },
+    encoding: 'utf8',
+    input,
   })
 
 test('doctor says what a provider refuses, repairs it, and ends with 0, 1 or 2', () => {
@@ -89,14 +90,14 @@ test('whose request it is decides what doctor ends with; what is nobody’s is a
   const user = { role: 'user', content: 'go' }
   const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
   const openai = [
-    ...[user, { role: 'assistant', content: null, tool_calls: [call] }],
-    ...[{ role: 'tool', tool_call_id: 'a', content: 'x' }, user],
+    user,
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'a', content: 'x' },
+    user,
   ]
   const anthropic = [
-    ...[
-      user,
-      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] },
-    ],
+    user,
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] },
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'x' }] },
   ]
   const gemini = { contents: [{ role: 'user', parts: [{ text: 'go' }] }] }
@@ -152,7 +153,9 @@ test('whose request it is decides what doctor ends with; what is nobody’s is a
 
 test('doctor shows repeated calls, and no control characters of others', () => {
   const call = (id) => ({
-    ...{ id, type: 'function', function: { name: 'look', arguments: '{"a":"\\u001b[31m"}' } },
+    id,
+    type: 'function',
+    function: { name: 'look', arguments: '{"a":"\\u001b[31m"}' },
   })
   const round = (id) => [
     { role: 'assistant', content: null, tool_calls: [call(id)] },
@@ -183,7 +186,9 @@ test('proxy bounds a client on this machine, and says so', async (t) => {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: 'Bearer own-key' },
       body: JSON.stringify({
-        ...{ model: 'm', stream: true, messages },
+        model: 'm',
+        stream: true,
+        messages,
         tools: [{ type: 'function', function: { name: 'list_files', parameters: {} } }],
       }),
     })
@@ -224,10 +229,8 @@ test('proxy says what it would do as that, and why an upstream fails', async (t)
     assert.equal((await fetch(`${address}/models`)).status, 502)
     assert.match(await next(), /^502 GET +\/v1\/models /)
     const response = await fetch(`${address}/chat/completions`, {
-      ...{
-        method: 'POST',
-        headers: { authorization: 'Bearer own', 'content-type': 'application/json' },
-      },
+      method: 'POST',
+      headers: { authorization: 'Bearer own', 'content-type': 'application/json' },
       body: BROKEN,
     })
     assert.equal(response.status, 502)
@@ -284,7 +287,8 @@ test('proxy answers to the names of this machine alone, so a page of another nam
   const more = ['--key-env', 'OWN_KEY', '--allow-host', 'llm.example,other.example:1']
   const args = [path, 'proxy', '--upstream', upstream, '--port', '0', '--json', ...more]
   const child = spawn(process.execPath, args, {
-    ...{ stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, OWN_KEY: 'operator' } },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, OWN_KEY: 'operator' },
   })
   t.after(() => child.kill('SIGKILL'))
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
@@ -354,7 +358,8 @@ test('serve is a scripted model on every wire', async (t) => {
   const said = []
   for (const messages of [[asked], next]) {
     const response = await fetch(address.replace('/v1', '/loop-reordered/v1/messages'), {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'm', stream: true, tools: [{ name: 'list_files' }], messages }),
     })
     const deltas = [...(await response.text()).matchAll(/"partial_json":("(?:[^"\\]|\\.)*")/g)]
@@ -365,7 +370,8 @@ test('serve is a scripted model on every wire', async (t) => {
   // The same words to another behaviour are another conversation.
   const status = async (name) => {
     const response = await fetch(address.replace('/v1', `/${name}/v1/chat/completions`), {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'what?' }] }),
     })
     await response.text()

@@ -18,7 +18,8 @@ const { NO_COLOR, FORCE_COLOR, ...plain } = process.env
 export function turnlocks(lists, { env = {}, node = [] } = {}) {
   const args = [...node, many, path, JSON.stringify(lists)]
   const { stdout, stderr, status } = spawnSync(process.execPath, args, {
-    ...{ encoding: 'utf8', env: { ...plain, ...env } },
+    encoding: 'utf8',
+    env: { ...plain, ...env },
   })
   assert.deepEqual([status, stderr], [0, ''])
   const runs = JSON.parse(stdout)

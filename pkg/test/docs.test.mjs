@@ -102,8 +102,10 @@ test('the page for Vite of docs/start.md is served, and its model is asked with 
   process.env.OPENAI_API_KEY = 'sk-test'
   const { createServer } = await import('vite')
   const served = await createServer({
-    ...{ root: fileURLToPath(page), configFile: fileURLToPath(new URL('vite.config.js', page)) },
-    ...{ logLevel: 'silent', optimizeDeps: { noDiscovery: true } },
+    root: fileURLToPath(page),
+    configFile: fileURLToPath(new URL('vite.config.js', page)),
+    logLevel: 'silent',
+    optimizeDeps: { noDiscovery: true },
   })
   try {
     await served.listen(0)
@@ -140,8 +142,13 @@ test('every other sample compiles', async () => {
   }
   assert.ok(count > 20, `only ${count}`)
   const compilerOptions = {
-    ...{ strict: true, noEmit: true, skipLibCheck: true, target: 'es2022', module: 'esnext' },
-    ...{ moduleResolution: 'bundler', lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'] },
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    target: 'es2022',
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
     types: ['node'],
   }
   writeFileSync(

@@ -15,9 +15,14 @@ const PLAN = {
 }
 const chain = (own) =>
   runChain({
-    ...{ query: 'Compare Ohio and Texas.', classify: () => 'complex', answer: () => 'simple' },
-    ...{ plan: () => PLAN, search: ({ query }) => [query], synthesize: () => 'both' },
-    ...{ limits: { maxRetries: 0 }, ...own },
+    query: 'Compare Ohio and Texas.',
+    classify: () => 'complex',
+    answer: () => 'simple',
+    plan: () => PLAN,
+    search: ({ query }) => [query],
+    synthesize: () => 'both',
+    limits: { maxRetries: 0 },
+    ...own,
   }).result
 /** The error codes of the steps. */
 const codes = ({ steps }) => steps.map(({ error }) => error?.code)
@@ -71,11 +76,14 @@ test('turn.events_gone: a reader of events that are not kept any longer', async 
 
 test('request.content_type: a handler takes JSON only', async () => {
   const handler = createHandler({
-    ...{ model: scriptedModel([]), authorize: () => ({ tenant: 't' }), store: memoryStore() },
+    model: scriptedModel([]),
+    authorize: () => ({ tenant: 't' }),
+    store: memoryStore(),
   })
   const response = await handler(
     new Request('https://app.example/api/chat/messages', {
-      ...{ method: 'POST', body: JSON.stringify({ messages }) },
+      method: 'POST',
+      body: JSON.stringify({ messages }),
       headers: { 'content-type': 'text/plain' },
     }),
   )
@@ -94,7 +102,8 @@ test('proxy.failed: a callback that throws', async () => {
   })
   const response = await proxy(
     new Request('https://edge.example/v1/chat/completions', {
-      ...{ method: 'POST', body: JSON.stringify({ model: 'm', messages }) },
+      method: 'POST',
+      body: JSON.stringify({ model: 'm', messages }),
       headers: { 'content-type': 'application/json' },
     }),
   )

@@ -129,7 +129,9 @@ const USES = {
     ended(
       await turnlock.runChain({
         query: 'Compare x and y.',
-        ...{ classify: () => 'complex', answer: () => 'simple', plan: () => JSON.parse(PLAN) },
+        classify: () => 'complex',
+        answer: () => 'simple',
+        plan: () => JSON.parse(PLAN),
         search: ({ query }) => [query],
         synthesize: () => 'x',
       }).result,

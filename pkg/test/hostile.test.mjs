@@ -291,12 +291,19 @@ test('what listeners and a store throw or reject with ends nothing', async () =>
   const bundle = await runBundle({ task: 't', replicate: throws, eventManager }).result
   assert.equal(bundle.replicates[0].quality.valid, false)
   const chain = runChain({
-    ...{ query: 'Compare the economies of France and Germany over ten years', plan: throws },
-    ...{ answer: throws, search: throws, refine: throws, synthesize: throws },
+    query: 'Compare the economies of France and Germany over ten years',
+    plan: throws,
+    answer: throws,
+    search: throws,
+    refine: throws,
+    synthesize: throws,
   })
   assert.equal((await chain.result).status, 'failed')
   const handler = createHandler({
-    ...{ model: answering(throws), store, authorize: () => ({ tenant: 'a' }), onError: rejects },
+    model: answering(throws),
+    store,
+    authorize: () => ({ tenant: 'a' }),
+    onError: rejects,
   })
   const body = JSON.stringify({ messages })
   const headers = { 'content-type': 'application/json' }
@@ -319,8 +326,11 @@ test('what a store recalls is text and an age, whatever else it holds', async ()
     const store = { ...memoryStore(), recall: async () => kept }
     const execute = () => 2
     const look = defineTool({
-      ...{ description: 'x', inputSchema: {}, execute },
-      ...{ readOnly: true, reuseMs: 60_000 },
+      description: 'x',
+      inputSchema: {},
+      execute,
+      readOnly: true,
+      reuseMs: 60_000,
     })
     const model = scriptedModel([{ call: 'look' }, 'done'])
     const turn = await runTurn({ model, messages, store, tools: { look } }).result
@@ -363,7 +373,10 @@ test('readers that are refused, or leave with an event unread, end their watch',
     yield { type: 'text', text: 'd' }
   })
   const running = createHandler({
-    ...{ model: waits, store, authorize, limits: { readersPerTurn: 3 } },
+    model: waits,
+    store,
+    authorize,
+    limits: { readersPerTurn: 3 },
   })
   const turn = runTurn({ model: waits, messages, store, tenant: 'ann', requestId: 'r' })
   await until(async () => (await store.events(JSON.stringify(['ann', 'r']), 0, 9)).length > 0)
@@ -445,7 +458,10 @@ test('a history without JSON is a typed error', () => {
 
 test('attempts to resume are not forgotten behind many other ids', async () => {
   const handler = createHandler({
-    ...{ model: hello(), store: memoryStore(), authorize, limits: { resumesPerMinute: 2 } },
+    model: hello(),
+    store: memoryStore(),
+    authorize,
+    limits: { resumesPerMinute: 2 },
   })
   const resume = async (requestId) => {
     const headers = { 'content-type': 'application/json' }
@@ -489,7 +505,8 @@ test('what is cancelled before it can start starts nothing', async () => {
 test('a Host header names no path, and only names that are listed are served', async () => {
   let asked = 0
   const handler = createHandler({
-    ...{ store: memoryStore(), hosts: ['app.example', 'localhost:8080'] },
+    store: memoryStore(),
+    hosts: ['app.example', 'localhost:8080'],
     model: hello(),
     authorize: () => void asked++,
   })

@@ -105,7 +105,11 @@ test('a composed answer is no response, and a resumed turn sends everything', as
   const store = memoryStore()
   const { model: own, sent } = scripted('one-call')
   const paused = await runTurn({
-    ...{ ...base, model: own, messages: [user('Which?')], store, requestId: 'r' },
+    ...base,
+    model: own,
+    messages: [user('Which?')],
+    store,
+    requestId: 'r',
     policy: { pauseAfterTools: true },
   }).result
   assert.equal(paused.status, 'paused')
@@ -130,7 +134,11 @@ test('a turn that goes on with another provider is told everything', async () =>
   const store = memoryStore()
   const { model } = scripted('one-call')
   await runTurn({
-    ...{ ...base, model, messages: [user('Which?')], store, requestId: 'r' },
+    ...base,
+    model,
+    messages: [user('Which?')],
+    store,
+    requestId: 'r',
     policy: { pauseAfterTools: true },
   }).result
   const baseURL = `${provider.url}/s/kept-elsewhere/answer/v1`

@@ -103,7 +103,9 @@ test('a report that is deeper is dropped, in a turn and in a pass', async () => 
 test('data of replicates in a tool: what is deeper is invalid', async () => {
   for (const levels of [MOST - 3, MOST, MOST + 1]) {
     const ask = bundleTool({
-      ...{ name: 'ask', description: 'd', inputSchema: { type: 'object' } },
+      name: 'ask',
+      description: 'd',
+      inputSchema: { type: 'object' },
       replicate: () => ({ data: nested(levels) }),
     })
     const model = scriptedModel([calling(['ask', {}]), 'done'])

@@ -24,9 +24,11 @@ async function ask(what) {
   if (!worker) {
     const entry = fileURLToPath(new URL('./limits/worker.mjs', import.meta.url))
     worker = new Miniflare({
-      ...{ compatibilityDate: '2025-05-01', modules: await bundleWorker(entry) },
+      compatibilityDate: '2025-05-01',
+      modules: await bundleWorker(entry),
       compatibilityFlags: ['enable_weak_ref'],
-      ...{ inspectorPort: 0, bindings: { STREAMS: streams.url } },
+      inspectorPort: 0,
+      bindings: { STREAMS: streams.url },
     })
     inspector = await inspect(worker, () => ask({}))
   }

@@ -22,16 +22,24 @@ const LEFT = /^\.\/(package\.json|.*\.wasm|slim.*|browser|react)$/
 const entries = Object.keys(exports).filter((entry) => !LEFT.test(entry))
 
 const WRONG = [
-  ...[[], [undefined], [null], [5], ['x'], [{}], [[]], [() => {}], [Symbol('s')], [[null]]],
-  ...[
-    [{}, {}],
-    [{}, 5],
-    ['x', 5],
-    [[], 5],
-    [{}, null],
-    ['x', null],
-    [[null], null],
-  ],
+  [],
+  [undefined],
+  [null],
+  [5],
+  ['x'],
+  [{}],
+  [[]],
+  [() => {}],
+  [Symbol('s')],
+  [[null]],
+
+  [{}, {}],
+  [{}, 5],
+  ['x', 5],
+  [[], 5],
+  [{}, null],
+  ['x', null],
+  [[null], null],
 ]
 
 const unhandled = []
@@ -70,7 +78,12 @@ const OBJECTS = {
   'events of passes': [() => memoryPassEvents(), 'append', 'list'],
   'remote turns': [
     () => remoteTurns({ url: 'http://localhost/agent', fetch: async () => new Response('{}') }),
-    ...['run', 'resume', 'follow', 'answer', 'pause', 'cancel'],
+    'run',
+    'resume',
+    'follow',
+    'answer',
+    'pause',
+    'cancel',
   ],
 }
 

@@ -24,38 +24,50 @@ const CLIENTS = {
   openaiChat: {
     options: { baseURL: 'https://x.test/v1' },
     url: 'https://x.test/v1/chat/completions',
-    ...{ key: ['authorization', 'Bearer sk'], accept: 'text/event-stream', model: true },
+    key: ['authorization', 'Bearer sk'],
+    accept: 'text/event-stream',
+    model: true,
     body: { messages: [said] },
   },
   anthropic: {
     url: 'https://api.anthropic.com/v1/messages',
-    ...{ key: ['x-api-key', 'sk'], accept: 'text/event-stream', model: true },
+    key: ['x-api-key', 'sk'],
+    accept: 'text/event-stream',
+    model: true,
     body: { max_tokens: 4096 },
   },
   openaiResponses: {
     url: 'https://api.openai.com/v1/responses',
-    ...{ key: ['authorization', 'Bearer sk'], accept: 'text/event-stream', model: true },
+    key: ['authorization', 'Bearer sk'],
+    accept: 'text/event-stream',
+    model: true,
     body: { store: false, stream: true, input: [said], include: ['reasoning.encrypted_content'] },
   },
   gemini: {
     url: 'https://generativelanguage.googleapis.com/v1beta/m/1%3A2:streamGenerateContent?alt=sse',
-    ...{ key: ['x-goog-api-key', 'sk'], accept: 'text/event-stream' },
+    key: ['x-goog-api-key', 'sk'],
+    accept: 'text/event-stream',
     body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
   },
   bedrock: {
     options: { region: 'eu-west-1' },
     url: 'https://bedrock-runtime.eu-west-1.amazonaws.com/model/m%2F1%3A2/converse-stream',
-    ...{ key: ['authorization', 'Bearer sk'], accept: 'application/vnd.amazon.eventstream' },
+    key: ['authorization', 'Bearer sk'],
+    accept: 'application/vnd.amazon.eventstream',
     body: { messages: [{ role: 'user', content: [{ text: 'hi' }] }] },
   },
   cohere: {
     url: 'https://api.cohere.com/v2/chat',
-    ...{ key: ['authorization', 'Bearer sk'], accept: 'text/event-stream', model: true },
+    key: ['authorization', 'Bearer sk'],
+    accept: 'text/event-stream',
+    model: true,
     body: { stream: true, messages: [said] },
   },
   ollama: {
     url: 'http://localhost:11434/api/chat',
-    ...{ key: ['authorization', 'Bearer sk'], accept: 'application/x-ndjson', model: true },
+    key: ['authorization', 'Bearer sk'],
+    accept: 'application/x-ndjson',
+    model: true,
     body: { stream: true, messages: [said] },
   },
 }
@@ -175,7 +187,8 @@ test('a key that the provider repeats is shown nowhere', async () => {
       const model = turnlock[make]({ model: 'm', ...options, ...own, fetch })
       const traces = []
       const turn = turnlock.runTurn({
-        ...{ model, messages: [{ role: 'user', content: 'hi' }] },
+        model,
+        messages: [{ role: 'user', content: 'hi' }],
         onTrace: (event) => traces.push(event),
       })
       const events = []
@@ -214,7 +227,8 @@ test('a key that the provider repeats inside a stream is shown nowhere, nor its 
       const model = turnlock[make]({ model: 'm', maxRetries: 0, ...options, apiKey: key, fetch })
       const traces = []
       const turn = turnlock.runTurn({
-        ...{ model, messages: [{ role: 'user', content: 'hi' }] },
+        model,
+        messages: [{ role: 'user', content: 'hi' }],
         onTrace: (event) => traces.push(event),
       })
       const events = []
@@ -230,7 +244,8 @@ test('the wait that a provider asks for is in the details of the error', async (
   const headers = { 'retry-after': '45' }
   const answer = () => new Response('', { status: 429, headers })
   const { sent, error } = await asked('openaiChat', {
-    ...{ baseURL: 'https://x.test/v1', maxRetries: 2 },
+    baseURL: 'https://x.test/v1',
+    maxRetries: 2,
     fetch: undefined,
     ...{ fetch: async () => answer() },
   })

@@ -172,21 +172,31 @@ test('these are all functions that take options', () => {
 
 /** The tables, each by its functions. */
 const tables = {
-  ...{ normalizeHistory: 'HISTORY', diagnoseHistory: 'HISTORY', openHistory: 'HISTORY' },
-  ...{ openaiChat: 'OPEN_AI_CHAT', openaiResponses: 'OPEN_AI_RESPONSES' },
-  ...{ defineTool: 'TOOL', summarizeReplicates: 'BUNDLE' },
-  ...{ replicateByModel: 'MODEL_REPLICATE', replicateByTurn: 'TURN_REPLICATE' },
-  ...{ combineOutputs: 'COMBINE', runPlanning: 'PLANNING', trimHistory: 'TRIM' },
-  ...{ classifyQuery: 'CLASSIFIER', createHandler: 'HANDLER', storeConformance: 'CONFORMANCE' },
-  ...{ toNodeListener: 'NODE_LISTENER', 'remoteTurns().run': 'REMOTE_RUN' },
-  ...{
-    turnlockMiddleware: 'AI_SDK_MIDDLEWARE',
-    createProxy: 'PROXY',
-    openTelemetry: 'OTEL',
-    createChat: 'CHAT',
-    createRedactor: 'REDACT',
-  },
-  ...{ 'remoteTurns().resume': 'REMOTE_RESUME', 'remoteTurns().follow': 'REMOTE_FOLLOW' },
+  normalizeHistory: 'HISTORY',
+  diagnoseHistory: 'HISTORY',
+  openHistory: 'HISTORY',
+  openaiChat: 'OPEN_AI_CHAT',
+  openaiResponses: 'OPEN_AI_RESPONSES',
+  defineTool: 'TOOL',
+  summarizeReplicates: 'BUNDLE',
+  replicateByModel: 'MODEL_REPLICATE',
+  replicateByTurn: 'TURN_REPLICATE',
+  combineOutputs: 'COMBINE',
+  runPlanning: 'PLANNING',
+  trimHistory: 'TRIM',
+  classifyQuery: 'CLASSIFIER',
+  createHandler: 'HANDLER',
+  storeConformance: 'CONFORMANCE',
+  toNodeListener: 'NODE_LISTENER',
+  'remoteTurns().run': 'REMOTE_RUN',
+
+  turnlockMiddleware: 'AI_SDK_MIDDLEWARE',
+  createProxy: 'PROXY',
+  openTelemetry: 'OTEL',
+  createChat: 'CHAT',
+  createRedactor: 'REDACT',
+  'remoteTurns().resume': 'REMOTE_RESUME',
+  'remoteTurns().follow': 'REMOTE_FOLLOW',
 }
 
 /** The names of the options of a function. */

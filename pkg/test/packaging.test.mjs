@@ -105,8 +105,13 @@ test('a production bundle works, and holds no node import', async () => {
   )
   const out = join(home, 'bundle.mjs')
   await build({
-    ...{ entryPoints: [join(home, 'app.mjs')], outfile: out, bundle: true, minify: true },
-    ...{ format: 'esm', platform: 'browser', target: 'es2022' },
+    entryPoints: [join(home, 'app.mjs')],
+    outfile: out,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
   })
   assert.ok(!/["']node:/.test(readFileSync(out, 'utf8')))
   assert.equal(run('node', out).trim(), 'complete {"b":1}')
@@ -125,8 +130,14 @@ for (const [entry, limit] of Object.entries(APART)) {
   test(`${entry} stands alone: small, without the core, for every runtime`, async () => {
     const { outputFiles, metafile } = await build({
       stdin: { contents: `export * from '${entry}'`, resolveDir: home },
-      ...{ bundle: true, minify: true, write: false, metafile: true, outdir: home },
-      ...{ format: 'esm', platform: 'browser', target: 'es2022' },
+      bundle: true,
+      minify: true,
+      write: false,
+      metafile: true,
+      outdir: home,
+      format: 'esm',
+      platform: 'browser',
+      target: 'es2022',
     })
     const [{ text }] = outputFiles
     assert.ok(text.length < limit, `${text.length} bytes`)
@@ -226,14 +237,17 @@ test('the types hold under strict rules', () => {
     ['esnext', 'bundler', []],
   ]) {
     const compilerOptions = {
-      ...{ strict: true, noEmit: true, skipLibCheck: false, exactOptionalPropertyTypes: true },
-      ...{
-        target: 'es2022',
-        lib: ['es2023', ...lib],
-        types: lib.length ? [] : ['node'],
-        typeRoots,
-      },
-      ...{ module, moduleResolution },
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false,
+      exactOptionalPropertyTypes: true,
+
+      target: 'es2022',
+      lib: ['es2023', ...lib],
+      types: lib.length ? [] : ['node'],
+      typeRoots,
+      module,
+      moduleResolution,
     }
     writeFileSync(
       join(home, 'tsconfig.json'),
@@ -253,8 +267,15 @@ test('the declarations of every entry need no DOM library', () => {
   const typeRoots = [fileURLToPath(new URL('../../node_modules/@types', import.meta.url))]
   for (const types of [[], ['node']]) {
     const compilerOptions = {
-      ...{ strict: true, noEmit: true, skipLibCheck: false, target: 'es2022', lib: ['es2023'] },
-      ...{ module: 'nodenext', moduleResolution: 'nodenext', types, typeRoots },
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false,
+      target: 'es2022',
+      lib: ['es2023'],
+      module: 'nodenext',
+      moduleResolution: 'nodenext',
+      types,
+      typeRoots,
     }
     const config = JSON.stringify({ compilerOptions, files: ['bare.ts'] })
     writeFileSync(join(home, 'tsconfig.json'), config)

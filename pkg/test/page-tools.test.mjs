@@ -34,7 +34,9 @@ async function all(turn) {
 /** A turn that waits for a page, and its last event. */
 async function waiting(names = ['locate'], more = {}) {
   const host = {
-    ...{ store: memoryStore(), model: modelOf(...names), tools: { locate, reread, ...more } },
+    store: memoryStore(),
+    model: modelOf(...names),
+    tools: { locate, reread, ...more },
   }
   const policy = { maxTools: 4, readMode: 'batch' }
   const turn = runTurn({ ...host, messages, policy, requestId: 'r' })
@@ -178,10 +180,12 @@ test('misuse is refused at the call', () => {
 
 async function edge(store = memoryStore()) {
   const handler = createHandler({
-    ...{ model: modelOf('locate', 'note'), store, authorize: () => ({ tenant: 't' }) },
+    model: modelOf('locate', 'note'),
+    store,
+    authorize: () => ({ tenant: 't' }),
     tools: { locate, note: defineTool({ description: 'n', inputSchema, execute: () => 'noted' }) },
     policy: { maxTools: 2, readMode: 'batch' },
-    ...{ twoStage: { enabled: true, default: true, maxTools: 2 } },
+    twoStage: { enabled: true, default: true, maxTools: 2 },
   })
   const server = createServer(toNodeListener(handler)).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -192,10 +196,12 @@ async function edge(store = memoryStore()) {
 
 const tab = (url, runs, execute = () => ({ at: 'home' })) =>
   remoteTurns({
-    ...{ url, headers: { connection: 'close' } },
+    url,
+    headers: { connection: 'close' },
     tools: {
       locate: defineTool({
-        ...{ description: 'where', inputSchema },
+        description: 'where',
+        inputSchema,
         execute: (args, context) => (runs.push(args), execute(args, context)),
       }),
     },
@@ -262,7 +268,8 @@ test('bad bodies of a claim and of outcomes', async () => {
   const { url, close } = await edge()
   const post = async (path, body) => {
     const response = await fetch(url + path, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
     return (await response.json()).error.code

@@ -1,7 +1,15 @@
 // The parts of a built package's core, for tests that look behind its surface.
 const NAMES = [
-  ...['signature', 'stream', 'history', 'turn', 'durable', 'planning'],
-  ...['evidence', 'plans', 'chain', 'tools'],
+  'signature',
+  'stream',
+  'history',
+  'turn',
+  'durable',
+  'planning',
+  'evidence',
+  'plans',
+  'chain',
+  'tools',
 ]
 
 /** The parts of the package in this folder, by name, and how many objects live in all of them. */

@@ -45,7 +45,8 @@ async function turns(list) {
 
 const asked = { role: 'user', content: 'cats?' }
 const called = {
-  ...{ role: 'assistant', content: '' },
+  role: 'assistant',
+  content: '',
   toolCalls: [{ id: 'c0', name: 'look', args: { q: 0 } }],
 }
 const found = { role: 'tool', content: '"cats"', toolCallId: 'c0', name: 'look' }
@@ -74,7 +75,8 @@ test('turns with plain histories load the small part alone', async () => {
     ['user', 'assistant', 'tool', 'assistant', 'user'],
   )
   assert.deepEqual(bodies[2][1], {
-    ...{ role: 'assistant', content: null },
+    role: 'assistant',
+    content: null,
     tool_calls: [{ id: 'c0', type: 'function', function: { name: 'look', arguments: '{"q":0}' } }],
   })
 })

@@ -24,8 +24,10 @@ const percent = (one) =>
   Array.from(new TextEncoder().encode(one), (byte) => `%${hex(byte, 2)}`).join('')
 const inJson = (one) => units(one, (code) => `\\u${hex(code, 4)}`)
 const FORMS = {
-  ...{ percent, 'percent in capitals': upper(percent) },
-  ...{ '\\u': inJson, '\\u in capitals': upper(inJson) },
+  percent,
+  'percent in capitals': upper(percent),
+  '\\u': inJson,
+  '\\u in capitals': upper(inJson),
   '\\x': (one) => (one.charCodeAt(0) < 256 ? `\\x${hex(one.charCodeAt(0), 2)}` : undefined),
   '&#x;': (one) => `&#x${hex(one.codePointAt(0), 1)};`,
   '&#x; of six digits': (one) => `&#X${hex(one.codePointAt(0), 6)};`,

@@ -125,8 +125,11 @@ test('what is held back of one text holds eight events up, not more', async () =
 
 const results = (result) => [{ type: 'tool_results', toolResults: [{ toolCallId: 'c', result }] }]
 const MARKS = [
-  ...['… [cut: the first 1024 of 9000 bytes]', '… [cut: 9000 bytes]', '… (70000 bytes)'],
-  ...['… (300 characters)', '…'],
+  '… [cut: the first 1024 of 9000 bytes]',
+  '… [cut: 9000 bytes]',
+  '… (70000 bytes)',
+  '… (300 characters)',
+  '…',
 ]
 test('before the mark of a cut nothing is shown that may be the beginning of a secret', async () => {
   const card = '4111 1111 1111 1111'
@@ -318,7 +321,8 @@ test('errors: their details are values, their messages may be cut', async () => 
     {
       type: 'a',
       error: {
-        ...{ code: 'x', message: 'no [redacted:value]' },
+        code: 'x',
+        message: 'no [redacted:value]',
         details: { password: '[redacted:field]', n: 1 },
       },
     },
@@ -332,7 +336,8 @@ test('names in notices: those that are shown stay as the core writes them, long 
   const notice = (name) => shown(registered, [refused(name)]).then(([one]) => one.notice)
   const plain = (name) => name.replaceAll(/[^\w.:-]/g, '_').slice(0, 64)
   const refused = (name) => ({
-    ...{ type: 'refused', notice: `The call to ${plain(name)} did not run` },
+    type: 'refused',
+    notice: `The call to ${plain(name)} did not run`,
     toolCalls: [{ id: 'c', name, args: {} }, { id: 'd' }],
   })
   assert.equal(await notice('x y'), 'The call to x_y did not run')
@@ -439,7 +444,8 @@ test('members of events: ours are shown, those of a model or a tool are values, 
   for (const name of theirs.split(' ')) {
     const given = { type: 'x', [name]: { ...all, password: 'xyz' } }
     assert.deepEqual((await shown(registered, [given]))[0][name], {
-      ...{ ...values, password: '[redacted:field]' },
+      ...values,
+      password: '[redacted:field]',
     })
   }
 })
@@ -466,7 +472,8 @@ test('what a bundle has in it, as an event and as what a tool gave', async () =>
   }
   const hidden = {
     consensus: {
-      ...{ '/user/ssn': FIELD, '': { user: { ssn: FIELD } } },
+      '/user/ssn': FIELD,
+      '': { user: { ssn: FIELD } },
       '/n': { mean: 1, note: '[redacted:email]' },
     },
     disagreements: [{ field: '/user/ssn', values: [[{ value: FIELD }]] }, { field: '5' }, 'x'],
@@ -521,7 +528,8 @@ test('what only looks like a bundle is a value', async () => {
     consensus: { 'user.ssn': 'abc' },
     others: { '/user/ssn': 'abc' },
     disagreements: ['user.ssn', ['/user/ssn'], 5].map((field) => ({
-      ...{ field, values: [{ value: 'abc' }] },
+      field,
+      values: [{ value: 'abc' }],
     })),
   }
   assert.deepEqual(await shown(redactor, results(result)), results(result))

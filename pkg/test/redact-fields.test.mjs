@@ -30,7 +30,12 @@ test('what is missing, empty or a flag is shown, under any name', () => {
 test('a value behind an option of a command has its name', () => {
   const { value } = createRedactor()
   assert.deepEqual(value(['--password', 'abc', '-secret', 'def', '--user', 'ada']), [
-    ...['--password', FIELD, '-secret', FIELD, '--user', 'ada'],
+    '--password',
+    FIELD,
+    '-secret',
+    FIELD,
+    '--user',
+    'ada',
   ])
   // Names that are one as a whole only.
   assert.deepEqual(value(['--cookie', 'abc', '-pwd', 'def']), ['--cookie', FIELD, '-pwd', FIELD])
@@ -55,13 +60,16 @@ test('what has a JSON of its own is read as that; what has none is refused', () 
 test('the quote behind a value is none of it', () => {
   const { value } = createRedactor({ values: ['registered"'] })
   assert.deepEqual(value({ n: 'registered', m: 'registered"' }), {
-    ...{ n: 'registered', m: '[redacted:value]' },
+    n: 'registered',
+    m: '[redacted:value]',
   })
 })
 
 test('a bigint is hidden by its name, as a number is', () =>
   assert.deepEqual(createRedactor().value({ secrets: 1234n, apiKeys: 1234, n: 1234n }), {
-    ...{ secrets: FIELD, apiKeys: FIELD, n: 1234n },
+    secrets: FIELD,
+    apiKeys: FIELD,
+    n: 1234n,
   }))
 
 test('a value whose name is hidden is shown', () =>
@@ -320,7 +328,9 @@ test('no field is shown of a text of JSON, wherever other events divide it', () 
   holds(
     'fields of texts that are divided',
     fc.asyncProperty(
-      ...[documents, cutOff, fc.constantFrom(undefined, 1)],
+      documents,
+      cutOff,
+      fc.constantFrom(undefined, 1),
       fc.array(fc.tuple(part, fc.boolean()), { maxLength: 14 }),
       async (document, before, space, cuts) => {
         const text = JSON.stringify(document, null, space)

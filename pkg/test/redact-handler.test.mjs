@@ -72,7 +72,12 @@ for (const format of ['ai-sdk', 'ag-ui']) {
       format === 'ai-sdk'
         ? { id: 'chat', messages: [{ id: 'm', role: 'user', parts }] }
         : {
-            ...{ threadId: 't', runId: 'r', state: {}, tools: [], context: [], forwardedProps: {} },
+            threadId: 't',
+            runId: 'r',
+            state: {},
+            tools: [],
+            context: [],
+            forwardedProps: {},
             messages: [{ id: 'm', role: 'user', content: 'go' }],
           }
     const text = await (await handler(request('', body))).text()
@@ -111,7 +116,9 @@ test('so are passes with their trace, bundles and chains', async () => {
     yield { type: 'finish', reason: 'stop', raw: 'stop' }
   })
   const find = defineTool({
-    ...{ description: 'finds', inputSchema: { type: 'object' }, readOnly: true },
+    description: 'finds',
+    inputSchema: { type: 'object' },
+    readOnly: true,
     execute: () => ({ mail: MAIL, value: VALUE, password: 'xyz' }),
   })
   const steps = [{ id: '1', type: 'search', query: MAIL, focus: MAIL, depends_on: [] }]
@@ -133,7 +140,8 @@ test('so are passes with their trace, bundles and chains', async () => {
     chains: {
       search: () =>
         runChain({
-          ...{ query: 'compare a and b', classify: () => ({ complexity: 'complex' }) },
+          query: 'compare a and b',
+          classify: () => ({ complexity: 'complex' }),
           answer: () => MAIL,
           plan: () => JSON.stringify(plan),
           search: () => ({ title: VALUE, mail: MAIL }),
@@ -171,7 +179,12 @@ const asked = {
     messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'go' }] }],
   },
   'ag-ui': {
-    ...{ threadId: 't', runId: 'r', state: {}, tools: [], context: [], forwardedProps: {} },
+    threadId: 't',
+    runId: 'r',
+    state: {},
+    tools: [],
+    context: [],
+    forwardedProps: {},
     messages: [{ id: 'm', role: 'user', content: 'go' }],
   },
 }
@@ -211,7 +224,9 @@ test('a pause between two halves of a secret: the rest is not shown, nor to who 
     yield { type: 'finish', reason: 'stop', raw: 'stop' }
   })
   const pay = defineTool({
-    ...{ description: 'pays', inputSchema: { type: 'object' }, needsApproval: true },
+    description: 'pays',
+    inputSchema: { type: 'object' },
+    needsApproval: true,
     execute: () => 1,
   })
   const store = memoryStore()
@@ -234,7 +249,10 @@ test('what functions of the host throw is redacted where it is told', async () =
     throw new TurnlockError('json.own', `no ${OWN}`)
   }
   const handler = handlerOf({
-    ...{ redact: hides, passes: { p: fails }, bundles: { b: fails }, prepare: fails },
+    redact: hides,
+    passes: { p: fails },
+    bundles: { b: fails },
+    prepare: fails,
   })
   for (const path of ['/passes/p', '/bundles/b', '/messages']) {
     const response = await handler(request(path, { messages }))

@@ -108,7 +108,8 @@ test('an event that is not stored yet, as the last one that a client has, shows 
 
 test('where the first events are not kept, no rest of a secret in them is shown', async () => {
   const { ask, start } = handlerOf({
-    ...{ model: says(PIECES), keep: { events: 8 } },
+    model: says(PIECES),
+    keep: { events: 8 },
     redact: createRedactor({ values: [VALUE] }),
   })
   const all = await eventsOf(await start())
@@ -155,7 +156,11 @@ test('a resume that cannot read the events before it fails, and shows no text', 
 test('what a bundle that is a tool says of a field is hidden, in results and reports', async () => {
   const user = { type: 'object', properties: { ssn: { type: 'string' } } }
   const bundle = bundleTool({
-    ...{ name: 'b', description: 'b', inputSchema: { type: 'object' }, stop: 'never', k: 2 },
+    name: 'b',
+    description: 'b',
+    inputSchema: { type: 'object' },
+    stop: 'never',
+    k: 2,
     schema: { type: 'object', properties: { user } },
     replicate: () => ({ data: { user: { ssn: SSN } } }),
   })

@@ -41,7 +41,9 @@ for (const size of [1, 2, 7, 1000]) {
     assert.match(call.signature, /^[0-9a-f]{64}$/)
     const [result] = of('tool_results').toolResults
     assert.deepEqual(result.result, {
-      ...{ mail: '[redacted:email]', value: '[redacted:value]', password: '[redacted:field]' },
+      mail: '[redacted:email]',
+      value: '[redacted:value]',
+      password: '[redacted:field]',
       n: 1,
     })
     assert.deepEqual(of('tool_progress').data, { at: '[redacted:email]' })

@@ -39,7 +39,9 @@ async function edge({ statuses, calls = ['note'], handler: own, ...gate }) {
   const locate = defineTool({ ...described, execute: (args) => (runs.push(args), 'here') })
   const url = `${front.url}/api/chat`
   return {
-    ...{ runs, seen: front.seen, turns: remoteTurns({ url, tools: { locate } }) },
+    runs,
+    seen: front.seen,
+    turns: remoteTurns({ url, tools: { locate } }),
     close() {
       server.closeAllConnections()
       server.close()

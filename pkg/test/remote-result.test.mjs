@@ -38,8 +38,12 @@ const next = { role: 'user', content: 'and now?' }
 function edge({ script = SCRIPT, tenant = () => 'ann', ...more } = {}) {
   const asked = []
   const handler = createHandler({
-    ...{ store: memoryStore(), tools, authorize: (request) => ({ tenant: tenant(request) }) },
-    ...{ model: scriptedModel(script), twoStage: { maxTools: 2 }, ...more },
+    store: memoryStore(),
+    tools,
+    authorize: (request) => ({ tenant: tenant(request) }),
+    model: scriptedModel(script),
+    twoStage: { maxTools: 2 },
+    ...more,
   })
   const turnsOf = (who = 'ann') =>
     remoteTurns({
@@ -189,27 +193,28 @@ const SAME = {
   'the first call settles last': { script: [calls('slow', 'look'), 'Done.'] },
   'a failure before the answer': { script: [[say('I look.'), ...calls('look')]], maxTools: 1 },
   'a failure in the answer': {
-    ...{
-      script: [
-        [say('I look.'), ...calls('look')],
-        [say('Half'), 'broken'],
-      ],
-      maxTools: 1,
-    },
+    script: [
+      [say('I look.'), ...calls('look')],
+      [say('Half'), 'broken'],
+    ],
+    maxTools: 1,
   },
 }
 
 for (const [name, { script, mode = 'two_stage', maxTools = 2 }] of Object.entries(SAME)) {
   test(`the result is that of a turn in the page: ${name}`, async () => {
     const slow = defineTool({
-      ...{ description: 'W', inputSchema },
+      description: 'W',
+      inputSchema,
       execute: () => new Promise((resolve) => setTimeout(resolve, 20, 'late')),
     })
     const own = { tools: { ...tools, slow }, policy: { readMode: 'batch', maxTools } }
     const parts = { ...own, model: scriptedModel(script), store: memoryStore() }
     const here = await runTurn({ ...parts, messages: [user], mode }).result
     const handler = createHandler({
-      ...{ ...parts, model: scriptedModel(script), twoStage: { maxTools } },
+      ...parts,
+      model: scriptedModel(script),
+      twoStage: { maxTools },
       authorize: () => ({ tenant: 'ann' }),
     })
     const path = mode === 'unified' ? '/api/chat/messages' : '/api/chat'
@@ -234,7 +239,10 @@ for (const [name, { script, mode = 'two_stage', maxTools = 2 }] of Object.entrie
       chat.send('go')
     })
     const seen = ({ status, text, fullContent, messages, toolResults }) => ({
-      ...{ status, text, fullContent, messages },
+      status,
+      text,
+      fullContent,
+      messages,
       results: toolResults.map(({ toolCallId, status: ended }) => [toolCallId, ended]),
     })
     assert.deepEqual(seen(there), seen(here))
@@ -250,7 +258,8 @@ test('a result without the events before is marked as partial', async () => {
   const turn = turnsOf().run({ messages: [user], requestId: 'r' })
   const events = await eventsOf(turn)
   const lost = remoteTurns({
-    ...{ url: 'https://edge.example/api/chat', maxRetries: 0 },
+    url: 'https://edge.example/api/chat',
+    maxRetries: 0,
     fetch: async (_, { headers }) => {
       const after = Number(headers['last-event-id'])
       if (after === 0)
@@ -305,8 +314,12 @@ test('a turn that pauses tells its repeats as its owner does', async () => {
   const alike = [[...call(0, 'look'), ...call(1, 'look')], 'Enough.', 'Done.']
   const pausing = { policy: { pauseAfterTools: true }, twoStage: { maxTools: 3 } }
   const here = await runTurn({
-    ...{ model: scriptedModel(alike), tools, store: memoryStore(), requestId: 'r' },
-    ...{ messages: [user], policy: { maxTools: 3, pauseAfterTools: true } },
+    model: scriptedModel(alike),
+    tools,
+    store: memoryStore(),
+    requestId: 'r',
+    messages: [user],
+    policy: { maxTools: 3, pauseAfterTools: true },
   }).result
   const there = await edge({ script: alike, ...pausing })
     .turnsOf()

@@ -23,7 +23,9 @@ async function edge(own = {}) {
   const runs = []
   const tool = (more) =>
     defineTool({
-      ...{ description: 'd', inputSchema: { type: 'object' }, ...more },
+      description: 'd',
+      inputSchema: { type: 'object' },
+      ...more,
       execute: (args) => (runs.push(args), { done: args }),
     })
   const model = customModel(async function* ({ messages: seen }) {
@@ -38,7 +40,9 @@ async function edge(own = {}) {
     }
   })
   const handler = createHandler({
-    ...{ model, store: memoryStore(), authorize: () => ({ tenant: 't' }) },
+    model,
+    store: memoryStore(),
+    authorize: () => ({ tenant: 't' }),
     tools: { note: tool(), asks: tool({ needsApproval: true }) },
     ...own.handler,
   })
@@ -261,7 +265,8 @@ test('a result whose code cannot be loaded is a failure, and the events are not'
     console.log(JSON.stringify([last.type, status, error.code, text, messages]))
     process.exit(0)`
   const child = spawn(process.execPath, ['--input-type=module', '-e', page], {
-    ...{ cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'inherit'] },
+    cwd: import.meta.dirname,
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
   const said = (await child.stdout.toArray()).join('')
   assert.deepEqual(JSON.parse(said), ['complete', 'failed', 'core.unavailable', '', []])

@@ -15,7 +15,9 @@ const { bin } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')
 const command = fileURLToPath(new URL(bin.turnlock, folder))
 const turnlock = (input, ...args) =>
   spawnSync(process.execPath, [command, 'replay', ...args], {
-    ...{ encoding: 'utf8', input, timeout: 30_000 },
+    encoding: 'utf8',
+    input,
+    timeout: 30_000,
   })
 const lines = (events) => events.map((event) => JSON.stringify(event)).join('\n')
 /** What `--json` says at its end. */
@@ -33,7 +35,9 @@ const inputSchema = { type: 'object' }
 const tools = (readOnly = true) => ({
   list_files: defineTool({ description: 'x', inputSchema, readOnly, execute: () => ['notes.txt'] }),
   read_file: defineTool({
-    ...{ description: 'x', inputSchema, readOnly },
+    description: 'x',
+    inputSchema,
+    readOnly,
     execute() {
       throw new Error('no file')
     },
@@ -79,14 +83,21 @@ test('a turn that was paused for a decision, and one that went on', async () => 
   const store = memoryStore()
   const own = tools()
   own.list_files = defineTool({
-    ...{ description: 'x', inputSchema, needsApproval: true, execute: () => ['notes.txt'] },
+    description: 'x',
+    inputSchema,
+    needsApproval: true,
+    execute: () => ['notes.txt'],
   })
   const turn = runTurn({ model: model('one-call'), messages, tools: own, store })
   const paused = await eventsOf(turn)
   const { resume, approvals } = paused.at(-1)
   const approved = approvals.map(({ signature }) => ({ signature, approved: true }))
   const further = resumeTurn({
-    ...{ ...resume, model: model('one-call'), tools: own, store, approvals: approved },
+    ...resume,
+    model: model('one-call'),
+    tools: own,
+    store,
+    approvals: approved,
   })
   const whole = [...paused, ...(await eventsOf(further))]
   assert.equal(whole.at(-1).type, 'complete')
@@ -140,7 +151,8 @@ test('what differs is named, and ends with 1', async (t) => {
 
 test('a trace of another program runs as Turnlock would have had it', () => {
   const call = (id) => ({
-    ...{ id, type: 'function' },
+    id,
+    type: 'function',
     function: { name: 'list_files', arguments: '{"path":"."}' },
   })
   const exchange = (id) => [

@@ -96,7 +96,9 @@ test('prompts of the host, by text or by name, are used and traced', async () =>
   const model = scriptedModel([asks(), 'plan'])
   const events = []
   await runPlanning({
-    ...{ model, input, onTrace: (event) => events.push(event) },
+    model,
+    input,
+    onTrace: (event) => events.push(event),
     prompts: { request: 'Ask.', plan: { id: 'mine.v2', text: 'Plan.' } },
   })
   const [asked, planned] = model.requests.map(({ messages }) => messages[0].content)
@@ -139,8 +141,10 @@ test('parsePlan gets the text out of its fence; what it throws is typed', async 
 test('planSchema: prose is no plan, nor is JSON that does not match', async () => {
   const run = (answer, own) =>
     runPlanning({
-      ...{ model: scriptedModel([asks(['quote']), answer]), input },
-      ...{ tools: { quote: reads(() => 42) }, ...own },
+      model: scriptedModel([asks(['quote']), answer]),
+      input,
+      tools: { quote: reads(() => 42) },
+      ...own,
     })
   const json = {
     type: 'object',
@@ -149,7 +153,8 @@ test('planSchema: prose is no plan, nor is JSON that does not match', async () =
   }
   const standard = {
     '~standard': {
-      ...{ version: 1, vendor: 'test' },
+      version: 1,
+      vendor: 'test',
       async validate(value) {
         if (value.size > 9) return { issues: [{ message: 'too big', path: ['size'] }] }
         return { value: { size: value.size * 2 } }
@@ -216,7 +221,9 @@ test('hostile tools cost a result, never the plan', async () => {
   for (const [name, execute] of Object.entries(hostile)) {
     const model = scriptedModel([asks([name]), '{"plan":1}'])
     const { plan, calls } = await runPlanning({
-      ...{ model, input, tools: { [name]: reads(execute) } },
+      model,
+      input,
+      tools: { [name]: reads(execute) },
       // The others have whatever time they need.
       policy: { toolTimeoutMs: name === 'hangs' ? 50 : 600_000, totalToolMs: 600_000 },
     })
@@ -273,7 +280,9 @@ test('calls run side by side', async () => {
   }
   const model = scriptedModel([asks(['a'], ['b']), '{}'])
   const { toolResults } = await runPlanning({
-    ...{ model, input, tools: { a: reads(both), b: reads(both) } },
+    model,
+    input,
+    tools: { a: reads(both), b: reads(both) },
     policy: { toolTimeoutMs: 60_000, totalToolMs: 60_000 },
   })
   assert.deepEqual(
@@ -293,7 +302,11 @@ test('recording: every result, by list or by function; a recorder that throws co
   const list = []
   const trace = []
   await runPlanning({
-    ...{ model: model(), input, tools, record: list, planId: 'p' },
+    model: model(),
+    input,
+    tools,
+    record: list,
+    planId: 'p',
     onTrace: (event) => trace.push(event),
   })
   assert.deepEqual([trace[0].source, auditToolUse(trace, 'p').source], [null, null])
@@ -303,15 +316,23 @@ test('recording: every result, by list or by function; a recorder that throws co
       [
         true,
         {
-          ...{ plan_id: 'p', tool_name: 'quote', params: { s: 1 }, status: 'ok' },
-          ...{ result: { price: 42 }, truncated: false },
+          plan_id: 'p',
+          tool_name: 'quote',
+          params: { s: 1 },
+          status: 'ok',
+          result: { price: 42 },
+          truncated: false,
         },
       ],
       [
         true,
         {
-          ...{ plan_id: 'p', tool_name: 'boom', params: {}, status: 'error' },
-          ...{ error: { code: 'tool.threw', message: 'no' }, truncated: false },
+          plan_id: 'p',
+          tool_name: 'boom',
+          params: {},
+          status: 'error',
+          error: { code: 'tool.threw', message: 'no' },
+          truncated: false,
         },
       ],
     ],
@@ -335,7 +356,12 @@ test('replaying: the same bytes each time, and never a live call', async () => {
     const model = scriptedModel([asks(['quote'], ['miss']), '{"plan":1}'])
     const trace = []
     const result = await runPlanning({
-      ...{ model, input, tools, replay, startedAt: 1000, onTrace: (event) => trace.push(event) },
+      model,
+      input,
+      tools,
+      replay,
+      startedAt: 1000,
+      onTrace: (event) => trace.push(event),
     })
     return { result, trace, requests: model.requests }
   }
@@ -357,8 +383,12 @@ test('replaying: the same bytes each time, and never a live call', async () => {
 
 test('records of one signature: that of the plan counts, else the last', async () => {
   const entry = (plan_id, result) => ({
-    ...{ signature: signature({ tool: 'quote', args: {} }), plan_id, result },
-    ...{ status: 'ok', duration_ms: 1, truncated: false },
+    signature: signature({ tool: 'quote', args: {} }),
+    plan_id,
+    result,
+    status: 'ok',
+    duration_ms: 1,
+    truncated: false,
   })
   const replay = [entry('a', 1), entry('b', 2), entry('c', 3)]
   for (const [planId, wanted] of [
@@ -415,7 +445,13 @@ test('the audit: which tool, when, why and with what, plan by plan', async () =>
     const first = planId === 'p1' ? asks(['quote', { s: 'BTC' }], ['order'], ['quote', { s: 'BTC' }]) : 'no' // prettier-ignore
     const model = scriptedModel([first, '{}'])
     await runPlanning({
-      ...{ model, input, tools, planId, runId: 'r', source: 'nightly', startedAt: 5000 },
+      model,
+      input,
+      tools,
+      planId,
+      runId: 'r',
+      source: 'nightly',
+      startedAt: 5000,
       onTrace: (event) => kept.push(event),
     })
   }
@@ -444,8 +480,12 @@ test('the audit keeps two runs of one plan apart', async () => {
     ['r2', 'twenty'],
   ]) {
     await runPlanning({
-      ...{ model: scriptedModel([asks(['quote']), '{}']), input, planId: 'p', runId },
-      ...{ tools: { quote: reads(() => price) }, source: runId },
+      model: scriptedModel([asks(['quote']), '{}']),
+      input,
+      planId: 'p',
+      runId,
+      tools: { quote: reads(() => price) },
+      source: runId,
       onTrace: (event) => kept.push(event),
     })
   }

@@ -29,7 +29,9 @@ const startChain = (own) =>
   runChain({
     query: 'capital of France',
     answer: async () => 'Paris.',
-    ...{ plan: async () => '{}', search: async () => ({}), synthesize: async () => '' },
+    plan: async () => '{}',
+    search: async () => ({}),
+    synthesize: async () => '',
     ...own,
   })
 const startPass = (own) =>

@@ -12,7 +12,9 @@ const inputSchema = { type: 'object' }
 async function waiting(script = [{ call: 'send', args: { to: 'ann' } }, 'Done.', 'Done.']) {
   const runs = []
   const send = defineTool({
-    ...{ description: 'Sends.', inputSchema, needsApproval: true },
+    description: 'Sends.',
+    inputSchema,
+    needsApproval: true,
     execute: (args) => (runs.push(args), 'sent'),
   })
   const parts = { model: scriptedModel(script), tools: { send }, store: memoryStore() }
@@ -71,13 +73,16 @@ test('a handler without the tool answers 409, and the turn has not ended', async
   const ended = []
   const handlerOf = (tools) =>
     createHandler({
-      ...{ ...parts, tools, authorize: () => ({ tenant: 't' }) },
+      ...parts,
+      tools,
+      authorize: () => ({ tenant: 't' }),
       onEnd: ({ status }) => ended.push(status),
     })
   const ask = (handler, path, body) =>
     handler(
       new Request(`https://edge.example/api/chat${path}`, {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
       }),
     )

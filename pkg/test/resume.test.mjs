@@ -36,7 +36,8 @@ for (const [kind, again, then = kind] of [
     let inside
     const started = new Promise((resolve) => (inside = resolve))
     const acts = (kind) => ({
-      ...{ description: 'Acts', inputSchema: { type: 'object' } },
+      description: 'Acts',
+      inputSchema: { type: 'object' },
       ...(kind !== 'plain' && { [kind]: true }),
       async execute(_, { idempotencyKey, signal }) {
         if (keys.push(idempotencyKey) > 1) return 'acted'
@@ -94,8 +95,12 @@ async function waiting(own = {}, options = {}) {
   const store = memoryStore()
   const act = (changed) =>
     defineTool({
-      ...{ description: 'Acts', inputSchema: { type: 'object' }, needsApproval: true },
-      ...{ execute: () => 'acted', ...own, ...changed },
+      description: 'Acts',
+      inputSchema: { type: 'object' },
+      needsApproval: true,
+      execute: () => 'acted',
+      ...own,
+      ...changed,
     })
   const parts = { model, store, requestId: 'r', ...options }
   const turn = runTurn({ ...parts, tools: { act: act() }, messages })
@@ -274,8 +279,12 @@ test('an outcome is kept at once, and does not wait for the other calls of its b
   })
   const act = defineTool({ description: 'Acts', inputSchema: { type: 'object' }, execute })
   const turn = runTurn({
-    ...{ model: two, messages, tools: { act }, policy: { maxTools: 2 } },
-    ...{ store: { ...inner, commit }, keep: { leaseMs: 600_000 } },
+    model: two,
+    messages,
+    tools: { act },
+    policy: { maxTools: 2 },
+    store: { ...inner, commit },
+    keep: { leaseMs: 600_000 },
   })
   await kept
   last(2)
@@ -301,7 +310,10 @@ test('an outcome of another turn is no approval', async () => {
   const { store, resume, signature } = await waiting(options)
   assert.equal((await resume().result).toolResults[0].status, 'ok')
   const act = defineTool({
-    ...{ description: 'Acts', inputSchema: { type: 'object' }, needsApproval: true, ...options },
+    description: 'Acts',
+    inputSchema: { type: 'object' },
+    needsApproval: true,
+    ...options,
     execute: () => 'acted',
   })
   const other = await collect(runTurn({ model, messages, tools: { act }, store, requestId: 'r2' }))
@@ -353,7 +365,8 @@ test('a pause from elsewhere lands behind the tools, and a resume answers', asyn
     async execute() {
       runs++
       assert.deepEqual(await pauseTurn({ requestId: 'r', store }), {
-        ...{ requestId: 'r', status: 'running' },
+        requestId: 'r',
+        status: 'running',
       })
       // The owner has heard of it when it has written its state again.
       while ((await state()).pause) await new Promise((resolve) => setTimeout(resolve, 1))
@@ -375,7 +388,9 @@ test('a pause from elsewhere lands behind the tools, and a resume answers', asyn
 async function looked(options = {}) {
   const store = memoryStore()
   const look = defineTool({
-    ...{ description: 'Looks', inputSchema: { type: 'object' }, readOnly: true },
+    description: 'Looks',
+    inputSchema: { type: 'object' },
+    readOnly: true,
     execute: () => 'a secret',
   })
   const parts = { store, requestId: 'r', tools: { act: look } }
@@ -475,7 +490,9 @@ test('what a tool says of a call that may have run is recorded once', async () =
 test('what was taken out of a turn is in no history that its events make, whatever its ids', async () => {
   const store = memoryStore()
   const read = defineTool({
-    ...{ description: 'Reads', inputSchema: { type: 'object' }, readOnly: true },
+    description: 'Reads',
+    inputSchema: { type: 'object' },
+    readOnly: true,
     execute: () => 'SECRET',
   })
   // The same id in each response, as some providers have it; the second call is a repeat.

@@ -97,7 +97,9 @@ test('what JSON Schema does not know is data, and a reference may lead there', (
   const own = { 'x-ui': data, example: data, errorMessage: data, discriminator: { mapping: data } }
   tool({
     type: 'object',
-    ...{ default: data, examples: [data, data], enum: [{}, data] },
+    default: data,
+    examples: [data, data],
+    enum: [{}, data],
     properties: { a: own, b: own, c: { examples: { one: { value: data } } }, id: { id: 'one' } },
     dependencies: { a: ['b'], pattern: ['(a'], $ref: { required: ['a'] } },
   })
@@ -110,8 +112,15 @@ test('what JSON Schema does not know is data, and a reference may lead there', (
   }
   const more = { $defs, definitions: { A: { id: 'A', ...A } }, components: { schemas: { A } } }
   for (const $ref of [
-    ...['#/$defs/A', '#/%24defs/A', '#/$defs/a~1b%3Cc%3E$', '#/$defs/a~1b<c>%24', '#c'],
-    ...['https://x.example/d', '#/definitions/A', '#/components/schemas/A', '#/properties/other'],
+    '#/$defs/A',
+    '#/%24defs/A',
+    '#/$defs/a~1b%3Cc%3E$',
+    '#/$defs/a~1b<c>%24',
+    '#c',
+    'https://x.example/d',
+    '#/definitions/A',
+    '#/components/schemas/A',
+    '#/properties/other',
   ]) {
     const one = tool({ type: 'object', properties: { a: { $ref }, other: A }, ...more })
     assert.equal(one.check({ a: 1 }).valid, true, $ref)

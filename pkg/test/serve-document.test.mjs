@@ -37,11 +37,15 @@ test('the handler of passes and bundles', async () => {
   const request = { tool_name: 'quote', params: {}, reason: 'the price' }
   const model = scriptedModel([JSON.stringify({ tool_calls: [request] }), '{"size":1}'])
   const quote = turnlock.defineTool({
-    ...{ description: 'A price.', inputSchema: { type: 'object' }, readOnly: true },
+    description: 'A price.',
+    inputSchema: { type: 'object' },
+    readOnly: true,
     execute: () => 42,
   })
   const handler = made({
-    ...{ model, tools: { quote }, store: turnlock.memoryStore() },
+    model,
+    tools: { quote },
+    store: turnlock.memoryStore(),
     authorize: () => ({ tenant: 'ann' }),
     assessmentFor: async (tenant, text) => async () => ({ data: { label: `${tenant}: ${text}` } }),
   })

@@ -17,7 +17,10 @@ const hello = customModel(async function* () {
   yield { type: 'text', text: 'Hello.' }
 })
 const refuses = openaiChat({
-  ...{ baseURL: 'http://model.example/v1', model: 'm', apiKey: 'k', maxRetries: 0 },
+  baseURL: 'http://model.example/v1',
+  model: 'm',
+  apiKey: 'k',
+  maxRetries: 0,
   fetch: async () => Response.json({ error: { message: 'secret: bad key' } }, { status: 401 }),
 })
 const down = async () => {
@@ -70,7 +73,9 @@ test(
     const left = new AbortController()
     const response = await handler(
       new Request('http://app.example/api/chat/messages', {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json' }, signal: left.signal },
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        signal: left.signal,
         body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }], requestId: 'unread' }),
       }),
     )
@@ -106,8 +111,11 @@ test('in Node, a handler that holds only the signal of a request hears that its 
 /** A request of Node and its response, whose every write waits; `then` is called behind each. */
 function slow(then) {
   const outgoing = Object.assign(new EventEmitter(), {
-    ...{ destroyed: false, writableFinished: false },
-    ...{ writeHead() {}, flushHeaders() {}, end() {} },
+    destroyed: false,
+    writableFinished: false,
+    writeHead() {},
+    flushHeaders() {},
+    end() {},
     write: () => (setImmediate(then), false),
   })
   const own = { method: 'GET', url: '/', headers: {}, rawHeaders: [], complete: true }
@@ -320,7 +328,9 @@ test('in Node, what a function throws is told, and its client gets a 500 or a br
 test('a body that cannot be read is the serverâ€™s error where the host has taken it', async () => {
   const told = []
   const handler = createHandler({
-    ...{ model: hello, store: memoryStore(), onError: (error) => told.push(error) },
+    model: hello,
+    store: memoryStore(),
+    onError: (error) => told.push(error),
     authorize: (request) => (request.body.getReader(), { tenant: 'ann' }),
   })
   const response = await ask(handler, '/messages', { messages: [{ role: 'user', content: 'hi' }] })
@@ -341,7 +351,10 @@ for (const format of [undefined, 'ai-sdk']) {
       }
     })
     const handler = createHandler({
-      ...{ model, store: memoryStore(), authorize, format },
+      model,
+      store: memoryStore(),
+      authorize,
+      format,
       onEnd: (_, { requestId }) => ends.push(requestId),
       onError: (error) => told.push(error),
     })
@@ -399,8 +412,10 @@ test('onEvent and onEnd hear of every turn, also when its client has left', asyn
     const body = { messages: [{ role: 'user', content: 'hi' }], requestId, ...own }
     return handler(
       new Request('http://app.example/api/chat/messages_two_stage', {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
-        ...{ body: JSON.stringify(body), signal: left.signal },
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: left.signal,
       }),
     )
   }
@@ -432,7 +447,10 @@ test('onEnd hears of a turn that is cancelled while nobody runs it, once', async
   })
   const look = defineTool({ description: '', inputSchema: {}, execute: () => 'seen' })
   const handler = createHandler({
-    ...{ model, tools: { look }, store, authorize },
+    model,
+    tools: { look },
+    store,
+    authorize,
     onEvent: ({ type }, { requestId }) => events.push(`${requestId} ${type}`),
     onEnd: (result, about) => ends.push([result, about]),
     onError() {},
@@ -462,7 +480,10 @@ test('onEnd hears of a turn that is cancelled while nobody runs it, once', async
   let release
   const held = new Promise((resolve) => (release = resolve))
   const busy = createHandler({
-    ...{ model, store, authorize, onEnd: ({ status }) => ends.push(status) },
+    model,
+    store,
+    authorize,
+    onEnd: ({ status }) => ends.push(status),
     tools: { look: defineTool({ description: '', inputSchema: {}, execute: () => held }) },
   })
   const body = { messages: [{ role: 'user', content: 'hi' }], requestId: 'runs' }
@@ -483,7 +504,10 @@ test('a client that has left before its run or turn begins gives its place back'
   const left = new AbortController()
   let signals = 0
   const handler = createHandler({
-    ...{ model: deaf, store: memoryStore(), clientGone: 'stop', limits: { turnsPerTenant: 1 } },
+    model: deaf,
+    store: memoryStore(),
+    clientGone: 'stop',
+    limits: { turnsPerTenant: 1 },
     // It leaves while the request is authorized.
     authorize: async () => (left.abort(), { tenant: 't' }),
     passes: {
@@ -496,7 +520,9 @@ test('a client that has left before its run or turn begins gives its place back'
   const send = (path, body) =>
     handler(
       new Request(`http://app.example/api/chat${path}`, {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json' }, signal: left.signal },
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        signal: left.signal,
         body: JSON.stringify(body),
       }),
     )
@@ -516,7 +542,10 @@ test('a function that hangs before its run begins keeps no place', async () => {
   let goOn
   let cancelled
   const handler = createHandler({
-    ...{ model: hello, store: memoryStore(), authorize, limits: { turnsPerTenant: 1 } },
+    model: hello,
+    store: memoryStore(),
+    authorize,
+    limits: { turnsPerTenant: 1 },
     passes: {
       async hangs() {
         await new Promise((resolve) => (goOn = resolve))
@@ -554,7 +583,9 @@ test('a slow client of a chain holds its answer back', async () => {
   }
   const none = async () => null
   const handler = createHandler({
-    ...{ model: hello, store: memoryStore(), authorize },
+    model: hello,
+    store: memoryStore(),
+    authorize,
     chains: {
       ask: () =>
         runChain({ query: 'q', answer: pieces, plan: none, search: none, synthesize: pieces }),
@@ -577,7 +608,10 @@ test('what a function of the host returns wrongly is its failure, and ends nothi
   const told = []
   const cached = new Response('{}', { status: 422 })
   const handler = createHandler({
-    ...{ model: hello, store: memoryStore(), authorize, onError: (error) => told.push(error) },
+    model: hello,
+    store: memoryStore(),
+    authorize,
+    onError: (error) => told.push(error),
     passes: {
       rejects: () => async () => {
         throw new Error('secret: the database is down')
@@ -609,7 +643,9 @@ test('a session without a tenant is told to the operator; no session is nobodyâ€
   ]) {
     const told = []
     const handler = createHandler({
-      ...{ model: hello, store: memoryStore(), authorize: () => session },
+      model: hello,
+      store: memoryStore(),
+      authorize: () => session,
       onError: (error) => told.push(error.message),
     })
     const response = await ask(handler, '/messages', {
@@ -623,7 +659,9 @@ test('a session without a tenant is told to the operator; no session is nobodyâ€
 
 test('options of a wrong type are misuse at the call, with their path', () => {
   const known = {
-    ...{ model: hello, store: memoryStore(), authorize: () => ({ tenant: 'a' }) },
+    model: hello,
+    store: memoryStore(),
+    authorize: () => ({ tenant: 'a' }),
   }
   const wrong = [
     ['limits', 5],

@@ -150,7 +150,9 @@ test('a pass on the lost instance rejects with core.fault, and its tools are tol
   let told = false
   const tools = {
     slow: defineTool({
-      ...{ description: 'slow', inputSchema: { type: 'object' }, readOnly: true },
+      description: 'slow',
+      inputSchema: { type: 'object' },
+      readOnly: true,
       execute: (_, { signal }) =>
         new Promise(() => {
           signal.addEventListener('abort', () => (told = true))

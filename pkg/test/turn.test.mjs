@@ -605,13 +605,16 @@ test("bodies are the model, the host's members and what the core decides, in thi
     assert.equal(body, `{"model":"m","stream":true,${usage},${messages}`, dialect)
   }
   const { url, headers, body } = await sent(openaiChat, {
-    ...{ dialect: 'mistral', headers: { accept: '*/*', 'x-own': '1' } },
+    dialect: 'mistral',
+    headers: { accept: '*/*', 'x-own': '1' },
     body: { temperature: 0.5, stream: null, model: 'n', messages: 'no' },
   })
   assert.equal(url, 'http://x/v1/chat/completions')
   assert.deepEqual(headers, {
-    ...{ 'content-type': 'application/json', accept: '*/*' },
-    ...{ authorization: 'Bearer k', 'x-own': '1' },
+    'content-type': 'application/json',
+    accept: '*/*',
+    authorization: 'Bearer k',
+    'x-own': '1',
   })
   assert.equal(body, `{"model":"n","stream":null,"temperature":0.5,${messages}`)
 
@@ -698,7 +701,8 @@ function thrown() {
 test('options are read once: one that throws later is not asked again', async () => {
   let reads = 0
   const options = {
-    ...{ task: 't', replicate: async () => ({ data: 1 }) },
+    task: 't',
+    replicate: async () => ({ data: 1 }),
     get redact() {
       if (++reads > 1) throw new Error('redact')
       return undefined
@@ -786,7 +790,9 @@ test('a model of the host counts its calls as it likes: each has its own argumen
     yield { type: 'finish', reason: 'tool_calls', raw: 'tool_use' }
   })
   const look = defineTool({
-    ...{ description: 'd', inputSchema: { type: 'object' }, readOnly: true },
+    description: 'd',
+    inputSchema: { type: 'object' },
+    readOnly: true,
     execute: ({ n }) => void ran.push(n),
   })
   const messages = [{ role: 'user', content: 'go' }]

@@ -115,7 +115,9 @@ test('AG-UI: events of turns with hostile models fit the schemas', async () => {
         const tool = (execute) =>
           defineTool({ description: 'x', inputSchema: { type: 'object' }, execute })
         const turn = runTurn({
-          ...{ model, messages: [{ role: 'user', content: 'go' }], policy: { maxTools: 3 } },
+          model,
+          messages: [{ role: 'user', content: 'go' }],
+          policy: { maxTools: 3 },
           tools: {
             look: tool(() => 'found'),
             odd: tool(() => result),

@@ -42,7 +42,9 @@ async function runLegs({ HttpAgent }, legs) {
       onRunFailed: ({ error }) => void (failed ??= error),
     }
     const resume = agent.pendingInterrupts?.map(({ id }) => ({
-      ...{ interruptId: id, status: 'resolved', payload: { approved: true } },
+      interruptId: id,
+      status: 'resolved',
+      payload: { approved: true },
     }))
     await agent.runAgent({ runId, ...(resume?.length && { resume }) }, told).catch((error) => {
       failed ??= error
@@ -108,11 +110,16 @@ async function site(behaviour, { page, ...more } = {}) {
     model: openaiChat({ baseURL, model: 'scripted', apiKey: 'secret', maxRetries: 0 }),
     tools: {
       list_files: defineTool({
-        ...{ description: 'd', inputSchema: { type: 'object' }, readOnly: true, ...more },
+        description: 'd',
+        inputSchema: { type: 'object' },
+        readOnly: true,
+        ...more,
         ...(!page && { execute: (args) => (runs.push(args), ['notes.txt']) }),
       }),
     },
-    ...{ store: memoryStore(), authorize: () => ({ tenant: 't' }), format: 'ag-ui' },
+    store: memoryStore(),
+    authorize: () => ({ tenant: 't' }),
+    format: 'ag-ui',
   })
   const listener = createServer(toNodeListener(handler)).listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -237,7 +244,8 @@ for (const [name, { HttpAgent }] of Object.entries({ '0.0.59': client0, '1.0.0':
     const resume = [{ interruptId: 'no interrupt', status: 'resolved' }]
     const post = (body) =>
       fetch(url, {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ threadId: 't', runId: 'r', messages: [], ...body }),
       })
     for (const body of [{ resume }, { messages: [] }, { messages: 'none' }]) {

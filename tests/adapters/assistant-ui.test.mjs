@@ -34,7 +34,9 @@ after(async () => {
 async function site(behaviour, handler) {
   const runs = []
   const tool = defineTool({
-    ...{ description: 'd', inputSchema: { type: 'object' }, readOnly: true },
+    description: 'd',
+    inputSchema: { type: 'object' },
+    readOnly: true,
     execute: (args) => {
       runs.push(args)
       return ['notes.txt']
@@ -46,7 +48,9 @@ async function site(behaviour, handler) {
     createHandler({
       model: () => openaiChat({ baseURL, model: 'scripted', apiKey: 'secret', maxRetries: 0 }),
       tools: { list_files: tool, read_file: tool },
-      ...{ store: memoryStore(), authorize: () => ({ tenant: 't' }), format: 'ag-ui' },
+      store: memoryStore(),
+      authorize: () => ({ tenant: 't' }),
+      format: 'ag-ui',
       ...handler,
     }),
   )

@@ -18,12 +18,17 @@ const MODELS = {
   // Without a stream: it counts the tokens of one by a table from the net.
   ChatOpenAI: (base) =>
     new ChatOpenAI({
-      ...{ model: 'scripted', apiKey: 'secret', maxRetries: 0 },
+      model: 'scripted',
+      apiKey: 'secret',
+      maxRetries: 0,
       configuration: { baseURL: `${base}/v1` },
     }),
   ChatAnthropic: (base) =>
     new ChatAnthropic({
-      ...{ model: 'scripted', apiKey: 'secret', streaming: true, maxRetries: 0 },
+      model: 'scripted',
+      apiKey: 'secret',
+      streaming: true,
+      maxRetries: 0,
       anthropicApiUrl: base,
     }),
 }
@@ -35,7 +40,10 @@ function agentOf(make, behaviour, more = {}) {
   const runs = []
   const tools = ['list_files', 'read_file'].map((name) =>
     tool(async (args) => (runs.push(`${name} ${JSON.stringify(args)}`), '["notes.txt"]'), {
-      ...{ name, description: name, schema, metadata: { readOnly: more.readOnly } },
+      name,
+      description: name,
+      schema,
+      metadata: { readOnly: more.readOnly },
     }),
   )
   const llm = make(`${provider.url}/s/${session}/${behaviour}`)
@@ -73,11 +81,14 @@ for (const [name, make] of Object.entries(MODELS)) {
     const llm = make(`${provider.url}/s/${session}/one-call`, {})
     const runs = []
     const list_files = defineTool({
-      ...{ description: 'Lists files.', inputSchema: schema, readOnly: true },
+      description: 'Lists files.',
+      inputSchema: schema,
+      readOnly: true,
       execute: (args) => (runs.push(args), ['notes.txt']),
     })
     const { status, text, toolResults, usage, error } = await runTurn({
-      ...{ model: langchainModel(llm), tools: { list_files } },
+      model: langchainModel(llm),
+      tools: { list_files },
       messages: [{ role: 'user', content: 'look' }],
       policy: { resultsAs: name === 'ChatAnthropic' ? 'native' : 'box' },
     }).result
@@ -91,7 +102,8 @@ for (const [name, make] of Object.entries(MODELS)) {
 
 test('LangGraph: a new message of the user has its own budget; a checkpoint keeps the old one', async () => {
   const { agent, runs } = agentOf(MODELS.ChatOpenAI, 'one-call', {
-    ...{ maxTools: 1, checkpointer: new MemorySaver() },
+    maxTools: 1,
+    checkpointer: new MemorySaver(),
   })
   const thread = { configurable: { thread_id: 't' } }
   const first = await agent.invoke(ask('look'), thread)

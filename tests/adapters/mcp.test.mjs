@@ -94,7 +94,7 @@ async function turnWith(tools, name, args = {}, own = {}) {
 for (const [how, connect] of Object.entries(CONNECTIONS)) {
   test(`${how}: results, failures and a connection that breaks`, async () => {
     const { client, close, ran } = await connect()
-    const allow = { 'files.list': { readOnly: true }, ...{ add_note: {}, picture: {}, fails: {} } }
+    const allow = { 'files.list': { readOnly: true }, add_note: {}, picture: {}, fails: {} }
     const { tools, fingerprints, drifted, missing } = await mcpTools(client, {
       allow: { ...allow, breaks: {}, gone: {} },
       prefix: 'mcp_',
@@ -147,9 +147,16 @@ test('in workerd: results, and a connection that breaks', async (t) => {
   const { close, ran, url } = await CONNECTIONS['HTTP, v2']()
   const entry = fileURLToPath(new URL('./mcp-worker.mjs', import.meta.url))
   const { outputFiles } = await build({
-    ...{ entryPoints: [entry], bundle: true, write: false, format: 'esm', target: 'es2022' },
-    ...{ conditions: ['workerd', 'worker', 'browser'], outdir: '/', logLevel: 'error' },
-    ...{ loader: { '.wasm': 'copy' }, assetNames: '[name]' },
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2022',
+    conditions: ['workerd', 'worker', 'browser'],
+    outdir: '/',
+    logLevel: 'error',
+    loader: { '.wasm': 'copy' },
+    assetNames: '[name]',
   })
   const output = (end) => outputFiles.find(({ path }) => path.endsWith(end))
   const workerd = new Miniflare({
@@ -246,7 +253,9 @@ test('regular expressions of a server are not run, and the model reads them', as
   const slowly = { type: 'string', pattern: slow }
   const fixed = { const: { pattern: 'x' } }
   const inputSchema = {
-    ...{ type: 'object', additionalProperties: false, required: ['text'] },
+    type: 'object',
+    additionalProperties: false,
+    required: ['text'],
     // Properties with the names of keywords, and a value with the name of one.
     properties: { text: slowly, pattern: { type: 'string' }, enum: slowly, const: slowly, fixed },
     patternProperties: { [slow]: { type: 'number' } },

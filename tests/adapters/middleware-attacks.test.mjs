@@ -76,11 +76,17 @@ function modelOf([ai, Mock], script, options, prompts = []) {
 }
 
 const call = (n, name, input, more = {}) => ({
-  ...{ type: 'tool-call', toolCallId: `call_${n}`, toolName: name, input },
+  type: 'tool-call',
+  toolCallId: `call_${n}`,
+  toolName: name,
+  input,
   ...more,
 })
 const found = (n, name) => ({
-  ...{ type: 'tool-result', toolCallId: `call_${n}`, toolName: name, result: { seen: n } },
+  type: 'tool-result',
+  toolCallId: `call_${n}`,
+  toolName: name,
+  result: { seen: n },
   providerExecuted: true,
 })
 
@@ -131,7 +137,8 @@ async function run(sdk, how, script, maxTools, repair) {
     execute: (args) => (runs.push(signature({ tool: name, args })), ['found']),
   })
   const tools = {
-    ...{ look: tool('look'), find: tool('find') },
+    look: tool('look'),
+    find: tool('find'),
     dyn: ai.dynamicTool({ description: 'x', ...tool('dyn') }),
     web: {
       type: 'provider',
@@ -145,7 +152,11 @@ async function run(sdk, how, script, maxTools, repair) {
   const model = modelOf(sdk, script, { maxTools }, prompts)
   const errors = []
   const result = await ai[how]({
-    ...{ model, tools, maxRetries: 0, stopWhen: ai.stepCountIs(6), prompt: 'look' },
+    model,
+    tools,
+    maxRetries: 0,
+    stopWhen: ai.stepCountIs(6),
+    prompt: 'look',
     onError: ({ error }) => errors.push(error),
     // A host that repairs arguments runs what it repaired.
     ...(repair && {
@@ -228,7 +239,9 @@ for (const [version, sdk] of Object.entries(VERSIONS)) {
               execute: (args) => runs.push(args),
             },
           },
-          ...{ prompt: 'look', maxRetries: 0, stopWhen: ai.stepCountIs(1) },
+          prompt: 'look',
+          maxRetries: 0,
+          stopWhen: ai.stepCountIs(1),
           onError: ({ error }) => errors.push(String(error)),
         })
         await result.consumeStream({ onError: (error) => errors.push(String(error)) })

@@ -27,7 +27,9 @@ async function play(
   const session = crypto.randomUUID()
   const reports = []
   const own = compatible({
-    ...{ name: 'scripted', apiKey: 'secret', includeUsage: true },
+    name: 'scripted',
+    apiKey: 'secret',
+    includeUsage: true,
     baseURL: `${provider.url}/s/${session}/${behaviour}/v1`,
   })
   const model = ai.wrapLanguageModel({
@@ -41,7 +43,10 @@ async function play(
   })
   const tools = { list_files: tool('list_files'), read_file: tool('read_file') }
   const result = await ai[how]({
-    ...{ model, tools, stopWhen: ai.stepCountIs(8), maxRetries: 0 },
+    model,
+    tools,
+    stopWhen: ai.stepCountIs(8),
+    maxRetries: 0,
     messages: messages ?? [{ role: 'user', content: 'look' }],
   })
   const text = await result.text
@@ -133,7 +138,9 @@ for (const [version, sdk] of Object.entries(VERSIONS)) {
   test(`${version}: broken histories are repaired, and whole ones sent as they are`, async () => {
     const call = (id) => ({ type: 'tool-call', toolCallId: id, toolName: 'list_files', input: {} })
     const result = (id, value) => ({
-      ...{ type: 'tool-result', toolCallId: id, toolName: 'list_files' },
+      type: 'tool-result',
+      toolCallId: id,
+      toolName: 'list_files',
       output: { type: 'text', value },
     })
     const prompt = [
@@ -153,8 +160,10 @@ for (const [version, sdk] of Object.entries(VERSIONS)) {
     assert.deepEqual(
       reports[0].repairs.map(({ code, toolCallId }) => `${code} ${toolCallId}`),
       [
-        ...['TOOL_CALL_UNANSWERED c2', 'TOOL_RESULT_MOVED c3'],
-        ...['TOOL_RESULT_ORPHAN gone', 'TOOL_RESULT_DUPLICATE c1'],
+        'TOOL_CALL_UNANSWERED c2',
+        'TOOL_RESULT_MOVED c3',
+        'TOOL_RESULT_ORPHAN gone',
+        'TOOL_RESULT_DUPLICATE c1',
       ],
     )
     assert.deepEqual(

@@ -56,12 +56,17 @@ after(async () => {
 const messages = [{ role: 'user', content: 'a secret question' }]
 const scripted = (behaviour) =>
   openaiChat({
-    ...{ model: 'scripted', apiKey: 'key', maxRetries: 0 },
+    model: 'scripted',
+    apiKey: 'key',
+    maxRetries: 0,
     baseURL: `${provider.url}/s/${crypto.randomUUID()}/${behaviour}/v1`,
   })
 const tool = (more) =>
   defineTool({
-    ...{ description: 'd', inputSchema: { type: 'object' }, readOnly: true, ...more },
+    description: 'd',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    ...more,
     execute: more?.execute ?? (() => ['a secret.txt']),
   })
 const own = { api, provider: 'openai', model: 'gpt', agent: 'files' }
@@ -190,13 +195,18 @@ test('a resume has the request id of its turn; what did not run is an event', as
 test('a handler tells all of its turns', async () => {
   const { onTrace, onEvent } = openTelemetry(own)
   const handler = createHandler({
-    ...{ model: () => scripted('one-call'), tools: { list_files: tool() }, store: memoryStore() },
-    ...{ authorize: () => ({ tenant: 't' }), onTrace, onEvent },
+    model: () => scripted('one-call'),
+    tools: { list_files: tool() },
+    store: memoryStore(),
+    authorize: () => ({ tenant: 't' }),
+    onTrace,
+    onEvent,
   })
   for (const behaviour of ['messages', 'messages_two_stage']) {
     const response = await handler(
       new Request(`http://localhost/api/chat/${behaviour}`, {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ messages }),
       }),
     )
@@ -216,8 +226,11 @@ test('a handler tells all of its turns', async () => {
 test('a handler without `onEvent` ends the spans of its turns', async () => {
   const { onTrace } = openTelemetry(own)
   const handler = createHandler({
-    ...{ model: () => scripted('one-call'), tools: { list_files: tool() }, store: memoryStore() },
-    ...{ authorize: () => ({ tenant: 't' }), onTrace },
+    model: () => scripted('one-call'),
+    tools: { list_files: tool() },
+    store: memoryStore(),
+    authorize: () => ({ tenant: 't' }),
+    onTrace,
   })
   for (let turn = 0; turn < 2; turn++) assert.match(await post(handler, {}), /"complete"/)
   await until(() => open.size === 0)
@@ -336,7 +349,10 @@ test('passes, bundles and chains have spans too', async () => {
   const look = tool()
   await telemetry.pass((onTrace) =>
     runPlanning({
-      ...{ model, tools: { look }, policy: { allow: ['look'] }, onTrace },
+      model,
+      tools: { look },
+      policy: { allow: ['look'] },
+      onTrace,
       input: { global_context: {} },
     }),
   )
@@ -345,18 +361,16 @@ test('passes, bundles and chains have spans too', async () => {
   const chain = telemetry.chain(
     runChain({
       query: 'what is it?',
-      ...{
-        answer: async function* () {
-          yield 'a'
-        },
-        plan: async () => '{}',
+
+      answer: async function* () {
+        yield 'a'
       },
-      ...{
-        search: async () => 1,
-        refine: async () => 1,
-        synthesize: async function* () {
-          yield 'b'
-        },
+      plan: async () => '{}',
+
+      search: async () => 1,
+      refine: async () => 1,
+      synthesize: async function* () {
+        yield 'b'
       },
     }),
   )
@@ -389,7 +403,10 @@ test('what a tool runs is below its call: one trace of turn, pass, bundle and ch
         await telemetry.pass(
           (onTrace) =>
             runPlanning({
-              ...{ model: plans, tools: {}, policy: { maxIterations: 0 }, onTrace },
+              model: plans,
+              tools: {},
+              policy: { maxIterations: 0 },
+              onTrace,
               input: {},
             }),
           context,
@@ -413,7 +430,10 @@ test('what a tool runs is below its call: one trace of turn, pass, bundle and ch
   const { requestId } = paused
   const resumed = second.turn((onTrace) =>
     resumeTurn({
-      ...{ ...common, tools: { list_files: list_files(second) }, requestId, onTrace },
+      ...common,
+      tools: { list_files: list_files(second) },
+      requestId,
+      onTrace,
       approvals: approvals.map(({ signature }) => ({ signature, approved: true })),
     }),
   )
@@ -452,7 +472,8 @@ test('a run in a tool whose turn is not followed here begins a trace of its own'
 async function post(handler, body, headers = {}) {
   const response = await handler(
     new Request('http://localhost/api/chat/messages', {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ messages, ...body }),
     }),
   )
@@ -462,8 +483,11 @@ async function post(handler, body, headers = {}) {
 test('a client that chooses the request id does not choose the trace', async () => {
   const { onTrace, onEvent } = openTelemetry(own)
   const handler = createHandler({
-    ...{ model: () => scripted('one-call'), tools: { list_files: tool() } },
-    ...{ store: memoryStore(), onTrace, onEvent },
+    model: () => scripted('one-call'),
+    tools: { list_files: tool() },
+    store: memoryStore(),
+    onTrace,
+    onEvent,
     authorize: (request) => ({ tenant: request.headers.get('x-tenant') }),
   })
   const victim = '0af7651916cd43dd8448eb211c80319c'
@@ -522,8 +546,13 @@ test('two tenants with the same ids: a run of a tool gets into neither trace by 
   const turns = ['a', 'b'].map((tenant) =>
     telemetry.turn((onTrace) =>
       runTurn({
-        ...{ model: scripted('one-call'), messages, tools: { list_files }, onTrace },
-        ...{ requestId, tenant, store: memoryStore() },
+        model: scripted('one-call'),
+        messages,
+        tools: { list_files },
+        onTrace,
+        requestId,
+        tenant,
+        store: memoryStore(),
       }),
     ),
   )
@@ -543,8 +572,11 @@ test('content of a handler with `redact` is redacted', async () => {
   const { onTrace, onEvent } = openTelemetry({ ...own, content: true })
   const events = []
   const common = {
-    ...{ model: () => scripted('one-call'), tools: { list_files: tool() } },
-    ...{ store: memoryStore(), onTrace, authorize: () => ({ tenant: 't' }) },
+    model: () => scripted('one-call'),
+    tools: { list_files: tool() },
+    store: memoryStore(),
+    onTrace,
+    authorize: () => ({ tenant: 't' }),
   }
   const told = (event, about) => {
     events.push(event)
@@ -611,7 +643,8 @@ test('names and ids that a model or a client wrote are cut, and have no controls
   const spans = exporter.getFinishedSpans()
   assert.ok(spans.length >= 5)
   const texts = spans.flatMap(({ name, attributes, events, status }) => [
-    ...[name, status.message ?? ''],
+    name,
+    status.message ?? '',
     ...[attributes, ...events.map((event) => event.attributes)].flatMap((own) =>
       Object.values(own).flat(),
     ),

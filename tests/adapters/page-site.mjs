@@ -7,8 +7,13 @@ import { build } from 'esbuild'
 /** The text of a page's script; `alias` names the versions of what it imports. */
 export async function scriptOf(entry, alias) {
   const { outputFiles } = await build({
-    ...{ entryPoints: [join(import.meta.dirname, entry)], bundle: true, write: false },
-    ...{ format: 'esm', platform: 'browser', target: 'es2022', logLevel: 'error' },
+    entryPoints: [join(import.meta.dirname, entry)],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    logLevel: 'error',
     define: { 'process.env.NODE_ENV': '"development"' },
     alias,
   })

@@ -93,7 +93,12 @@ const shape = (message) =>
   message.parts
     .filter(({ type }) => type !== 'step-start')
     .map(({ type, state, text, toolCallId, output, errorText }) => ({
-      ...{ type, state, text, toolCallId, output, errorText },
+      type,
+      state,
+      text,
+      toolCallId,
+      output,
+      errorText,
     }))
 
 for (const [name, ai] of Object.entries({ ai6, ai7 })) {

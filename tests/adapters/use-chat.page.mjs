@@ -17,7 +17,8 @@ window.ran = []
 async function runHere({ resume, calls }) {
   const toolCallIds = calls.map(({ id }) => id)
   const claim = await fetch('/api/chat/claim', {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ ...resume, toolCallIds, claimant }),
   })
   if (!claim.ok) return

@@ -42,7 +42,10 @@ async function site(react, { behaviour, tools, ...own }) {
   const held = new Promise((resolve) => (release = resolve))
   const tool = (more) =>
     defineTool({
-      ...{ description: 'd', inputSchema: { type: 'object' }, readOnly: true, ...more },
+      description: 'd',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      ...more,
       execute: async (args, { signal }) => {
         runs.push(args)
         if (own.holds) await Promise.race([held, once(signal, 'abort')])
@@ -60,7 +63,9 @@ async function site(react, { behaviour, tools, ...own }) {
     tools: Object.fromEntries(
       Object.entries(tools).map(([name, more]) => [name, more === 'page' ? ofPage : tool(more)]),
     ),
-    ...{ store: memoryStore(), authorize: () => ({ tenant: 't' }), format: 'ai-sdk' },
+    store: memoryStore(),
+    authorize: () => ({ tenant: 't' }),
+    format: 'ai-sdk',
     ...own.handler,
   })
   const script = await pageWith(react)
@@ -119,8 +124,11 @@ for (const [version, react] of Object.entries(VERSIONS)) {
     assert.deepEqual(
       parts.map(({ type, state }) => `${type} ${state}`),
       [
-        ...['reasoning done', 'text done'],
-        ...['tool-list_files output-available', 'tool-read_file output-available', 'text done'],
+        'reasoning done',
+        'text done',
+        'tool-list_files output-available',
+        'tool-read_file output-available',
+        'text done',
       ],
     )
     assert.equal(parts[0].text, 'Both may be of use. ')
@@ -164,7 +172,8 @@ for (const [version, react] of Object.entries(VERSIONS)) {
       assert.equal(again.id, asked.id)
       const { approval } = partsOf(again).at(-1)
       await page.evaluate((answer) => void window.chat.addToolApprovalResponse(answer), {
-        ...{ id: approval.id, approved },
+        id: approval.id,
+        approved,
       })
       await shows(page, approved ? 'output-available' : 'output-denied')
       await page.waitForFunction(() => window.chat.messages.at(-1)?.parts.at(-1)?.type === 'text')
@@ -312,13 +321,16 @@ for (const [version, react] of Object.entries(VERSIONS)) {
 
 test('bodies that are none of a chat are refused', async () => {
   const handler = createHandler({
-    ...{ model: openaiChat({ baseURL: 'http://127.0.0.1:9/v1', model: 'm' }), format: 'ai-sdk' },
-    ...{ store: memoryStore(), authorize: () => ({ tenant: 't' }) },
+    model: openaiChat({ baseURL: 'http://127.0.0.1:9/v1', model: 'm' }),
+    format: 'ai-sdk',
+    store: memoryStore(),
+    authorize: () => ({ tenant: 't' }),
   })
   const post = (body) =>
     handler(
       new Request('http://localhost/api/chat', {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
       }),
     )

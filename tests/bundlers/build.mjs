@@ -27,24 +27,37 @@ export const SLIM = {
 export const BUNDLERS = {
   esbuild: (outdir, entryPoints = entries) =>
     esbuild({
-      ...{ entryPoints, outdir, bundle: true, splitting: true, minify: true },
+      entryPoints,
+      outdir,
+      bundle: true,
+      splitting: true,
+      minify: true,
       loader: { '.wasm': 'file' },
-      ...{ format: 'esm', platform: 'browser', target: 'es2022', logLevel: 'error' },
+      format: 'esm',
+      platform: 'browser',
+      target: 'es2022',
+      logLevel: 'error',
     }),
 
   async Rollup(dir) {
     const made = await rollup({
-      ...{ input: entries, plugins: [nodeResolve({ browser: true })] },
-      ...{ preserveEntrySignatures: 'strict' },
+      input: entries,
+      plugins: [nodeResolve({ browser: true })],
+      preserveEntrySignatures: 'strict',
     })
     await made.write({ dir, format: 'es' })
   },
 
   Vite: (outDir, input = entries) =>
     vite({
-      ...{ root: folder, base: './', logLevel: 'error', configFile: false },
+      root: folder,
+      base: './',
+      logLevel: 'error',
+      configFile: false,
       build: {
-        ...{ outDir, emptyOutDir: true, target: 'es2022' },
+        outDir,
+        emptyOutDir: true,
+        target: 'es2022',
         rollupOptions: {
           input,
           preserveEntrySignatures: 'strict',
@@ -57,7 +70,10 @@ export const BUNDLERS = {
     new Promise((resolve, reject) =>
       webpack(
         {
-          ...{ mode: 'production', entry, target: ['web', 'es2022'], context: folder },
+          mode: 'production',
+          entry,
+          target: ['web', 'es2022'],
+          context: folder,
           experiments: { outputModule: true },
           output: { path, filename: '[name].js', module: true, library: { type: 'module' } },
         },

@@ -65,7 +65,8 @@ async function playBundle({ turnlock, url, session }, scenario) {
   const model = (id) =>
     turnlock.openaiChat({
       baseURL: `${url}/s/${session}-${id}/${encodeURIComponent(`bundle:${scenario.name}|${id}`)}/v1`,
-      ...{ model: 'scripted', maxRetries: 0 },
+      model: 'scripted',
+      maxRetries: 0,
       ...(replicates[id]?.some((entry) => entry.then === 'cut') && { fetch: fetchUpToTheCut }),
     })
   const requests = async (id) => (await fetch(`${url}/s/${session}-${id}/requests`)).json()
@@ -169,7 +170,9 @@ async function alone({ turnlock, replicate, scenario, take }) {
 /** The bundle as a tool: progress as events of the turn, one result for the model. */
 async function inTurn({ turnlock, model, replicate, options, take }) {
   const judge = turnlock.bundleTool({
-    ...{ name: 'judge', description: 'Judges.', ...options },
+    name: 'judge',
+    description: 'Judges.',
+    ...options,
     replicate: (args, context) => {
       assert(same(args, { text: 'x' }), 'the arguments reach the replicate')
       return replicate(context)

@@ -52,7 +52,14 @@ function seen(events, result, asked) {
     reason ? `${status}:${reason}` : cached ? `${status}:cached` : status
   const { path, stopped, coverage, text, cost } = result
   return {
-    ...{ events, status: result.status, path, stopped, coverage, text, cost, asked },
+    events,
+    status: result.status,
+    path,
+    stopped,
+    coverage,
+    text,
+    cost,
+    asked,
     fellBack: result.fellBack?.code ?? null,
     steps: of(status),
     queries: of(({ query }) => query),
@@ -99,7 +106,8 @@ class Host {
     const { rollout, broken, ...own } = options
     const step = (kind) => async (context) => this.#step(kind, context)
     return {
-      ...{ query, ...own },
+      query,
+      ...own,
       ...(rollout !== undefined && { enabled: rollout }),
       ...(broken && { breaker: { open: true, record() {} } }),
       ...(enhance && { enhance: ({ step }) => this.#count('enhance', enhance[step.id]) }),

@@ -19,7 +19,11 @@ before(async () => {
   folder = mkdtempSync(join(root, '.cache/chat-'))
   await build({
     entryPoints: [join(root, 'tests/chat/page.mjs')],
-    ...{ outdir: folder, bundle: true, format: 'esm', target: 'es2022', logLevel: 'error' },
+    outdir: folder,
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    logLevel: 'error',
     define: { 'process.env.NODE_ENV': '"development"' },
   })
   const html = '<!doctype html><link rel="icon" href="data:,">'

@@ -19,7 +19,9 @@ export async function edge(folder) {
   const [runs, seen] = [[], []]
   const note = (more) =>
     defineTool({
-      ...{ description: 'd', inputSchema: { type: 'object' }, ...more },
+      description: 'd',
+      inputSchema: { type: 'object' },
+      ...more,
       execute: (args) => (runs.push(args), { noted: args }),
     })
   const model = customModel(async function* ({ messages }, { signal }) {
@@ -46,7 +48,8 @@ export async function edge(folder) {
   const locate = defineTool({ description: 'd', inputSchema: { type: 'object' } })
   let later = 0
   const handler = createHandler({
-    ...{ model, store: memoryStore({ now: () => performance.now() + later }) },
+    model,
+    store: memoryStore({ now: () => performance.now() + later }),
     authorize: ({ headers }) => ({
       tenant: /tenant=(\w+)/.exec(headers.get('cookie') ?? '')?.[1] ?? 't',
     }),
@@ -69,7 +72,9 @@ export async function edge(folder) {
   const front = await gateway(server.address().port, statuses, { matches })
   const proxy = await breaking(front.server.address().port, budgets)
   return {
-    ...{ runs, seen, text: Array.from({ length: WORDS }, (_, n) => `word ${n} `).join('') },
+    runs,
+    seen,
+    text: Array.from({ length: WORDS }, (_, n) => `word ${n} `).join(''),
     url: `${proxy.url}/`,
     /** New connections only: those that the browser keeps open are closed. */
     cut(...bytes) {

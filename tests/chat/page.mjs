@@ -8,7 +8,9 @@ import { remoteTurns } from 'turnlock/remote'
 const seen = { renders: 0, states: [], runs: [], cancelled: 0, requests: [], gates: [] }
 
 const careful = defineTool({
-  ...{ description: 'd', inputSchema: { type: 'object' }, needsApproval: true },
+  description: 'd',
+  inputSchema: { type: 'object' },
+  needsApproval: true,
   execute: (args) => (seen.runs.push(args), { done: true }),
 })
 
@@ -49,7 +51,8 @@ const local = {
   resume: (own) => resumeTurn({ model, store, tools: { careful }, ...own }),
 }
 const locate = defineTool({
-  ...{ description: 'd', inputSchema: { type: 'object' } },
+  description: 'd',
+  inputSchema: { type: 'object' },
   execute: (args) => (seen.runs.push(args), 'at home'),
 })
 const turns = { local, remote: remoteTurns({ url: '/api/chat', tools: { locate } }) }

@@ -12,12 +12,23 @@ const site = await serve()
 const own = native
   ? ['--config', '.cargo/unoptimized.toml', '--features', 'jsonschema,tokio']
   : [
-      ...['--config', '.cargo/jsonschema.toml', '--features', 'jsonschema'],
-      ...['--target', 'wasm32-unknown-unknown', ...inChromium],
+      '--config',
+      '.cargo/jsonschema.toml',
+      '--features',
+      'jsonschema',
+      '--target',
+      'wasm32-unknown-unknown',
+      ...inChromium,
     ]
 const args = [
-  ...['test', '--package', 'turnlock-client', '--test', 'client', '--locked'],
-  ...[...own, ...more],
+  'test',
+  '--package',
+  'turnlock-client',
+  '--test',
+  'client',
+  '--locked',
+  ...own,
+  ...more,
 ]
 const child = spawn('cargo', args, {
   cwd: root,

@@ -116,7 +116,8 @@ async function shownFrom(folder) {
 test('npx turnlock serve: the page and its model, out of the package', async () => {
   const command = join(home, 'node_modules/.bin/turnlock')
   const child = spawn(command, ['serve', '--port', '0', '--json'], {
-    ...{ cwd: home, stdio: ['ignore', 'pipe', 'inherit'] },
+    cwd: home,
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
   try {
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
@@ -181,7 +182,9 @@ test('Vite, a page and a worker', async () => {
   const { build } = await import('vite')
   const folder = consumer('vite', 'page')
   await build({
-    ...{ root: folder, configFile: false, logLevel: 'error' },
+    root: folder,
+    configFile: false,
+    logLevel: 'error',
     build: { target: 'es2022' },
   })
   assert.equal(await shownFrom(join(folder, 'dist')), EXPECTED)
@@ -191,7 +194,10 @@ test('Vite, a page and a worker', async () => {
      worker.onmessage = ({ data }) => { document.getElementById('ends').textContent = data }`,
   )
   await build({
-    ...{ root: folder, configFile: false, logLevel: 'error', worker: { format: 'es' } },
+    root: folder,
+    configFile: false,
+    logLevel: 'error',
+    worker: { format: 'es' },
     build: { target: 'es2022' },
   })
   assert.equal(await shownFrom(join(folder, 'dist')), EXPECTED)
@@ -216,8 +222,11 @@ test('webpack', async () => {
   const folder = consumer('webpack', 'page')
   const path = join(folder, 'dist')
   const config = {
-    ...{ mode: 'production', entry: join(folder, 'main.js'), context: folder },
-    ...{ target: ['web', 'es2022'], experiments: { outputModule: true } },
+    mode: 'production',
+    entry: join(folder, 'main.js'),
+    context: folder,
+    target: ['web', 'es2022'],
+    experiments: { outputModule: true },
     output: { path, filename: 'main.js', module: true },
   }
   const stats = await promisify(webpack)(config)
@@ -328,8 +337,12 @@ test('modules without a bundler, Firefox', async () => {
 test('a service worker', async () => {
   const folder = consumer('service-worker', 'page')
   await esbuild({
-    ...{ entryPoints: [join(folder, 'service-worker.js')], bundle: true, allowOverwrite: true },
-    ...{ outfile: join(folder, 'service-worker.js'), format: 'iife', target: 'es2022' },
+    entryPoints: [join(folder, 'service-worker.js')],
+    bundle: true,
+    allowOverwrite: true,
+    outfile: join(folder, 'service-worker.js'),
+    format: 'iife',
+    target: 'es2022',
   })
   writeFileSync(
     join(folder, 'main.js'),
@@ -359,9 +372,14 @@ for (const compatibilityDate of ['2023-07-01', '2026-07-01']) {
     )
     // As wrangler does: the `workerd` condition, and wasm as a module beside the script.
     await esbuild({
-      ...{ entryPoints: [main], bundle: true, format: 'esm', outdir: join(folder, 'dist') },
-      ...{ conditions: ['workerd', 'worker', 'browser'], target: 'es2022' },
-      ...{ loader: { '.wasm': 'copy' }, assetNames: '[name]' },
+      entryPoints: [main],
+      bundle: true,
+      format: 'esm',
+      outdir: join(folder, 'dist'),
+      conditions: ['workerd', 'worker', 'browser'],
+      target: 'es2022',
+      loader: { '.wasm': 'copy' },
+      assetNames: '[name]',
     })
     const read = (name) => readFileSync(join(folder, 'dist', name))
     const wasm = readdirSync(join(folder, 'dist')).find((name) => name.endsWith('.wasm'))

@@ -35,8 +35,12 @@ const /*remote*/remote = remoteTurns({ url: '/api/chat' }).run({ messages: [] })
 const /*bundle*/bundle = await runBundle({ task: 't', replicate: () => ({ data: {} }) }).result
 `
 const COMPILER = {
-  ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, types: [] },
-  ...{ module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022 },
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true,
+  types: [],
+  module: ts.ModuleKind.NodeNext,
+  target: ts.ScriptTarget.ES2022,
   lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.asynciterable.d.ts'],
 }
 

@@ -139,7 +139,8 @@ test('what is no turn of the edge is refused, whatever its address', async () =>
   const { origin } = new URL(visit.site.url)
   const ask = async (path, headers, init) => {
     const response = await fetch(origin + path, {
-      ...{ method: 'POST', body: JSON.stringify({ messages: [{ role: 'user', content: 'a' }] }) },
+      method: 'POST',
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'a' }] }),
       headers: { 'content-type': 'application/json', 'x-visitor': 'a-visitor', ...headers },
       ...init,
     })

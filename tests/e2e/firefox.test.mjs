@@ -48,8 +48,15 @@ test('every view, and a turn that goes on after a reload', async () => {
   const close = firefox(`http://127.0.0.1:${server.address().port}/`)
   try {
     assert.deepEqual(await found, {
-      ...{ race: '25,3', doctor: 'phase_start', bundle: true, planner: 'act on what was read' },
-      ...{ chain: true, share: true, dock: 'object', turn: true, resumed: true },
+      race: '25,3',
+      doctor: 'phase_start',
+      bundle: true,
+      planner: 'act on what was read',
+      chain: true,
+      share: true,
+      dock: 'object',
+      turn: true,
+      resumed: true,
       wrong: [],
     })
   } finally {

@@ -71,8 +71,14 @@ test('a page imports one file, under a strict policy, and has everything', async
   assert.deepEqual(
     { ...found, signed: undefined },
     {
-      ...{ text: 'Two files.', status: 'complete', ran: 1, signed: undefined, wrong: 1, mended: 1 },
-      ...{ chain: 'direct', bundle: 'function' },
+      text: 'Two files.',
+      status: 'complete',
+      ran: 1,
+      signed: undefined,
+      wrong: 1,
+      mended: 1,
+      chain: 'direct',
+      bundle: 'function',
     },
   )
   assert.deepEqual(

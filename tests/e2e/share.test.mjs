@@ -121,7 +121,9 @@ test('a link that is broken, too deep or hostile changes nothing but fields', as
     const { packed } = await import('./src/share.js')
     return packed(
       JSON.stringify({
-        ...{ history: '<img src=x onerror="globalThis.hit = 1">', dialect: 'nobody', apiKey: 'x' },
+        history: '<img src=x onerror="globalThis.hit = 1">',
+        dialect: 'nobody',
+        apiKey: 'x',
         ...{ strategy: { toString: 1 }, __proto__: { x: 1 }, baseURL: 'https://evil.example' },
       }),
     )

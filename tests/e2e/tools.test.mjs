@@ -177,7 +177,11 @@ test('the race with a real endpoint: by the button alone, with the same tools on
   const [, body] = code.split("from 'turnlock'\n")
   const made = []
   const play = new Function(
-    ...['defineTool', 'openaiChat', 'runTurn', 'show', 'yours'],
+    'defineTool',
+    'openaiChat',
+    'runTurn',
+    'show',
+    'yours',
     `return (async () => {${body}})()`,
   )
   const turn = (options) => {

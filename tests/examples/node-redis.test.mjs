@@ -13,7 +13,8 @@ after(() => redis?.stop())
 const serve = (own) => start({ env: { PORT: '0', REDIS_URL: redis.url, ...own } })
 const post = async (server, path, body) =>
   fetch(`${await server.url()}/api/chat${path}`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
 const messages = [{ role: 'user', content: 'Which files?' }]

@@ -19,7 +19,9 @@ async function visit() {
   })
   await page.waitForSelector('form')
   return {
-    ...{ page, calm, asked },
+    page,
+    calm,
+    asked,
     send: async (behaviour, text = 'go') => {
       await page.selectOption('select', behaviour)
       await page.fill('input', text)

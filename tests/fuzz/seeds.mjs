@@ -122,7 +122,9 @@ for (const target of ['patch', 'distance']) {
 }
 
 const base = {
-  ...{ dialect: 'openai-chat', requestId: 'r', secret: '0123456789abcdef0123456789abcdef' },
+  dialect: 'openai-chat',
+  requestId: 'r',
+  secret: '0123456789abcdef0123456789abcdef',
   messages: [{ role: 'user', content: 'go' }],
 }
 write(
@@ -170,11 +172,14 @@ async function keptTurns() {
   }
   for (const name of Object.keys(inner)) store[name] ??= inner[name].bind(inner)
   const model = openaiChat({
-    ...{ baseURL: 'http://x/s/seed/one-call/v1', model: 'm' },
+    baseURL: 'http://x/s/seed/one-call/v1',
+    model: 'm',
     fetch: scriptedProvider().fetch,
   })
   const list_files = defineTool({
-    ...{ description: 'd', inputSchema: { type: 'object' }, readOnly: true },
+    description: 'd',
+    inputSchema: { type: 'object' },
+    readOnly: true,
     execute: () => ['a.txt'],
   })
   await runTurn({ model, messages: base.messages, tools: { list_files }, store, requestId: 'r' })

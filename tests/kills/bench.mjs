@@ -23,8 +23,14 @@ export async function openBench() {
   const folder = mkdtempSync(join(tmpdir(), 'turnlock-kills-'))
   const bundle = join(folder, 'holder.mjs')
   await build({
-    ...{ entryPoints: [here('holder.mjs')], outfile: bundle, bundle: true, format: 'esm' },
-    ...{ platform: 'node', target: 'node20', minify: true, logLevel: 'error' },
+    entryPoints: [here('holder.mjs')],
+    outfile: bundle,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    minify: true,
+    logLevel: 'error',
     // ioredis is CommonJS and asks for Node's own modules.
     banner: {
       js: "import{createRequire}from'module';const require=createRequire(import.meta.url)",

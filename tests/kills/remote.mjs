@@ -34,7 +34,8 @@ function partsOf(url, { trial, kind, who, stopAt }) {
     }
   })
   const act = defineTool({
-    ...{ description: 'Switches a lamp on.', inputSchema: { type: 'object' } },
+    description: 'Switches a lamp on.',
+    inputSchema: { type: 'object' },
     ...(kind !== 'plain' && { [kind]: true }),
     async execute(_, { idempotencyKey: key, toolCallId: callId }) {
       await post('/starts', { key, callId, pid: who })

@@ -20,7 +20,9 @@ let site, modules, workerd
 
 const start = () =>
   new Miniflare({
-    ...{ compatibilityDate: '2025-05-01', modules, bindings: { SITE: site.url } },
+    compatibilityDate: '2025-05-01',
+    modules,
+    bindings: { SITE: site.url },
     durableObjects: { turns: { className: 'Turns', useSQLite: true } },
     durableObjectsPersist: folder,
   })
@@ -29,9 +31,15 @@ before(async () => {
   site = await openSite()
   const entry = fileURLToPath(new URL('./worker.mjs', import.meta.url))
   const { outputFiles } = await build({
-    ...{ entryPoints: [entry], bundle: true, write: false, format: 'esm', target: 'es2022' },
-    ...{ conditions: ['workerd', 'worker', 'browser'], outdir: '/' },
-    ...{ loader: { '.wasm': 'copy' }, assetNames: '[name]' },
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2022',
+    conditions: ['workerd', 'worker', 'browser'],
+    outdir: '/',
+    loader: { '.wasm': 'copy' },
+    assetNames: '[name]',
   })
   const contents = (end) => outputFiles.find(({ path }) => path.endsWith(end))
   modules = [
@@ -138,8 +146,12 @@ async function trial(landmark, kind, n) {
   const [after, events] = [await ask('read', spec), await ask('events', spec)]
   const seen = { after, last: after, events, lastEvents: events, results, before }
   const { faults, status, starts } = judge({
-    ...{ ...seen, cell: { kind }, holders: ['first'], fresh: await ask('all', spec) },
-    ...{ starts: site.starts(spec.trial), receipts: site.receipts(spec.trial) },
+    ...seen,
+    cell: { kind },
+    holders: ['first'],
+    fresh: await ask('all', spec),
+    starts: site.starts(spec.trial),
+    receipts: site.receipts(spec.trial),
     followed: await followed,
   })
   assert.deepEqual(faults, [])

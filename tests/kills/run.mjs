@@ -83,10 +83,18 @@ for (const { fault, landmark, kind, seen } of shown.values()) {
   const forms = ['self', 'parent'].map((form) => count((one) => one.form === form))
   console.log(
     line([
-      ...[fault, landmark, kind, valid.length, forms.join(' / '), seen.length - valid.length],
-      ...[count((one) => one.raced), count((one) => one.starts > 1)],
-      ...[count((one) => one.receipts > 1), count((one) => one.again)],
-      ...[count((one) => one.status === 'unknown'), count((one) => one.status === 'ok')],
+      fault,
+      landmark,
+      kind,
+      valid.length,
+      forms.join(' / '),
+      seen.length - valid.length,
+      count((one) => one.raced),
+      count((one) => one.starts > 1),
+      count((one) => one.receipts > 1),
+      count((one) => one.again),
+      count((one) => one.status === 'unknown'),
+      count((one) => one.status === 'ok'),
       count((one) => one.faults.length),
     ]),
   )

@@ -122,9 +122,17 @@ async function trial(ending, landmark, kind, n) {
   await reader
   const [after, events] = [await ask(tabs[1], 'read', spec), await ask(tabs[1], 'events', spec)]
   const { faults, status, starts } = judge({
-    ...{ before, after, last: after, events, lastEvents: events, results },
-    ...{ cell: { kind }, holders: ['first'], fresh: await ask(tabs[1], 'all', spec) },
-    ...{ starts: site.starts(spec.trial), receipts: site.receipts(spec.trial) },
+    before,
+    after,
+    last: after,
+    events,
+    lastEvents: events,
+    results,
+    cell: { kind },
+    holders: ['first'],
+    fresh: await ask(tabs[1], 'all', spec),
+    starts: site.starts(spec.trial),
+    receipts: site.receipts(spec.trial),
     followed: seen.get(spec.trial),
   })
   assert.deepEqual(faults, [])

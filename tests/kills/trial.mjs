@@ -41,9 +41,17 @@ export async function runTrial(bench, cell, seed) {
   const atReceiver = landmark === 'effect applied'
   const byParent = atReceiver || landmark === ANYWHERE || seed % 2 === 1
   const spec = {
-    ...{ trial, landmark, kind, wrong, folder: bench.folder, receiver: bench.receiver },
-    ...{ port: bench.port, form: byParent ? 'parent' : 'self', hold: atReceiver },
-    ...{ hops: Math.floor(random() * 5), signal: fault === 'freeze' ? 'SIGSTOP' : 'SIGKILL' },
+    trial,
+    landmark,
+    kind,
+    wrong,
+    folder: bench.folder,
+    receiver: bench.receiver,
+    port: bench.port,
+    form: byParent ? 'parent' : 'self',
+    hold: atReceiver,
+    hops: Math.floor(random() * 5),
+    signal: fault === 'freeze' ? 'SIGSTOP' : 'SIGKILL',
   }
   const twin = WRONG[wrong] ?? {}
   const [first, second, third] = bench.clients
@@ -105,8 +113,18 @@ export async function runTrial(bench, cell, seed) {
   const lastEvents = await store.events(key, 0, 10_000)
   await reader.done
   const seen = {
-    ...{ cell, seed, form: spec.form, results, before, after, last, late, holders },
-    ...{ events, lastEvents, followed: reader.events },
+    cell,
+    seed,
+    form: spec.form,
+    results,
+    before,
+    after,
+    last,
+    late,
+    holders,
+    events,
+    lastEvents,
+    followed: reader.events,
     starts: lines(bench.folder, `${trial}.starts`),
     receipts: lines(bench.folder, `${trial}.receipts`),
     fresh: await all(followTurn({ requestId: trial, store })),

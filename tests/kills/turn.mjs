@@ -46,7 +46,8 @@ export function partsOf(spec, at = () => {}) {
     }
   })
   const act = defineTool({
-    ...{ description: 'Switches a lamp on.', inputSchema: { type: 'object' } },
+    description: 'Switches a lamp on.',
+    inputSchema: { type: 'object' },
     ...KINDS[spec.kind],
     async execute(_, { idempotencyKey: key, toolCallId: callId }) {
       const effect = { key, callId, pid: process.pid }

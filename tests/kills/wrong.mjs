@@ -57,7 +57,8 @@ function losesEvents(client) {
   const some = (text) => JSON.parse(text).filter(({ type }) => type !== 'tool_results')
   const events = async (...wanted) =>
     (await store.events(...wanted)).map(({ last, text }) => ({
-      ...{ last, text: JSON.stringify(some(text)) },
+      last,
+      text: JSON.stringify(some(text)),
     }))
   return { ...store, events }
 }

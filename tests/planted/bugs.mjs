@@ -7,7 +7,9 @@ const or = (name, condition) => `(${condition}) || ${planted(name)}`
 const unless = (name, condition) => `(${condition}) && !${planted(name)}`
 
 const bug = (name, file, find, replacement) => ({
-  ...{ name, file: `src/${file}`, find },
+  name,
+  file: `src/${file}`,
+  find,
   replace: replacement(name),
 })
 
@@ -25,14 +27,16 @@ const SNAPSHOT = 'turn/durable/snapshot.rs'
 export const bugs = [
   bug(
     'a call without outcome runs again',
-    ...[OUTCOMES, 'let may_run = call.may_run_again && tool.is_some_and(ToolSpec::may_run_again);'],
+    OUTCOMES,
+    'let may_run = call.may_run_again && tool.is_some_and(ToolSpec::may_run_again);',
     (name) =>
       `let may_run = (call.may_run_again && tool.is_some_and(ToolSpec::may_run_again))
                 || (tool.is_some() && ${planted(name)});`,
   ),
   bug(
     'a denied call runs',
-    ...[BATCH, '(CallVerdict::Execute, Approval::Denied) =>'],
+    BATCH,
+    '(CallVerdict::Execute, Approval::Denied) =>',
     (name) => `(CallVerdict::Execute, Approval::Denied) if !${planted(name)} =>`,
   ),
   bug(
@@ -50,17 +54,20 @@ export const bugs = [
   ),
   bug(
     'a number is given twice',
-    ...[RESUME, 'progress.seq = seq;'],
+    RESUME,
+    'progress.seq = seq;',
     (name) => `progress.seq = seq - u64::from(${planted(name)});`,
   ),
   bug(
     'a request before the turn is ours',
-    ...[JOURNAL, 'Effect::Fetch { .. } if self.ours =>'],
+    JOURNAL,
+    'Effect::Fetch { .. } if self.ours =>',
     (name) => `Effect::Fetch { .. } if ${or(name, 'self.ours')} =>`,
   ),
   bug(
     'a resumed phase has its budget anew',
-    ...[SNAPSHOT, 'small("executed")?'],
+    SNAPSHOT,
+    'small("executed")?',
     (name) => `if ${planted(name)} { 0 } else { small("executed")? }`,
   ),
   bug(
@@ -75,33 +82,38 @@ export const bugs = [
   ),
   bug(
     'a resumed turn keeps the wire of its first model',
-    ...[RESTORE, 'turn.dialect = self.dialect.unwrap_or(turn.dialect);'],
+    RESTORE,
+    'turn.dialect = self.dialect.unwrap_or(turn.dialect);',
     (name) => `if !${planted(name)} {
             turn.dialect = self.dialect.unwrap_or(turn.dialect);
         }`,
   ),
   bug(
     'a start without a claim',
-    ...[DURABLE, 'journal.record(name, records::claim(idempotency_key));'],
+    DURABLE,
+    'journal.record(name, records::claim(idempotency_key));',
     (name) => `if !${planted(name)} {
                     journal.record(name, records::claim(idempotency_key));
                 }`,
   ),
   bug(
     'a stop leaves tools running',
-    ...[MACHINE, 'calling.cancel(end.is_elsewhere(), &mut self.record);'],
+    MACHINE,
+    'calling.cancel(end.is_elsewhere(), &mut self.record);',
     (name) => `if !${planted(name)} {
                     calling.cancel(end.is_elsewhere(), &mut self.record);
                 }`,
   ),
   bug(
     'a stopped turn is a conflict',
-    ...[RESUME, '"cancelled" =>'],
+    RESUME,
+    '"cancelled" =>',
     (name) => `"cancelled" if !${planted(name)} =>`,
   ),
   bug(
     'a store that fails counts as kept',
-    ...[JOURNAL, 'if attempt >= ATTEMPTS {'],
+    JOURNAL,
+    'if attempt >= ATTEMPTS {',
     (name) => `if attempt >= ATTEMPTS && ${planted(name)} {
                     self.kept(now);
                     return None;
@@ -110,7 +122,8 @@ export const bugs = [
   ),
   bug(
     'a tool starts before its claim is kept',
-    ...[JOURNAL, '            Effect::Check { .. }\n'],
+    JOURNAL,
+    '            Effect::Check { .. }\n',
     (name) => `            Effect::RunTool { .. } if ${planted(name)} => {
                 self.ready.push_back(effect);
             }
@@ -119,24 +132,27 @@ export const bugs = [
   ),
   bug(
     'a trace has arguments',
-    ...[EMIT, 'self.trace(TraceEventKind::ToolCall { call: traced(call) });'],
+    EMIT,
+    'self.trace(TraceEventKind::ToolCall { call: traced(call) });',
     (name) => `let mut own = traced(call);
         if ${planted(name)} {
             own.tool_name.push_str(&call.view().args.to_text());
         }
         self.trace(TraceEventKind::ToolCall { call: own });`,
   ),
-  bug('a turn is never over', ...[DURABLE, 'self.turn.end().is_none_or(End::is_open)'], (name) =>
+  bug('a turn is never over', DURABLE, 'self.turn.end().is_none_or(End::is_open)', (name) =>
     or(name, 'self.turn.end().is_none_or(End::is_open)'),
   ),
   bug(
     'an approval fits any call',
-    ...[MACHINE, '|(one, _)| one == signature'],
+    MACHINE,
+    '|(one, _)| one == signature',
     (name) => `|(one, _)| ${or(name, 'one == signature')}`,
   ),
   bug(
     'an event is shown before it is kept',
-    ...[JOURNAL, 'gathering.last_seq = event.seq;'],
+    JOURNAL,
+    'gathering.last_seq = event.seq;',
     (name) => `gathering.last_seq = event.seq;
                 if ${planted(name)} {
                     return self.ready.push_back(Effect::Emit(event));
@@ -144,12 +160,14 @@ export const bugs = [
   ),
   bug(
     'an outcome of any age',
-    ...[BATCH, '|(_, age_ms)| *age_ms <= limit'],
+    BATCH,
+    '|(_, age_ms)| *age_ms <= limit',
     (name) => `|(_, age_ms)| ${or(name, '*age_ms <= limit')}`,
   ),
   bug(
     'an owner shows no life',
-    ...[JOURNAL, 'self.last.saturating_add(self.keep.lease_ms / 3)'],
+    JOURNAL,
+    'self.last.saturating_add(self.keep.lease_ms / 3)',
     (name) => `if ${planted(name)} {
             return u64::MAX;
         }
@@ -157,7 +175,8 @@ export const bugs = [
   ),
   bug(
     'each start has its own key',
-    ...[CALLS, 'tenant(options).to_owned().into(),'],
+    CALLS,
+    'tenant(options).to_owned().into(),',
     (name) => `if ${planted(name)} {
                 options.keep.as_ref().map_or("", |keep| keep.owner.as_str())
             } else {
@@ -168,34 +187,37 @@ export const bugs = [
   ),
   bug(
     'kept outcomes are forgotten',
-    ...[RESUME, 'kept.record(&records::outcome_name(batch, call))'],
+    RESUME,
+    'kept.record(&records::outcome_name(batch, call))',
     (name) => `kept.record(&records::outcome_name(batch, call)).filter(|_| !${planted(name)})`,
   ),
   bug(
     'kept text is not part of the whole',
-    ...[RESUME, 'progress.shown.push_str(chunk);'],
+    RESUME,
+    'progress.shown.push_str(chunk);',
     (name) => `if !${planted(name)} {
                 progress.shown.push_str(chunk);
             }`,
   ),
-  bug(
-    'no lease',
-    ...[RESUME, 'kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms)'],
-    (name) => or(name, 'kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms)'),
+  bug('no lease', RESUME, 'kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms)', (name) =>
+    or(name, 'kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms)'),
   ),
   bug(
     'what was not shown counts as shown',
-    ...[DURABLE, 'journal.unseen()'],
+    DURABLE,
+    'journal.unseen()',
     (name) => `if ${planted(name)} { 0 } else { journal.unseen() }`,
   ),
   bug(
     'what was shown is not counted',
-    ...[RESUME, 'state.status == "running" && !state.keeps_text'],
+    RESUME,
+    'state.status == "running" && !state.keeps_text',
     (name) => unless(name, 'state.status == "running" && !state.keeps_text'),
   ),
   bug(
     'who slept does not ask',
-    ...[JOURNAL, 'now.saturating_sub(flight.made) >= self.keep.lease_ms'],
+    JOURNAL,
+    'now.saturating_sub(flight.made) >= self.keep.lease_ms',
     (name) => unless(name, 'now.saturating_sub(flight.made) >= self.keep.lease_ms'),
   ),
 ]
@@ -207,24 +229,28 @@ export const bugs = [
 export const others = [
   bug(
     'a denied call is put to the user again',
-    ...[BATCH, 'let denied = call.signatures().any(|one| ledger.is_denied(one));'],
+    BATCH,
+    'let denied = call.signatures().any(|one| ledger.is_denied(one));',
     (name) => `let denied = ${unless(name, 'call.signatures().any(|one| ledger.is_denied(one))')};`,
   ),
   bug(
     'a resumed turn forgets a denial',
-    ...[BATCH, 'self.calls.iter().for_each(|call| call.remember_denial(ledger));'],
+    BATCH,
+    'self.calls.iter().for_each(|call| call.remember_denial(ledger));',
     (name) => `if !${planted(name)} {
             self.calls.iter().for_each(|call| call.remember_denial(ledger));
         }`,
   ),
   bug(
     'a call that is refused again does not end the tool phase',
-    ...['turn/phase.rs', 'calls.is_spent || calls.is_refused_again'],
+    'turn/phase.rs',
+    'calls.is_spent || calls.is_refused_again',
     (name) => `calls.is_spent || (${unless(name, 'calls.is_refused_again')})`,
   ),
   bug(
     'an empty first response is an answer',
-    ...['turn/record/mod.rs', 'needs_output: self.progress.inferences == 1,'],
+    'turn/record/mod.rs',
+    'needs_output: self.progress.inferences == 1,',
     (name) => `needs_output: ${unless(name, 'self.progress.inferences == 1')},`,
   ),
   bug(
@@ -236,17 +262,20 @@ export const others = [
   ),
   bug(
     'the last step offers tools',
-    ...['turn/phase.rs', 'is_only_step || self.budget(policy) > 0'],
+    'turn/phase.rs',
+    'is_only_step || self.budget(policy) > 0',
     (name) => or(name, 'is_only_step || self.budget(policy) > 0'),
   ),
   bug(
     'a resumed turn asks the first model again',
-    ...[RESUME, 'if state.status == "failed" { 0 } else { progress.model }'],
+    RESUME,
+    'if state.status == "failed" { 0 } else { progress.model }',
     (name) => `if ${or(name, 'state.status == "failed"')} { 0 } else { progress.model }`,
   ),
   bug(
     'a turn says of no call that it failed',
-    ...['turn/prompt.rs', 'failed: *failed,'],
+    'turn/prompt.rs',
+    'failed: *failed,',
     (name) => `failed: ${unless(name, '*failed')},`,
   ),
 ]

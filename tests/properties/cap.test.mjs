@@ -42,8 +42,11 @@ const faults = fc.oneof(
 
 test('however a stream is spoiled, no more calls pass than may run', async () => {
   const property = fc.asyncProperty(
-    ...[fc.constantFrom(...Object.keys(WIRES)), fc.array(faults, { minLength: 1, maxLength: 30 })],
-    ...[fc.nat(1), fc.option(fc.infiniteStream(fc.nat(40)), { nil: undefined }), cuts],
+    fc.constantFrom(...Object.keys(WIRES)),
+    fc.array(faults, { minLength: 1, maxLength: 30 }),
+    fc.nat(1),
+    fc.option(fc.infiniteStream(fc.nat(40)), { nil: undefined }),
+    cuts,
     async (wire, all, maxTools, order, where) => {
       // No client runs a call without its name.
       const calls = [1, 2, 3].map((n) => ({ id: `c${n}`, name: `pay-${n}`, args: { n } }))
@@ -54,8 +57,10 @@ test('however a stream is spoiled, no more calls pass than may run', async () =>
       const sent = late ? late.sort(([a], [b]) => a - b).map(([, frame]) => frame) : frames
       let asked = 0
       const proxy = createProxy({
-        ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
-        ...{ mode: 'bound', policy: { maxTools } },
+        upstream: 'https://provider.example',
+        authorize: () => ({ tenant: 'me' }),
+        mode: 'bound',
+        policy: { maxTools },
         onError: (error) => assert.fail(error),
         fetch: async () =>
           new Response(streamOf(asked++ ? [] : cutAt(Buffer.from(sent.join('')), where))),
@@ -94,8 +99,10 @@ test('however clients put the pieces of calls together, none reads a call that m
       const sent = [...frames, chunk({}, 'tool_calls'), 'data: [DONE]\n\n'].join('')
       let requests = 0
       const proxy = createProxy({
-        ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
-        ...{ mode: 'bound', onError: (error) => assert.fail(error) },
+        upstream: 'https://provider.example',
+        authorize: () => ({ tenant: 'me' }),
+        mode: 'bound',
+        onError: (error) => assert.fail(error),
         fetch: async () => new Response(requests++ ? '' : sent),
       })
       const history = [1, 2].map(() => ['ls', { n: 1 }, 'same'])

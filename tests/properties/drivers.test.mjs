@@ -40,7 +40,9 @@ const calls = fc.tuple(
   fc.integer({ min: 1, max: 3 }),
 )
 const entries = fc.record({
-  ...{ reasoning: pieces, text: pieces, textAfter: pieces },
+  reasoning: pieces,
+  text: pieces,
+  textAfter: pieces,
   calls: fc
     .array(calls, { maxLength: 4 })
     .map((all) => all.map(([id, name, own, fragments]) => ({ id, name, fragments, ...own }))),
@@ -107,7 +109,9 @@ function toolsOf(ran, shape) {
   ]
   const tool = (name, execute) =>
     defineTool({
-      ...{ description: name, inputSchema: { type: 'object' }, ...shape },
+      description: name,
+      inputSchema: { type: 'object' },
+      ...shape,
       async execute(own, context) {
         const { toolBatchId, toolCallId, idempotencyKey } = context
         ran.push({ name, args: JSON.stringify(own), toolBatchId, toolCallId, idempotencyKey })
@@ -201,7 +205,9 @@ test('a turn has one end, numbered events, its budget, and runs no call twice', 
     const store = given.store ? storeOf(given.store) : undefined
     const model = modelOf(wire, script)
     const common = {
-      ...{ model: model.model, tools: toolsOf(ran, shape), signal: stop.signal },
+      model: model.model,
+      tools: toolsOf(ran, shape),
+      signal: stop.signal,
       ...(store && { store, requestId: 'r' }),
     }
     const messages = [{ role: 'user', content: 'go' }]

@@ -48,9 +48,21 @@ const BODIES = {
 
 const odd = fc.oneof(
   fc.constantFrom(
-    ...['\ud800', `\ud800:${CALL}`, `\ud800${TURN}:${CALL}`, '', '__proto__', 'x'.repeat(10_000)],
-    ...[`${'x'.repeat(10_000)}:${CALL}`, { toString: 1 }, { toString: null, valueOf: 1 }],
-    ...[{ length: 3 }, [{ toString: 1 }], null, 0, true, []],
+    '\ud800',
+    `\ud800:${CALL}`,
+    `\ud800${TURN}:${CALL}`,
+    '',
+    '__proto__',
+    'x'.repeat(10_000),
+    `${'x'.repeat(10_000)}:${CALL}`,
+    { toString: 1 },
+    { toString: null, valueOf: 1 },
+    { length: 3 },
+    [{ toString: 1 }],
+    null,
+    0,
+    true,
+    [],
   ),
   fc.jsonValue({ maxDepth: 2 }),
 )
@@ -98,7 +110,9 @@ for (const format of Object.keys(BODIES)) {
     const { store, names } = noting()
     const failures = []
     const handler = createHandler({
-      ...{ format, store, authorize: () => ({ tenant: 't' }) },
+      format,
+      store,
+      authorize: () => ({ tenant: 't' }),
       model: customModel(async function* () {
         yield { type: 'text', text: 'Hello.' }
       }),

@@ -19,7 +19,9 @@ function served() {
   const runs = new Map()
   const tool = (name, more) =>
     defineTool({
-      ...{ description: name, inputSchema: { type: 'object' }, ...more },
+      description: name,
+      inputSchema: { type: 'object' },
+      ...more,
       async execute({ tenant }, { requestId, toolCallId }) {
         const key = `${tenant} ${requestId} ${toolCallId}`
         runs.set(key, (runs.get(key) ?? 0) + 1)
@@ -48,11 +50,9 @@ function served() {
   }
   const failures = []
   const handler = createHandler({
-    ...{
-      model,
-      store: memoryStore(),
-      tools: { note: tool('note'), asks: tool('asks', { needsApproval: true }) },
-    },
+    model,
+    store: memoryStore(),
+    tools: { note: tool('note'), asks: tool('asks', { needsApproval: true }) },
     authorize: (request) => {
       const tenant = request.headers.get('authorization')
       return TENANTS.includes(tenant) ? { tenant } : null
@@ -145,10 +145,8 @@ async function play({ handler, runs, failures }, all) {
   const ask = async (tenant, method, path, { body, headers } = {}) => {
     const response = await handler(
       new Request(`https://edge.example/api/chat/messages_two_stage${path}`, {
-        ...{
-          method,
-          headers: { authorization: tenant, 'content-type': 'application/json', ...headers },
-        },
+        method,
+        headers: { authorization: tenant, 'content-type': 'application/json', ...headers },
         ...(body !== undefined && !['GET', 'HEAD'].includes(method) && { body }),
       }),
     )

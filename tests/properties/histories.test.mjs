@@ -6,8 +6,19 @@ import { diagnoseHistory, normalizeHistory } from 'turnlock'
 import { holds } from './hold.mjs'
 
 const DIALECTS = [
-  ...['openai-chat', 'openai-responses', 'anthropic', 'gemini', 'mistral', 'deepseek', 'cohere'],
-  ...['bedrock', 'ollama', 'langchain', 'groq', 'xai', 'chat-template'],
+  'openai-chat',
+  'openai-responses',
+  'anthropic',
+  'gemini',
+  'mistral',
+  'deepseek',
+  'cohere',
+  'bedrock',
+  'ollama',
+  'langchain',
+  'groq',
+  'xai',
+  'chat-template',
 ]
 const dialects = fc.constantFrom(...DIALECTS)
 
@@ -25,9 +36,7 @@ const PLACES = {
     content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'f', input }],
   }),
   partial_json: (input) => ({
-    content: [
-      { ...{ type: 'tool_use', id: 'c1', name: 'f' }, input: {}, partial_json: text(input) },
-    ],
+    content: [{ type: 'tool_use', id: 'c1', name: 'f', input: {}, partial_json: text(input) }],
   }),
   tool_calls: (args) => ({ tool_calls: [{ id: 'c1', name: 'f', args, type: 'tool_call' }] }),
   toolCalls: (args) => ({ toolCalls: [{ toolCallId: 'c1', toolName: 'f', args }] }),
@@ -125,7 +134,10 @@ const RESULTS = {
     ],
   }),
   'status of LangChain': (content, failed) => ({
-    ...{ type: 'tool', tool_call_id: 'c1', content, status: failed ? 'error' : 'success' },
+    type: 'tool',
+    tool_call_id: 'c1',
+    content,
+    status: failed ? 'error' : 'success',
   }),
   isError: (content, isError) => ({ role: 'tool', toolCallId: 'c1', name: 'f', content, isError }),
   'status of Bedrock': (text, failed) => ({
@@ -133,7 +145,9 @@ const RESULTS = {
     content: [
       {
         toolResult: {
-          ...{ toolUseId: 'c1', content: [{ text }], status: failed ? 'error' : 'success' },
+          toolUseId: 'c1',
+          content: [{ text }],
+          status: failed ? 'error' : 'success',
         },
       },
     ],
@@ -142,13 +156,17 @@ const RESULTS = {
     role: 'tool',
     content: [
       {
-        ...{ type: 'tool-result', toolCallId: 'c1', toolName: 'f' },
+        type: 'tool-result',
+        toolCallId: 'c1',
+        toolName: 'f',
         output: { type: failed ? 'error-text' : 'text', value },
       },
     ],
   }),
   event: (result, failed) => ({
-    ...{ type: failed ? 'tool_call_error' : 'tool_call_result', toolCallId: 'c1', result },
+    type: failed ? 'tool_call_error' : 'tool_call_result',
+    toolCallId: 'c1',
+    result,
   }),
 }
 const FLAGS = ['anthropic', 'gemini', 'bedrock', 'langchain']

@@ -7,9 +7,12 @@ const { SEED = '20261123', RUNS, MINUTES } = process.env
 /** Fails with the smallest input found, and the seed and path that make it again. */
 export async function holds(name, property, runs, options = {}) {
   const details = await fc.check(property, {
-    ...{ seed: Number(SEED), numRuns: Number(RUNS ?? runs), ...options },
+    seed: Number(SEED),
+    numRuns: Number(RUNS ?? runs),
+    ...options,
     ...(MINUTES && {
-      ...{ numRuns: 1e9, interruptAfterTimeLimit: Number(MINUTES) * 60_000 },
+      numRuns: 1e9,
+      interruptAfterTimeLimit: Number(MINUTES) * 60_000,
       markInterruptAsFailure: false,
     }),
   })

@@ -15,7 +15,9 @@ const HISTORY = [1, 2].map(() => ['ls', REPEATED, 'same'])
 async function bounded(wire, answer, stream) {
   let requests = 0
   const proxy = createProxy({
-    ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }), mode: 'bound' },
+    upstream: 'https://provider.example',
+    authorize: () => ({ tenant: 'me' }),
+    mode: 'bound',
     fetch: async () => new Response(requests++ ? '' : answer),
   })
   const body = JSON.stringify(WIRES[wire].body(HISTORY, { stream }))
@@ -41,7 +43,8 @@ const changes = fc.oneof(
   // A name is spelled in another case, or stands twice, with the value of the other call.
   fc.record({
     kind: fc.constantFrom('renamed', 'added before', 'added behind'),
-    ...{ at: fc.nat(30), spelling: spellings },
+    at: fc.nat(30),
+    spelling: spellings,
   }),
   fc.record({
     kind: fc.constant('event'),

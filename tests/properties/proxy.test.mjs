@@ -34,7 +34,8 @@ const streamOf = (pieces) =>
 function proxied(options, answers) {
   const [asked, reports, errors] = [[], [], []]
   const proxy = createProxy({
-    ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
+    upstream: 'https://provider.example',
+    authorize: () => ({ tenant: 'me' }),
     onReport: (report) => reports.push(report),
     onError: (error) => errors.push(error),
     fetch: async (_, init) => {
@@ -71,7 +72,11 @@ const anything = fc.oneof(
 
 test('what is observed or repaired passes byte for byte, whatever it is and however it is cut', async () => {
   const property = fc.asyncProperty(
-    ...[wires, fc.constantFrom('observe', 'repair'), anything, cuts, fc.nat(3)],
+    wires,
+    fc.constantFrom('observe', 'repair'),
+    anything,
+    cuts,
+    fc.nat(3),
     async (wire, mode, bytes, where, maxTools) => {
       const policy = { maxRepeats: 1, maxTools }
       const { proxy, reports } = proxied({ mode, policy }, () => cutAt(bytes, where))
@@ -93,7 +98,9 @@ const pieces = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6
 })
 const called = fc.record({ name: fc.constantFrom('ls', 'cat'), args })
 const entries = fc.record({
-  ...{ reasoning: pieces, text: pieces, textAfter: pieces },
+  reasoning: pieces,
+  text: pieces,
+  textAfter: pieces,
   calls: fc
     .array(called, { maxLength: 4 })
     .map((all) => all.map((call, at) => ({ id: `call_new_${at}`, ...call }))),
@@ -133,7 +140,9 @@ const READ = {
     const made = await client.chat.completions.stream(body).finalChatCompletion()
     const [{ message, finish_reason: end }] = made.choices
     const calls = (message.tool_calls ?? []).map((call) => [
-      ...[call.id, call.function.name, JSON.parse(call.function.arguments)],
+      call.id,
+      call.function.name,
+      JSON.parse(call.function.arguments),
     ])
     return { text: message.content ?? '', calls, end }
   },
@@ -175,7 +184,13 @@ const CALLS_END = { chat: 'tool_calls', messages: 'tool_use', responses: 'comple
 test('what is bounded is a stream that the official clients read, with the calls that may run', async () => {
   const second = fc.constantFrom('answer', 'answer', 'calls', 'nothing')
   const property = fc.asyncProperty(
-    ...[wires, entries, past, policies, cuts, second, fc.boolean()],
+    wires,
+    entries,
+    past,
+    policies,
+    cuts,
+    second,
+    fc.boolean(),
     async (wire, entry, history, policy, where, then, interleaved) => {
       const { stream, none, body: bodyOf } = WIRES[wire]
       const frames = (own, body, n = 1) => {
@@ -292,9 +307,11 @@ const ELEMENTS = {
     said: ({ text }) => [{ role: 'assistant', content: text }],
     calls: (step) => [
       {
-        ...{ role: 'assistant', content: null },
+        role: 'assistant',
+        content: null,
         tool_calls: step.ids.map((id) => ({
-          ...{ id, type: 'function' },
+          id,
+          type: 'function',
           function: { name: 'ls', arguments: JSON.stringify(step.args) },
         })),
       },
@@ -319,7 +336,10 @@ const ELEMENTS = {
     said: ({ text }) => [{ role: 'assistant', content: text }],
     calls: (step) =>
       step.ids.map((id) => ({
-        ...{ type: 'function_call', call_id: id, name: 'ls', arguments: JSON.stringify(step.args) },
+        type: 'function_call',
+        call_id: id,
+        name: 'ls',
+        arguments: JSON.stringify(step.args),
       })),
     result: ({ id, text }) => [{ type: 'function_call_output', call_id: id, output: text }],
   },
@@ -342,7 +362,8 @@ async function repaired(wire, json) {
 
 test('what was repaired is not repaired again, and is no worse', async () => {
   const property = fc.asyncProperty(
-    ...[wires, fc.array(steps, { minLength: 1, maxLength: 10 })],
+    wires,
+    fc.array(steps, { minLength: 1, maxLength: 10 }),
     async (wire, all) => {
       const before = bodyOf(wire, written(wire, all))
       const once = await repaired(wire, before)
@@ -363,7 +384,9 @@ test('a conversation that goes on is repaired as it was', async () => {
     { minLength: 1, maxLength: 3 },
   )
   const property = fc.asyncProperty(
-    ...[wires, fc.array(steps, { minLength: 1, maxLength: 8 }), rest],
+    wires,
+    fc.array(steps, { minLength: 1, maxLength: 8 }),
+    rest,
     async (wire, all, more) => {
       let own = [{ kind: 'user', text: 'go' }, ...all, { kind: 'user', text: 'and?' }]
       let before = await repaired(wire, bodyOf(wire, written(wire, own)))

@@ -18,16 +18,24 @@ const names = fc.constantFrom(
   'enum',
 )
 const refs = fc.constantFrom(
-  ...['#', '#/$defs/a', '#/$defs/b', '#/$defs/__proto__', '#/default', '#/enum/0', '#/x/a~1b'],
-  ...[
-    '#/x/pattern',
-    '#/__proto__',
-    '#/constructor/prototype',
-    '#/%5f_proto__',
-    '#a',
-    '#constructor',
-  ],
-  ...['#/properties/a', '#/properties/a/items', 'https://x.example/a', '#/x/a%2Fb'],
+  '#',
+  '#/$defs/a',
+  '#/$defs/b',
+  '#/$defs/__proto__',
+  '#/default',
+  '#/enum/0',
+  '#/x/a~1b',
+
+  '#/x/pattern',
+  '#/__proto__',
+  '#/constructor/prototype',
+  '#/%5f_proto__',
+  '#a',
+  '#constructor',
+  '#/properties/a',
+  '#/properties/a/items',
+  'https://x.example/a',
+  '#/x/a%2Fb',
 )
 const patterns = fc.oneof(
   fc.constantFrom(SLOW, [SLOW], { [SLOW]: SLOW }, { toString: SLOW }),

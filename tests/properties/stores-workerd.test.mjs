@@ -11,8 +11,10 @@ let workerd
 before(async () => {
   const entry = fileURLToPath(new URL('./stores-worker.mjs', import.meta.url))
   workerd = new Miniflare({
-    ...{ compatibilityDate: '2025-05-01', modules: await bundleWorker(entry) },
-    ...{ d1Databases: ['DB'], durableObjects: { TURNS: { className: 'Turns', useSQLite: true } } },
+    compatibilityDate: '2025-05-01',
+    modules: await bundleWorker(entry),
+    d1Databases: ['DB'],
+    durableObjects: { TURNS: { className: 'Turns', useSQLite: true } },
   })
 })
 after(() => workerd?.dispose())

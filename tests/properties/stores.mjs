@@ -48,7 +48,12 @@ class Model {
     if (new Set(all.map(([key]) => key)).size < all.length) return 'store.record_exists'
     const groups = [...(turn?.groups ?? []), ...(events ? [events] : [])]
     this.turns.set(name, {
-      ...{ owner, revision, open, ttlMs, at: this.now, records: all },
+      owner,
+      revision,
+      open,
+      ttlMs,
+      at: this.now,
+      records: all,
       state: state ?? turn?.state ?? '',
       groups: groups.filter(({ last }) => last > forget),
     })
@@ -163,13 +168,11 @@ async function play({ store, wait, restart }, all) {
     return [
       nameOf(turn),
       {
-        ...{
-          ...more,
-          owner,
-          replaces,
-          revision,
-          state: revision === 1 ? (state ?? 'first') : state,
-        },
+        ...more,
+        owner,
+        replaces,
+        revision,
+        state: revision === 1 ? (state ?? 'first') : state,
         events: events && { last: revision * 5 + events[0], text: events[1] },
         // Outcomes are written apart from turns: of two at once, either may be the later one.
         reusable: reusable.map(([key, ...rest]) => [own + key + (at || ''), ...rest]),

@@ -2,7 +2,11 @@
 // for the same things in a plain tool loop. They know three queries.
 
 const search = (id, query, depends_on = [], own = {}) => ({
-  ...{ id, type: 'search', query, focus: '', depends_on },
+  id,
+  type: 'search',
+  query,
+  focus: '',
+  depends_on,
   ...own,
 })
 

@@ -93,7 +93,11 @@ test('a request that comes again and again is one of its own each time', async (
 test('what nobody can read is a conversation of its own', () => {
   const sessionOf = createConversations(() => [])
   const asked = [
-    ...['{', '[]', '{"messages":7}', '', '{"messages":[null]}'],
+    '{',
+    '[]',
+    '{"messages":7}',
+    '',
+    '{"messages":[null]}',
     // What the provider writes around results, with something else in it.
     bodyOf(`TOOL RESULT ${'0'.repeat(32)}\nno JSON\nEND TOOL RESULT`),
   ]

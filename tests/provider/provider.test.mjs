@@ -228,7 +228,9 @@ test('usage comes where it is asked for', async () => {
   const body = { messages, stream_options: { include_usage: true } }
   const counted = events(await (await ask('answer', { body })).text())
   assert.deepEqual(counted.at(-1).usage, {
-    ...{ prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    total_tokens: 15,
   })
   assert.ok(counted.slice(0, -1).every((event) => event.usage === null))
   assert.ok(events(await (await ask('answer')).text()).every((event) => !('usage' in event)))

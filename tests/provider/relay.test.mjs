@@ -85,20 +85,27 @@ for (const from of WIRES) {
       const session = `relay-${sessions++}`
       const model = (dialect) =>
         modelOf(turnlock, dialect, {
-          ...{
-            baseURL: `${provider.url}/s/${session}/thinks/v1`,
-            model: 'scripted',
-            maxRetries: 0,
-          },
+          baseURL: `${provider.url}/s/${session}/thinks/v1`,
+          model: 'scripted',
+          maxRetries: 0,
         })
       const policy = { ...native.policy, pauseAfterTools: true }
       const messages = [user('go')]
       const first = await turnlock.runTurn({
-        ...{ model: model(from), tools, messages, policy, store, requestId },
+        model: model(from),
+        tools,
+        messages,
+        policy,
+        store,
+        requestId,
       }).result
       assert.equal(first.status, 'paused')
       const { status, error } = await turnlock.resumeTurn({
-        ...{ requestId, toolBatchId: 1, model: model(to), tools, store },
+        requestId,
+        toolBatchId: 1,
+        model: model(to),
+        tools,
+        store,
       }).result
       assert.equal(status, 'complete', `${from} to ${to}: ${error?.message}`)
       const [, second] = provider.requests(session)
@@ -117,17 +124,23 @@ for (const from of WIRES) {
       const session = `relay-${sessions++}`
       const model = (dialect, behaviour) =>
         modelOf(turnlock, dialect, {
-          ...{ baseURL: `${provider.url}/s/${session}/${behaviour}/v1`, maxRetries: 0 },
+          baseURL: `${provider.url}/s/${session}/${behaviour}/v1`,
+          maxRetries: 0,
           model: `${dialect}-${behaviour}`,
         })
       const own = { tools, store, requestId, fallbacks: [model(to, 'thinks')] }
       const policy = { ...native.policy, pauseAfterTools: true }
       const first = await turnlock.runTurn({
-        ...{ ...own, model: model(from, 'thinks'), messages: [user('go')], policy },
+        ...own,
+        model: model(from, 'thinks'),
+        messages: [user('go')],
+        policy,
       }).result
       assert.equal(first.status, 'paused')
       const second = await turnlock.resumeTurn({
-        ...{ ...own, toolBatchId: 1, model: model(from, 'server-error') },
+        ...own,
+        toolBatchId: 1,
+        model: model(from, 'server-error'),
       }).result
       assert.equal(second.status, 'complete', `${from} to ${to}: ${second.error?.message}`)
       assert.equal(second.model, `${to}-thinks`)

@@ -35,15 +35,18 @@ const ASKED = {
   'openai-chat': ['chat/completions', , { messages: [user], tools: chatTools }],
   anthropic: ['messages', , { messages: [user], tools: [{ name, input_schema: schema }] }],
   'openai-responses': [
-    ...['responses', ,],
+    'responses',
+    ,
     { input: 'go', tools: [{ type: 'function', name, parameters: schema }] },
   ],
   gemini: [
-    ...['models/m:generateContent', 'models/m:streamGenerateContent?alt=sse'],
+    'models/m:generateContent',
+    'models/m:streamGenerateContent?alt=sse',
     { ...gemini, tools: [{ functionDeclarations: [{ name, parameters: schema }] }] },
   ],
   bedrock: [
-    ...['model/m/converse', 'model/m/converse-stream'],
+    'model/m/converse',
+    'model/m/converse-stream',
     {
       ...bedrock,
       toolConfig: { tools: [{ toolSpec: { name, inputSchema: { json: schema } } }] },
@@ -190,7 +193,10 @@ test('official clients read whole responses', async () => {
   assert.match(response.output_text, /^Hello!/)
   const client = new Anthropic({ ...own('one-call'), baseURL: base('one-call').replace('/v1', '') })
   const message = await client.messages.create({
-    ...{ model: 'm', max_tokens: 9, messages: [user], tools: ASKED.anthropic[2].tools },
+    model: 'm',
+    max_tokens: 9,
+    messages: [user],
+    tools: ASKED.anthropic[2].tools,
   })
   assert.deepEqual([message.stop_reason, message.content.at(-1).input], ['tool_use', ARGS])
   const model = createOpenAICompatible({ name: 'scripted', ...own('one-call') })('m')

@@ -320,7 +320,8 @@ describe('clients of broken connections', () => {
     const server = createServer(
       toNodeListener(
         createProxy({
-          ...{ upstream: line.url, authorize: () => ({ tenant: 'me' }) },
+          upstream: line.url,
+          authorize: () => ({ tenant: 'me' }),
           onReport: (report) => reports.push(report),
         }),
         { onError() {} },

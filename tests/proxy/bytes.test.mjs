@@ -26,11 +26,9 @@ test('a request of any writing reaches the provider byte for byte, if nothing is
   const space = fc.stringMatching(/^[ \t\n\r]{0,3}$/)
   await fc.assert(
     fc.asyncProperty(
-      ...[
-        fc.constantFrom(...Object.keys(WIRES)),
-        fc.json({ maxDepth: 3 }),
-        fc.array(space, { minLength: 6, maxLength: 6 }),
-      ],
+      fc.constantFrom(...Object.keys(WIRES)),
+      fc.json({ maxDepth: 3 }),
+      fc.array(space, { minLength: 6, maxLength: 6 }),
       async (wire, own, [a, b, c, d, e, f]) => {
         const { stream: _, ...body } = WIRES[wire].body(looped(2))
         const members = Object.entries(body).map(

@@ -18,7 +18,9 @@ async function capped(wire, chunks, { body = {}, more = '', most = 1 } = {}) {
   let report
   let asked = 0
   const proxy = createProxy({
-    ...{ upstream: 'https://provider.example/v1', mode: 'bound', policy: { maxTools: most } },
+    upstream: 'https://provider.example/v1',
+    mode: 'bound',
+    policy: { maxTools: most },
     authorize: () => ({ tenant: 'me' }),
     onReport: (own) => (report = own),
     fetch: async () => new Response(streamOf(asked++ ? [] : chunks)),
@@ -63,13 +65,17 @@ const DONE = 'data: [DONE]\n\n'
 
 const chunk = (delta, finish_reason = null, more = {}) =>
   data({
-    ...{ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm' },
+    id: 'x',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
     choices: [{ index: 0, delta, finish_reason, ...more }],
   })
 const piece = (n, { index = n - 1, id = `c${n}` } = {}) => ({
   ...(index !== null && { index }),
   ...(id && { id }),
-  ...{ type: 'function', function: { name: 'pay', arguments: args(n) } },
+  type: 'function',
+  function: { name: 'pay', arguments: args(n) },
 })
 const pieces = (options) => [1, 2, 3].map((n) => chunk({ tool_calls: [piece(n, options)] }))
 const END = [chunk({}, 'tool_calls'), DONE]
@@ -175,7 +181,11 @@ cases('chat', [
 
 const event = (json) => `event: ${json.type}\n${data(json)}`
 const items = [1, 2, 3].map((n) => ({
-  ...{ type: 'function_call', id: `fc${n}`, call_id: `c${n}`, name: 'pay', status: 'completed' },
+  type: 'function_call',
+  id: `fc${n}`,
+  call_id: `c${n}`,
+  name: 'pay',
+  status: 'completed',
   arguments: args(n),
 }))
 const created = event({ type: 'response.created', response: { id: 'r', output: [] } })
@@ -196,8 +206,13 @@ const told = (item, at) => {
   ]
 }
 const OTHERS = [
-  ...['custom_tool_call', 'local_shell_call', 'shell_call', 'apply_patch_call'],
-  ...['computer_call', 'mcp_approval_request', 'next_call'],
+  'custom_tool_call',
+  'local_shell_call',
+  'shell_call',
+  'apply_patch_call',
+  'computer_call',
+  'mcp_approval_request',
+  'next_call',
 ]
 const response = [created, ...items.flatMap(told), completed(items)]
 
@@ -230,8 +245,11 @@ cases('responses', [
   ],
   ...OTHERS.map((type) => {
     const own = items.map(({ arguments: text, ...item }) => ({
-      ...{ ...item, type, arguments: text },
-      ...{ input: text, action: { type: 'exec', command: [text] } },
+      ...item,
+      type,
+      arguments: text,
+      input: text,
+      action: { type: 'exec', command: [text] },
     }))
     const events = own.flatMap((item, at) => [added(item, at), done(item, at)])
     return [type, [created, ...events, completed(own)]]
@@ -319,12 +337,16 @@ cases('messages', [
 
 test('what names no call passes, be it JSON or not', async () => {
   const frames = [
-    ...['x: y\n\n', 'data: {"choices": broken\n\n', 'data: NaN\r\n\r\n', 'data: 7\r\r'],
-    ...[
-      chunk({ content: 'a', tool_calls: null }),
-      chunk({ content: '\\u0074', function_call: null }),
-    ],
-    ...[chunk({ tool_calls: [] }), chunk({}, 'stop'), DONE],
+    'x: y\n\n',
+    'data: {"choices": broken\n\n',
+    'data: NaN\r\n\r\n',
+    'data: 7\r\r',
+
+    chunk({ content: 'a', tool_calls: null }),
+    chunk({ content: '\\u0074', function_call: null }),
+    chunk({ tool_calls: [] }),
+    chunk({}, 'stop'),
+    DONE,
   ]
   const { text, report } = await capped('chat', frames)
   assert.deepEqual([text, report.blocked, report.error], [frames.join(''), [], undefined])

@@ -132,7 +132,10 @@ for (const runtime of ['node', 'workerd']) {
           },
         })
         return streamText({
-          ...{ model: provider('m'), prompt: 'go', tools: { ls }, stopWhen: stepCountIs(9) },
+          model: provider('m'),
+          prompt: 'go',
+          tools: { ls },
+          stopWhen: stepCountIs(9),
           ...more,
         })
       }
@@ -159,7 +162,10 @@ for (const runtime of ['node', 'workerd']) {
       const provider = createOpenAICompatible({ name: 'p', baseURL: `${host.url}/v1`, apiKey: key })
       const ls = tool({ inputSchema: jsonSchema({ type: 'object' }), execute: () => 'new' })
       const { text, steps } = await generateText({
-        ...{ model: provider('m'), prompt: 'go', tools: { ls }, stopWhen: stepCountIs(9) },
+        model: provider('m'),
+        prompt: 'go',
+        tools: { ls },
+        stopWhen: stepCountIs(9),
       })
       assert.deepEqual([text, steps.length], [ANSWER, 4])
       const last = JSON.parse(upstream.requests.at(-1).text)
@@ -169,13 +175,16 @@ for (const runtime of ['node', 'workerd']) {
 
     test('langchain: both of its chat models stream through the proxy, and get their answer', async () => {
       const list = {
-        ...{ name: 'ls', description: 'Lists.', schema: { type: 'object', properties: {} } },
+        name: 'ls',
+        description: 'Lists.',
+        schema: { type: 'object', properties: {} },
       }
       const history = [
         { role: 'user', content: 'go' },
         ...[0, 1].flatMap((n) => [
           {
-            ...{ role: 'assistant', content: '' },
+            role: 'assistant',
+            content: '',
             tool_calls: [{ id: `c${n}`, name: 'ls', args: LOOP.args, type: 'tool_call' }],
           },
           { role: 'tool', tool_call_id: `c${n}`, content: 'same' },
@@ -185,11 +194,15 @@ for (const runtime of ['node', 'workerd']) {
       const messages = host.script(model(WIRES.messages, [LOOP]))
       const models = [
         new ChatOpenAI({
-          ...{ model: 'm', apiKey: chat.key(BOUND), maxRetries: 0 },
+          model: 'm',
+          apiKey: chat.key(BOUND),
+          maxRetries: 0,
           configuration: { baseURL: `${host.url}/v1` },
         }),
         new ChatAnthropic({
-          ...{ model: 'claude-m', apiKey: messages.key(BOUND), maxRetries: 0 },
+          model: 'claude-m',
+          apiKey: messages.key(BOUND),
+          maxRetries: 0,
           anthropicApiUrl: host.url,
         }),
       ]
@@ -249,7 +262,9 @@ for (const runtime of ['node', 'workerd']) {
         ['server-error', 'InternalServerError'],
       ]) {
         const broken = new OpenAI({
-          ...{ baseURL: `${host.url}/v1`, apiKey: host.behaviour(name, BOUND), maxRetries: 0 },
+          baseURL: `${host.url}/v1`,
+          apiKey: host.behaviour(name, BOUND),
+          maxRetries: 0,
         })
         const asked = broken.chat.completions.create({
           model: 'm',

@@ -68,7 +68,9 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
     test('2: Codex: a WebSocket upgrade is answered with 426', async () => {
       const { status, body } = await send(`${host.url}/v1/responses`, {
         headers: {
-          ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+          connection: 'Upgrade',
+          upgrade: 'websocket',
+          'sec-websocket-version': '13',
           'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
         },
       })
@@ -88,7 +90,9 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
         ['POST', '/v1/embeddings'],
       ]) {
         const response = await fetch(host.url + path, {
-          ...{ method, body: bytes, headers: { authorization: `Bearer ${upstream.key()}` } },
+          method,
+          body: bytes,
+          headers: { authorization: `Bearer ${upstream.key()}` },
         })
         assert.deepEqual([response.status, response.headers.get('x-own')], [207, 'yes'])
         assert.ok(Buffer.from(await response.arrayBuffer()).equals(bytes))
@@ -175,9 +179,11 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
       const body = JSON.stringify(WIRES.chat.body(looped(1)))
       for (const path of ['/v1/embeddings', WIRES.chat.path]) {
         const { status } = await send(host.url + path, {
-          ...{ method: 'POST', body },
+          method: 'POST',
+          body,
           headers: {
-            ...{ authorization: `Bearer ${upstream.key()}`, expect: '100-continue' },
+            authorization: `Bearer ${upstream.key()}`,
+            expect: '100-continue',
             'content-length': Buffer.byteLength(body),
           },
         })
@@ -257,13 +263,13 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
       const upstream = host.script((asked, response) => {
         const packed = gzipSync(bytes)
         response.writeHead(200, {
-          ...{ 'content-type': 'text/event-stream', 'content-encoding': 'gzip' },
-          ...{
-            'content-length': packed.length,
-            connection: 'close, x-hop',
-            'x-hop': '1',
-            'x-own': '2',
-          },
+          'content-type': 'text/event-stream',
+          'content-encoding': 'gzip',
+
+          'content-length': packed.length,
+          connection: 'close, x-hop',
+          'x-hop': '1',
+          'x-own': '2',
           'set-cookie': 'provider=1',
         })
         response.end(packed)
@@ -661,7 +667,8 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
             role: 'user',
             content: [
               {
-                ...{ type: 'tool_result', tool_use_id: `c${n}` },
+                type: 'tool_result',
+                tool_use_id: `c${n}`,
                 content: [
                   {
                     type: 'text',

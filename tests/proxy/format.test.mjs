@@ -13,8 +13,11 @@ async function through(wire, bytes, { body = {}, type = UTF8, mode = 'bound', po
   const requests = []
   let report
   const proxy = createProxy({
-    ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }), mode },
-    ...{ policy: policy ?? { maxTools: 0 }, onReport: (own) => (report = own) },
+    upstream: 'https://provider.example',
+    authorize: () => ({ tenant: 'me' }),
+    mode,
+    policy: policy ?? { maxTools: 0 },
+    onReport: (own) => (report = own),
     fetch: async (_, { body: sent }) => {
       const headers = { 'content-type': type }
       return new Response(requests.push(Buffer.from(sent).toString()) === 1 ? bytes : '', {
@@ -259,8 +262,10 @@ test('an answer that was requested without calls, and is not in the format, gets
       let requests = 0
       let report
       const proxy = createProxy({
-        ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
-        ...{ mode: 'bound', onReport: (own) => (report = own) },
+        upstream: 'https://provider.example',
+        authorize: () => ({ tenant: 'me' }),
+        mode: 'bound',
+        onReport: (own) => (report = own),
         fetch: async () =>
           new Response(requests++ ? answer : streamOf(wire, { calls: [LOOP] }).join('')),
       })

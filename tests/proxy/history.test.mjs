@@ -23,7 +23,9 @@ const member = (wire) => (wire === 'responses' ? 'input' : 'messages')
 async function sent(wire, json, mode = 'repair') {
   const seen = []
   const proxy = createProxy({
-    ...{ upstream: 'https://provider.example', mode, authorize: () => ({ tenant: 'me' }) },
+    upstream: 'https://provider.example',
+    mode,
+    authorize: () => ({ tenant: 'me' }),
     onReport: (report) => seen.push(report),
     fetch: async (url, init) => {
       seen.push(Buffer.from(init.body).toString())
@@ -43,7 +45,9 @@ async function sent(wire, json, mode = 'repair') {
 const call = (wire, id, name = 'ls', args = { path: '.' }) =>
   ({
     chat: {
-      ...{ role: 'assistant', content: null, reasoning_content: 'own' },
+      role: 'assistant',
+      content: null,
+      reasoning_content: 'own',
       tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }],
     },
     messages: {
@@ -72,8 +76,16 @@ const BROKEN = {
   ],
   'both, between whole ones': (wire) => [
     [
-      ...[user('a'), call(wire, 'c0'), result(wire, 'c0'), user('b'), call(wire, 'c1'), user('c')],
-      ...[result(wire, 'c9'), user('d'), call(wire, 'c2'), result(wire, 'c2')],
+      user('a'),
+      call(wire, 'c0'),
+      result(wire, 'c0'),
+      user('b'),
+      call(wire, 'c1'),
+      user('c'),
+      result(wire, 'c9'),
+      user('d'),
+      call(wire, 'c2'),
+      result(wire, 'c2'),
     ],
     ['TOOL_CALL_UNANSWERED', 'TOOL_RESULT_ORPHAN'],
   ],

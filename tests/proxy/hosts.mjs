@@ -31,8 +31,11 @@ const RUNTIMES = {
     const { Miniflare } = await import('miniflare')
     const worker = new Miniflare({
       compatibilityFlags: ['enable_request_signal'],
-      ...{ compatibilityDate: '2025-05-01', host: '127.0.0.1', port: 0 },
-      ...{ modules: await bundleWorker(join(here, 'worker.mjs')), bindings: env },
+      compatibilityDate: '2025-05-01',
+      host: '127.0.0.1',
+      port: 0,
+      modules: await bundleWorker(join(here, 'worker.mjs')),
+      bindings: env,
     })
     return { url: (await worker.ready).origin, close: () => worker.dispose() }
   },
@@ -115,7 +118,8 @@ export async function createHost(runtime) {
       const script = { requests: [], closed: [], answer }
       upstream.scripts.set(name, script)
       return {
-        ...{ ...script, name },
+        ...script,
+        name,
         key: (session) => keyOf({ tenant: 'me', upstream: `/h/${name}`, ...session }),
       }
     },

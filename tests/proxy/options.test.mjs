@@ -13,7 +13,9 @@ const ask = (
 ) =>
   proxy(
     new Request(url + WIRES[wire].path, {
-      ...{ method: 'POST', headers, signal },
+      method: 'POST',
+      headers,
+      signal,
       body: body ?? JSON.stringify(WIRES[wire].body(looped(1))),
     }),
   )
@@ -114,7 +116,8 @@ test('a page of another site may call only if it is listed', async () => {
     new Request('https://edge.example/v1/chat/completions', {
       method: 'OPTIONS',
       headers: {
-        ...{ ...headers, 'access-control-request-method': 'POST' },
+        ...headers,
+        'access-control-request-method': 'POST',
         'access-control-request-headers': 'authorization,x-stainless-os',
       },
     }),
@@ -145,7 +148,9 @@ test('a response that nobody reads keeps no process', () => {
     }`
   // The limit is no measure: without an end it would be waited for for ever.
   const run = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
-    ...{ cwd: import.meta.dirname, encoding: 'utf8', timeout: 120_000 },
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+    timeout: 120_000,
   })
   assert.deepEqual([run.stdout, run.signal, run.status], ['200\n200\n', null, 0], run.stderr)
 })
@@ -169,7 +174,9 @@ test('a provider that does not begin is 504, one that falls silent breaks its re
       const begun = whole.slice(0, whole.indexOf('deep'))
       const reports = []
       const proxy = createProxy({
-        ...{ ...options, mode, onReport: (report) => reports.push(report) },
+        ...options,
+        mode,
+        onReport: (report) => reports.push(report),
         fetch: providerOf(begun),
       })
       const response = await ask(proxy, { wire })
@@ -191,7 +198,9 @@ test('a path that is not watched: a provider that falls silent breaks its respon
   const errors = []
   const given = {}
   const proxy = createProxy({
-    ...{ upstream: UPSTREAM, authorize: me, limits: { idleMs: 30 } },
+    upstream: UPSTREAM,
+    authorize: me,
+    limits: { idleMs: 30 },
     onError: ({ code }) => errors.push(code),
     // It does not look at the signal.
     fetch: async () => new Response(silent('begun', given)),
@@ -230,7 +239,9 @@ test('an answer that is asked for, whole: it may not fall silent, nor be longer 
     ]) {
       const reports = []
       const proxy = createProxy({
-        ...{ upstream: UPSTREAM, authorize: me, mode: 'bound' },
+        upstream: UPSTREAM,
+        authorize: me,
+        mode: 'bound',
         limits: { idleMs: 30, heldBytes: 60_000 },
         onReport: (report) => reports.push(report),
         fetch: again(WIRES[wire], body),
@@ -255,8 +266,10 @@ test("a session's limits replace the proxy's, on every path", async () => {
   const codes = []
   const proxyOf = (limits, options) =>
     createProxy({
-      ...{ upstream: UPSTREAM, authorize: () => ({ tenant: 'me', limits }) },
-      ...{ onError: ({ code }) => codes.push(code), ...options },
+      upstream: UPSTREAM,
+      authorize: () => ({ tenant: 'me', limits }),
+      onError: ({ code }) => codes.push(code),
+      ...options,
     })
   const never = (_, { signal }) =>
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -279,7 +292,8 @@ test("a session's limits replace the proxy's, on every path", async () => {
   const loose = proxyOf(
     { ...own, bodyBytes: undefined },
     {
-      ...{ mode: 'bound', fetch: async () => new Response(whole) },
+      mode: 'bound',
+      fetch: async () => new Response(whole),
       onReport: (report) => reports.push(report),
     },
   )
@@ -306,7 +320,10 @@ test('a client that leaves: the response is cancelled, or read to its end for th
     const usage = 'data: {"choices":[],"usage":{"prompt_tokens":1}}\n\n'
     const ended = new Promise((resolve) => {
       const proxy = createProxy({
-        ...{ upstream: UPSTREAM, authorize: me, clientGone, onReport: resolve },
+        upstream: UPSTREAM,
+        authorize: me,
+        clientGone,
+        onReport: resolve,
         fetch: async () => {
           const body = new ReadableStream({
             start(controller) {
@@ -344,7 +361,9 @@ test('a client that leaves: the response is cancelled, or read to its end for th
 test('what a host throws fails no request; a failed report is told', async () => {
   const errors = []
   const proxy = createProxy({
-    ...{ upstream: UPSTREAM, authorize: me, mode: 'bound' },
+    upstream: UPSTREAM,
+    authorize: me,
+    mode: 'bound',
     onReport: () => {
       throw new Error('report')
     },
@@ -375,7 +394,9 @@ test('a response of the host that cannot be sent is 500, and the proxy does not 
   ]) {
     const errors = []
     const proxy = createProxy({
-      ...{ upstream: UPSTREAM, authorize, onError: (error) => errors.push(error) },
+      upstream: UPSTREAM,
+      authorize,
+      onError: (error) => errors.push(error),
     })
     for (const [at, status] of statuses.entries()) {
       const response = await ask(proxy)
@@ -393,7 +414,9 @@ test('a status that no response can have is a typed error; its body is cancelled
       const given = {}
       const reports = []
       const proxy = createProxy({
-        ...{ upstream: UPSTREAM, authorize: me, onReport: (report) => reports.push(report) },
+        upstream: UPSTREAM,
+        authorize: me,
+        onReport: (report) => reports.push(report),
         fetch: async () => ({ status, headers: new Headers(), body: silent('x', given) }),
       })
       const init = { method: 'POST', body: '{"messages":[]}' }
@@ -418,7 +441,9 @@ test('a client that leaves in the middle of its body is no error of the server',
       const errors = []
       const left = new AbortController()
       const proxy = createProxy({
-        ...{ upstream: UPSTREAM, authorize: me, onError: (error) => errors.push(error) },
+        upstream: UPSTREAM,
+        authorize: me,
+        onError: (error) => errors.push(error),
         fetch: () => assert.fail('it was sent on'),
       })
       const body = new ReadableStream({
@@ -440,7 +465,10 @@ test('nor is one that leaves while its body is sent on, where nothing is to cont
     const errors = []
     const left = new AbortController()
     const proxy = createProxy({
-      ...{ upstream: UPSTREAM, authorize: me, clientGone, onError: (error) => errors.push(error) },
+      upstream: UPSTREAM,
+      authorize: me,
+      clientGone,
+      onError: (error) => errors.push(error),
       fetch: async (_, { body }) => new Response(await new Response(body).text()),
     })
     const body = new ReadableStream({
@@ -465,7 +493,10 @@ test('a response beyond the budget is answered once, and says why', async () => 
       const reports = []
       let asked = 0
       const proxy = createProxy({
-        ...{ upstream: UPSTREAM, authorize: me, mode: 'bound', policy: { maxTools: 2 } },
+        upstream: UPSTREAM,
+        authorize: me,
+        mode: 'bound',
+        policy: { maxTools: 2 },
         onReport: (report) => reports.push(report),
         fetch: async (_, { body }) => {
           asked += 1

@@ -129,12 +129,11 @@ test('a terminal event that `bound` withholds has not passed', async () => {
     const reports = []
     let attempts = 0
     const proxy = createProxy({
-      ...{
-        upstream: 'https://provider.example',
-        authorize: () => ({ tenant: 'me' }),
-        mode: 'bound',
-      },
-      ...{ onReport: (report) => reports.push(report), limits: { keepAliveMs: 5 } },
+      upstream: 'https://provider.example',
+      authorize: () => ({ tenant: 'me' }),
+      mode: 'bound',
+      onReport: (report) => reports.push(report),
+      limits: { keepAliveMs: 5 },
       // The second response, which is to end the stream, does not begin.
       fetch: (_, { signal }) =>
         attempts++ === 0
@@ -164,7 +163,8 @@ test('the terminal event may arrive in pieces, in any line ends, and is found in
           const bytes = Buffer.from((start + terminal).replaceAll('\n', lineEnd))
           const reports = []
           const proxy = createProxy({
-            ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
+            upstream: 'https://provider.example',
+            authorize: () => ({ tenant: 'me' }),
             onReport: (report) => reports.push(report),
             fetch: async () => {
               let at = 0
@@ -223,7 +223,8 @@ test('a terminal event that is too long to be read, or follows such a frame, has
           ]) {
             const reports = []
             const proxy = createProxy({
-              ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
+              upstream: 'https://provider.example',
+              authorize: () => ({ tenant: 'me' }),
               onReport: (report) => reports.push(report),
               fetch: async () => {
                 let at = 0
@@ -326,11 +327,9 @@ test('a frame that the proxy ends a rewritten response with has the members of t
   for (const wire of Object.keys(WIRES)) {
     let attempts = 0
     const proxy = createProxy({
-      ...{
-        upstream: 'https://provider.example',
-        authorize: () => ({ tenant: 'me' }),
-        mode: 'bound',
-      },
+      upstream: 'https://provider.example',
+      authorize: () => ({ tenant: 'me' }),
+      mode: 'bound',
       fetch: async () => new Response(streams[wire], { status: attempts++ ? 503 : 200 }),
     })
     const body = JSON.stringify(WIRES[wire].body(looped(2)))

@@ -27,7 +27,9 @@ const result = (wire, id) =>
 async function sent(wire, body, { answer = '{}', ...options } = {}) {
   const [requests, reports] = [[], []]
   const proxy = createProxy({
-    ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }), ...options },
+    upstream: 'https://provider.example',
+    authorize: () => ({ tenant: 'me' }),
+    ...options,
     onReport: (report) => reports.push(report),
     fetch: async (_, init) => {
       requests.push(Buffer.from(init.body).toString())
@@ -97,7 +99,8 @@ test('whole history: a result without a call is still left out', async () => {
 test('partial history: a call may have its result at the provider; other faults are mended', async () => {
   const call = {
     chat: {
-      ...{ role: 'assistant', content: null },
+      role: 'assistant',
+      content: null,
       tool_calls: [{ id: 'c2', type: 'function', function: { name: 'ls', arguments: '{}' } }],
     },
     messages: {
@@ -283,7 +286,9 @@ for (const runtime of ['node', 'workerd']) {
           })
           const run = []
           const ls = {
-            ...{ name: 'ls', type: 'custom', description: 'Lists files.' },
+            name: 'ls',
+            type: 'custom',
+            description: 'Lists files.',
             input_schema: { type: 'object', properties: { path: { type: 'string' } } },
             parse: (input) => input,
             run: (input) => {
@@ -293,7 +298,11 @@ for (const runtime of ['node', 'workerd']) {
           }
           const message = await client.beta.messages
             .toolRunner({
-              ...{ model: 'm', max_tokens: 99, stream, max_iterations: 6, tools: [ls] },
+              model: 'm',
+              max_tokens: 99,
+              stream,
+              max_iterations: 6,
+              tools: [ls],
               messages: [{ role: 'user', content: 'go' }],
             })
             .runUntilDone()

@@ -20,8 +20,10 @@ async function through(wire, answer, { history = HISTORY, stream = true, second 
   let requests = 0
   let report
   const proxy = createProxy({
-    ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
-    ...{ mode: 'bound', onReport: (own) => (report = own) },
+    upstream: 'https://provider.example',
+    authorize: () => ({ tenant: 'me' }),
+    mode: 'bound',
+    onReport: (own) => (report = own),
     fetch: async () => new Response(requests++ ? second : answer),
   })
   const body = JSON.stringify(WIRES[wire].body(history, { stream }))
@@ -59,18 +61,24 @@ const messages = (...frames) =>
   event({ type: 'message_stop' })
 const block = { type: 'tool_use', id: 'call_1', name: 'ls', input: {} }
 const start = (own = {}) => ({
-  ...{ type: 'content_block_start', index: 0 },
+  type: 'content_block_start',
+  index: 0,
   content_block: { ...block, ...own },
 })
 const piece = (partial_json, own = {}) => ({
-  ...{ type: 'content_block_delta', index: 0 },
+  type: 'content_block_delta',
+  index: 0,
   delta: { type: 'input_json_delta', partial_json, ...own },
 })
 
 // Responses.
 
 const item = (args, own = {}) => ({
-  ...{ type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'ls', arguments: args },
+  type: 'function_call',
+  id: 'fc_1',
+  call_id: 'call_1',
+  name: 'ls',
+  arguments: args,
   ...own,
 })
 const added = (args = '', own) =>
@@ -86,7 +94,8 @@ const part = { output_index: 0, item_id: 'fc_1' }
 // Chat.
 
 const chunk = (delta, finish_reason = null) => ({
-  ...{ id: 'c', object: 'chat.completion.chunk' },
+  id: 'c',
+  object: 'chat.completion.chunk',
   choices: [{ index: 0, delta, finish_reason }],
 })
 const chat = (...calls) =>
@@ -96,7 +105,9 @@ const chat = (...calls) =>
   data(chunk({}, 'tool_calls')) +
   data('[DONE]')
 const call = (args, own = {}) => ({
-  ...{ index: 0, id: 'call_1', type: 'function' },
+  index: 0,
+  id: 'call_1',
+  type: 'function',
   function: { name: 'ls', arguments: args, ...own },
 })
 
@@ -464,7 +475,8 @@ for (const wire of Object.keys(WIRES)) {
       assert.notEqual(odd, body)
       let requests = 0
       const proxy = createProxy({
-        ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
+        upstream: 'https://provider.example',
+        authorize: () => ({ tenant: 'me' }),
         mode: 'bound',
         fetch: async () => new Response(requests++ ? '' : answer(ONE)),
       })
@@ -651,8 +663,10 @@ test('a byte order mark that is cut anywhere passes, in every mode', async () =>
             })
             let report
             const proxy = createProxy({
-              ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
-              ...{ mode, onReport: (own) => (report = own) },
+              upstream: 'https://provider.example',
+              authorize: () => ({ tenant: 'me' }),
+              mode,
+              onReport: (own) => (report = own),
               fetch: async () => new Response(pieces),
             })
             const sent = JSON.stringify(WIRES[wire].body([], { stream: body === stream }))

@@ -21,8 +21,10 @@ async function through(wire, body, answers, options = {}) {
   const requests = []
   let report
   const proxy = createProxy({
-    ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
-    ...{ mode: 'bound', onReport: (own) => (report = own) },
+    upstream: 'https://provider.example',
+    authorize: () => ({ tenant: 'me' }),
+    mode: 'bound',
+    onReport: (own) => (report = own),
     fetch: async (_, { body: sent }) => {
       requests.push(Buffer.from(sent).toString())
       return new Response(answers[requests.length - 1] ?? '')
@@ -258,7 +260,11 @@ for (const wire of NAMES) {
 // Responses and Messages: what events say of one call has to agree.
 
 const item = (args, more = {}) => ({
-  ...{ type: 'function_call', id: 'fc_1', call_id: 'call_odd', name: 'ls', arguments: args },
+  type: 'function_call',
+  id: 'fc_1',
+  call_id: 'call_odd',
+  name: 'ls',
+  arguments: args,
   ...more,
 })
 const responses = ({ added = '', deltas = [], done, end = '{"n":2}', name = 'ls', id = 'fc_1' }) =>
@@ -266,19 +272,19 @@ const responses = ({ added = '', deltas = [], done, end = '{"n":2}', name = 'ls'
     { type: 'response.created', response: { id: 'r', output: [] } },
     { type: 'response.output_item.added', output_index: 0, item: item(added, { name, id }) },
     ...deltas.map((delta) => ({
-      ...{
-        type: 'response.function_call_arguments.delta',
-        output_index: 0,
-        item_id: 'fc_1',
-        delta,
-      },
+      type: 'response.function_call_arguments.delta',
+      output_index: 0,
+      item_id: 'fc_1',
+      delta,
     })),
     ...(done === undefined
       ? []
       : [
           {
-            ...{ type: 'response.function_call_arguments.done', output_index: 0 },
-            ...{ item_id: 'fc_1', arguments: done },
+            type: 'response.function_call_arguments.done',
+            output_index: 0,
+            item_id: 'fc_1',
+            arguments: done,
           },
         ]),
     { type: 'response.output_item.done', output_index: 0, item: item(end) },
@@ -328,7 +334,10 @@ test('responses: a call whose events agree passes byte for byte, whatever their 
 test('responses: arguments that an event gives to another item by its id are withheld', async () => {
   const two = [0, 1].map((n) => item('', { id: `fc_${n}`, call_id: `call_${n}`, name: `ls${n}` }))
   const delta = (output_index, item_id, args) => ({
-    ...{ type: 'response.function_call_arguments.delta', output_index, item_id, delta: args },
+    type: 'response.function_call_arguments.delta',
+    output_index,
+    item_id,
+    delta: args,
   })
   const sent = [
     { type: 'response.created', response: { id: 'r', output: [] } },
@@ -336,7 +345,8 @@ test('responses: arguments that an event gives to another item by its id are wit
     delta(0, 'fc_1', '{"n":1}'),
     delta(1, 'fc_0', '{"n":2}'),
     ...two.map((own, at) => ({
-      ...{ type: 'response.output_item.done', output_index: at },
+      type: 'response.output_item.done',
+      output_index: at,
       item: { ...own, arguments: `{"n":${at + 1}}` },
     })),
   ]
@@ -352,11 +362,13 @@ test('messages: a block whose first event and whose pieces differ is withheld', 
     [
       { type: 'message_start', message: { id: 'm', role: 'assistant', content: [], usage: {} } },
       {
-        ...{ type: 'content_block_start', index },
+        type: 'content_block_start',
+        index,
         content_block: { type: 'tool_use', id: 'call_odd', name: 'ls', input },
       },
       {
-        ...{ type: 'content_block_delta', index: at },
+        type: 'content_block_delta',
+        index: at,
         delta: { type: 'input_json_delta', partial_json: json },
       },
       { type: 'content_block_stop', index },
@@ -384,19 +396,20 @@ test('messages: a block whose first event and whose pieces differ is withheld', 
 test('messages: arguments for a block of text, or for a call that is over, are left out', async () => {
   const block = (index, content_block) => ({ type: 'content_block_start', index, content_block })
   const piece = (index) => ({
-    ...{ type: 'content_block_delta', index },
+    type: 'content_block_delta',
+    index,
     delta: { type: 'input_json_delta', partial_json: '{"n":1}' },
   })
   const call = { type: 'tool_use', id: 'call_odd', name: 'ls', input: {} }
   for (const index of [0, 1]) {
     const frames = [
       { type: 'message_start', message: { id: 'm', role: 'assistant', content: [], usage: {} } },
-      ...[block(0, call), { type: 'content_block_stop', index: 0 }],
-      ...[
-        block(1, { type: 'text', text: '' }),
-        piece(index),
-        { type: 'content_block_stop', index: 1 },
-      ],
+      block(0, call),
+      { type: 'content_block_stop', index: 0 },
+
+      block(1, { type: 'text', text: '' }),
+      piece(index),
+      { type: 'content_block_stop', index: 1 },
       { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: {} },
     ]
     const body = WIRES.messages.body(HISTORY)
@@ -417,7 +430,9 @@ test('messages: arguments for a block of text, or for a call that is over, are l
 const chunk = (delta, finish_reason = null) =>
   data({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })
 const head = (name, args = '', more = { index: 0 }) => ({
-  ...{ id: `call_${name}`, type: 'function', function: { name, arguments: args } },
+  id: `call_${name}`,
+  type: 'function',
+  function: { name, arguments: args },
   ...more,
 })
 const part = (args, more = {}) => ({ function: { arguments: args }, ...more })
@@ -432,7 +447,9 @@ const SPLIT = {
     ...[...ONE].map((character) => part(character, { index: 0 })),
   ],
   'pieces that say all arguments so far': [
-    ...[head('ls'), part('{"n"', { index: 0 }), part('{"n":1', { index: 0 })],
+    head('ls'),
+    part('{"n"', { index: 0 }),
+    part('{"n":1', { index: 0 }),
     part(ONE, { index: 0 }),
   ],
   'whole arguments and more': [head('ls', ONE), part('{"n":2}', { index: 0 })],
@@ -446,7 +463,9 @@ const SPLIT = {
   ],
   'pieces before their head': [part('{"n"', { index: 1 }), head('ls', ':1}', { index: 1 })],
   'pieces of an index that gets a head later': [
-    ...[head('pay'), part('{"n"', { index: 1 }), head('ls', ':1}', { index: 1 })],
+    head('pay'),
+    part('{"n"', { index: 1 }),
+    head('ls', ':1}', { index: 1 }),
   ],
   'no index, and two calls': [head('ls'), head('pay', '', { index: 1 }), part(ONE)],
 }

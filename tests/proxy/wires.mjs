@@ -13,16 +13,15 @@ export const WIRES = {
     stream: openaiChat.stream,
     none: (body) => body.tool_choice === 'none',
     body: (calls, { said = 'go', stream = true, more = [] } = {}) => ({
-      ...{
-        model: 'm',
-        stream,
-        tools: [{ type: 'function', function: { name: 'ls', parameters: { type: 'object' } } }],
-      },
+      model: 'm',
+      stream,
+      tools: [{ type: 'function', function: { name: 'ls', parameters: { type: 'object' } } }],
       messages: [
         { role: 'user', content: said },
         ...rounds(calls).flatMap(({ id, name, args, result }) => [
           {
-            ...{ role: 'assistant', content: null },
+            role: 'assistant',
+            content: null,
             tool_calls: [
               { id, type: 'function', function: { name, arguments: JSON.stringify(args) } },
             ],
@@ -33,15 +32,22 @@ export const WIRES = {
       ],
     }),
     whole: ({ text, calls = [] }) => ({
-      ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' },
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
       choices: [
         {
-          ...{ index: 0, logprobs: null, finish_reason: calls.length ? 'tool_calls' : 'stop' },
+          index: 0,
+          logprobs: null,
+          finish_reason: calls.length ? 'tool_calls' : 'stop',
           message: {
-            ...{ role: 'assistant', content: text ?? null },
+            role: 'assistant',
+            content: text ?? null,
             ...(calls.length && {
               tool_calls: calls.map(({ id, name, args }) => ({
-                ...{ id, type: 'function' },
+                id,
+                type: 'function',
                 function: { name, arguments: JSON.stringify(args) },
               })),
             }),
@@ -60,12 +66,10 @@ export const WIRES = {
     stream: anthropic.stream,
     none: (body) => body.tool_choice?.type === 'none',
     body: (calls, { said = 'go', stream = true, more = [] } = {}) => ({
-      ...{
-        model: 'm',
-        max_tokens: 99,
-        stream,
-        tools: [{ name: 'ls', input_schema: { type: 'object' } }],
-      },
+      model: 'm',
+      max_tokens: 99,
+      stream,
+      tools: [{ name: 'ls', input_schema: { type: 'object' } }],
       messages: [
         { role: 'user', content: said },
         ...rounds(calls).flatMap(({ id, name, args, result }) => [
@@ -76,12 +80,16 @@ export const WIRES = {
       ],
     }),
     whole: ({ text, calls = [] }) => ({
-      ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm' },
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
       content: [
         ...(text ? [{ type: 'text', text }] : []),
         ...calls.map(({ id, name, args }) => ({ type: 'tool_use', id, name, input: args })),
       ],
-      ...{ stop_reason: calls.length ? 'tool_use' : 'end_turn', stop_sequence: null },
+      stop_reason: calls.length ? 'tool_use' : 'end_turn',
+      stop_sequence: null,
       usage: { input_tokens: 3, output_tokens: 4 },
     }),
     said: (json) => json.content.flatMap((block) => block.text ?? []).join(''),
@@ -95,11 +103,9 @@ export const WIRES = {
     stream: openaiResponses.stream,
     none: (body) => body.tool_choice === 'none',
     body: (calls, { said = 'go', stream = true, more = [] } = {}) => ({
-      ...{
-        model: 'm',
-        stream,
-        tools: [{ type: 'function', name: 'ls', parameters: { type: 'object' } }],
-      },
+      model: 'm',
+      stream,
+      tools: [{ type: 'function', name: 'ls', parameters: { type: 'object' } }],
       input: [
         { role: 'user', content: said },
         ...rounds(calls).flatMap(({ id, name, args, result }) => [
@@ -110,18 +116,29 @@ export const WIRES = {
       ],
     }),
     whole: ({ text, calls = [] }) => ({
-      ...{ id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm' },
+      id: 'resp_1',
+      object: 'response',
+      created_at: 1,
+      status: 'completed',
+      model: 'm',
       output: [
         ...(text
           ? [
               {
-                ...{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' },
+                id: 'msg_1',
+                type: 'message',
+                role: 'assistant',
+                status: 'completed',
                 content: [{ type: 'output_text', text, annotations: [] }],
               },
             ]
           : []),
         ...calls.map(({ id, name, args }) => ({
-          ...{ id: `fc_${id}`, type: 'function_call', call_id: id, name, status: 'completed' },
+          id: `fc_${id}`,
+          type: 'function_call',
+          call_id: id,
+          name,
+          status: 'completed',
           arguments: JSON.stringify(args),
         })),
       ],
@@ -141,7 +158,8 @@ export const LOOP = { id: 'call_again', name: 'ls', args: { path: '.', deep: tru
 export const looped = (times, result = 'same') =>
   // Other key order and white space are the same call.
   Array.from({ length: times }, (_, n) => [
-    ...['ls', n % 2 ? { deep: true, path: '.' } : { path: '.', deep: true }],
+    'ls',
+    n % 2 ? { deep: true, path: '.' } : { path: '.', deep: true },
     typeof result === 'function' ? result(n) : result,
   ])
 

@@ -39,7 +39,8 @@ async function counted(run) {
     // The counts begin anew.
     await session.post('Profiler.takePreciseCoverage')
     await session.post('HeapProfiler.startSampling', {
-      ...{ samplingInterval: INTERVAL, includeObjectsCollectedByMajorGC: true },
+      samplingInterval: INTERVAL,
+      includeObjectsCollectedByMajorGC: true,
       includeObjectsCollectedByMinorGC: true,
     })
     await run()
@@ -63,12 +64,18 @@ const rows = (count, make) => Array.from({ length: count }, (_, at) => make(at))
 const chunk = (choices, more = {}) => `data: ${JSON.stringify({ choices, ...more })}\n\n`
 const event = (json) => `event: ${json.type}\ndata: ${JSON.stringify(json)}\n\n`
 const piece = (n, more = {}) => ({
-  ...{ index: n, id: `c${n}`, function: { name: 'ls', arguments: `{"n":${n}}` } },
+  index: n,
+  id: `c${n}`,
+  function: { name: 'ls', arguments: `{"n":${n}}` },
   ...more,
 })
 const user = { role: 'user', content: 'go' }
 const item = (n, more = {}) => ({
-  ...{ type: 'function_call', id: `fc${n}`, call_id: `c${n}`, name: 'ls', arguments: `{"n":${n}}` },
+  type: 'function_call',
+  id: `fc${n}`,
+  call_id: `c${n}`,
+  name: 'ls',
+  arguments: `{"n":${n}}`,
   ...more,
 })
 const done = (n, own = item(n)) =>
@@ -90,7 +97,8 @@ const behind = (wire, frames) => ({
 /** `[wire, name, make]`: `make(n)` gives the body of a request, the answers of a provider, or both. */
 const CASES = [
   [
-    ...['messages', 'results without a call in one message'],
+    'messages',
+    'results without a call in one message',
     (n) => ({
       messages: [
         user,
@@ -102,7 +110,8 @@ const CASES = [
     }),
   ],
   [
-    ...['messages', 'results of one call'],
+    'messages',
+    'results of one call',
     (n) => ({
       messages: [
         user,
@@ -114,7 +123,8 @@ const CASES = [
     }),
   ],
   [
-    ...['messages', 'calls without a result'],
+    'messages',
+    'calls without a result',
     (n) => ({
       messages: [
         user,
@@ -127,7 +137,8 @@ const CASES = [
     }),
   ],
   [
-    ...['chat', 'results without a call'],
+    'chat',
+    'results without a call',
     (n) => ({
       messages: [
         user,
@@ -136,12 +147,14 @@ const CASES = [
     }),
   ],
   [
-    ...['chat', 'calls without a result'],
+    'chat',
+    'calls without a result',
     (n) => ({
       messages: [
         user,
         ...rows(n / 50, (row) => ({
-          ...{ role: 'assistant', content: null },
+          role: 'assistant',
+          content: null,
           tool_calls: rows(50, (at) => ({ ...piece(50 * row + at), type: 'function' })),
         })),
         user,
@@ -149,7 +162,8 @@ const CASES = [
     }),
   ],
   [
-    ...['chat', 'results that stand too late'],
+    'chat',
+    'results that stand too late',
     (n) => ({
       messages: [
         user,
@@ -162,7 +176,8 @@ const CASES = [
     }),
   ],
   [
-    ...['responses', 'results without a call'],
+    'responses',
+    'results without a call',
     (n) => ({
       input: [
         user,
@@ -171,38 +186,44 @@ const CASES = [
     }),
   ],
   [
-    ...['responses', 'calls without a result'],
+    'responses',
+    'calls without a result',
     (n) => ({
       input: [user, ...rows(n / 8, (row) => [...rows(4, (at) => item(4 * row + at)), user]).flat()],
     }),
   ],
   [
-    ...['chat', 'chunks with new choices'],
+    'chat',
+    'chunks with new choices',
     (n) => rows(n, (at) => chunk([{ index: at, delta: { tool_calls: [piece(0)] } }])).join(''),
   ],
   [
-    ...['chat', 'chunks with new choices, and pieces without an index'],
+    'chat',
+    'chunks with new choices, and pieces without an index',
     (n) =>
       rows(n, (at) =>
         chunk([{ index: at, delta: { tool_calls: [{ function: { arguments: '{}' } }] } }]),
       ).join(''),
   ],
   [
-    ...['chat', 'choices that end one by one'],
+    'chat',
+    'choices that end one by one',
     (n) =>
       rows(n, (at) =>
         chunk([{ index: at, delta: { tool_calls: [piece(0)] }, finish_reason: 'tool_calls' }]),
       ).join(''),
   ],
   [
-    ...['chat', 'calls of one index'],
+    'chat',
+    'calls of one index',
     (n) =>
       rows(n, (at) => chunk([{ index: 0, delta: { tool_calls: [piece(at, { index: 0 })] } }])).join(
         '',
       ),
   ],
   [
-    ...['chat', 'parts of one index, each with another id'],
+    'chat',
+    'parts of one index, each with another id',
     (n) =>
       rows(n, (at) => {
         const call = piece(at, { index: 0, function: { name: 'ls', arguments: '{"n":[' } })
@@ -210,7 +231,8 @@ const CASES = [
       }).join(''),
   ],
   [
-    ...['chat', 'indexes that are of no call'],
+    'chat',
+    'indexes that are of no call',
     (n) =>
       rows(n, (at) => {
         const call = at ? { index: at, function: { arguments: '[' } } : piece(0)
@@ -218,7 +240,8 @@ const CASES = [
       }).join(''),
   ],
   [
-    ...['chat', 'objects behind the arguments'],
+    'chat',
+    'objects behind the arguments',
     (n) =>
       rows(n, (at) => {
         const call = at ? { index: 0, function: { arguments: '{}' } } : piece(0)
@@ -226,7 +249,8 @@ const CASES = [
       }).join(''),
   ],
   [
-    ...['chat', 'ends behind the answer'],
+    'chat',
+    'ends behind the answer',
     (n) =>
       behind(
         'chat',
@@ -234,7 +258,8 @@ const CASES = [
       ),
   ],
   [
-    ...['responses', 'whole responses'],
+    'responses',
+    'whole responses',
     (n) => {
       const output = rows(40, (at) => item(at))
       const all = rows(n / 40, () => completed(output))
@@ -242,7 +267,8 @@ const CASES = [
     },
   ],
   [
-    ...['responses', 'whole responses with other arguments of one id'],
+    'responses',
+    'whole responses with other arguments of one id',
     (n) => {
       const id = { id: 'fc', call_id: 'c' }
       const begun = rows(n, (at) => done(at, item(at, id)))
@@ -250,7 +276,8 @@ const CASES = [
     },
   ],
   [
-    ...['responses', 'whole responses behind calls that have not ended'],
+    'responses',
+    'whole responses behind calls that have not ended',
     (n) => {
       const begun = rows(n, (at) =>
         event({ type: 'response.output_item.added', output_index: at, item: item(at) }),
@@ -259,11 +286,13 @@ const CASES = [
     },
   ],
   [
-    ...['responses', 'whole responses behind the answer'],
+    'responses',
+    'whole responses behind the answer',
     (n) => {
       const said = rows(n, (at) =>
         event({
-          ...{ type: 'response.output_item.added', output_index: at },
+          type: 'response.output_item.added',
+          output_index: at,
           item: { type: 'message', id: `m${at}`, content: [] },
         }),
       )
@@ -271,26 +300,30 @@ const CASES = [
     },
   ],
   [
-    ...['messages', 'members of the usage'],
+    'messages',
+    'members of the usage',
     (n) =>
       start() +
       rows(n, (at) =>
         event({ type: 'message_delta', delta: {}, usage: { [`tokens_${at}`]: at } }),
       ).join(''),
   ],
-  [...['messages', 'beginnings of a message'], (n) => rows(n, () => start([])).join('')],
+  ['messages', 'beginnings of a message', (n) => rows(n, () => start([])).join('')],
   [
-    ...['messages', 'calls that do not end'],
+    'messages',
+    'calls that do not end',
     (n) => start() + rows(n, (at) => block(at, toolUse(at))).join(''),
   ],
   [
-    ...['messages', 'ends of the message'],
+    'messages',
+    'ends of the message',
     (n) =>
       start() +
       rows(n, () => event({ type: 'message_delta', delta: { stop_reason: 'tool_use' } })).join(''),
   ],
   [
-    ...['chat', 'bytes of one frame, each by itself'],
+    'chat',
+    'bytes of one frame, each by itself',
     (n) => ({ answers: [chunk([], { x: 'x'.repeat(8 * n) })], size: 1 }),
   ],
 ]
@@ -311,8 +344,10 @@ async function play(wire, mode, made) {
   const { answers = ['data: [DONE]\n\n'], size = 65_536, history = [], ...body } = given
   let requests = 0
   const proxy = createProxy({
-    ...{ upstream: 'https://provider.example', authorize: () => ({ tenant: 'me' }) },
-    ...{ mode, policy: { maxTools: 1e9 } },
+    upstream: 'https://provider.example',
+    authorize: () => ({ tenant: 'me' }),
+    mode,
+    policy: { maxTools: 1e9 },
     fetch: async () => new Response(streamOf(answers[requests++] ?? '', size)),
   })
   const sent = JSON.stringify({ ...WIRES[wire].body(history), ...body })

@@ -137,7 +137,10 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
   const trace = []
   const recorded = []
   const pass = turnlock.runPlanning({
-    ...{ model, tools, policy: scenario.policy ?? {}, signal: cancelling.signal },
+    model,
+    tools,
+    policy: scenario.policy ?? {},
+    signal: cancelling.signal,
     prompts: scenario.prompts,
     input: scenario.input ?? { symbol: 'BTC', global_context: { regime: 'calm' } },
     ...(replay ? { replay } : { planId: 'plan-1', runId: 'run-1', record: recorded }),
@@ -147,21 +150,26 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
     },
   })
   const result = await pass.catch((error) => ({
-    ...{ plan: null, error: error.code, ...error.details },
+    plan: null,
+    error: error.code,
+    ...error.details,
   }))
   assert(
     trace.every((event) => event.source === null),
     'a source is guessed',
   )
   const got = {
-    ...{ plan: result.plan, error: result.error ?? null, executed },
+    plan: result.plan,
+    error: result.error ?? null,
+    executed,
     calls: lines.calls(canonical, result.calls),
     results: lines.results(canonical, result.toolResults),
     rejected: lines.rejected(canonical, result.rejected),
     recorded: lines.calls(canonical, recorded),
     notes: lines.rejected(canonical, result.notes),
     trace: lines.trace(canonical, trace),
-    ...{ fellBack: result.fellBack, usage: result.usage },
+    fellBack: result.fellBack,
+    usage: result.usage,
   }
   const { requests: wanted = [], ...expect } = scenario.expect
   for (const [key, want] of Object.entries(expect)) {

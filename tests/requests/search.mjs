@@ -18,7 +18,9 @@ function searchTool({ defineTool }, documents) {
   return defineTool({
     description: 'Searches the library.',
     inputSchema: {
-      ...{ type: 'object', required: ['query'], additionalProperties: false },
+      type: 'object',
+      required: ['query'],
+      additionalProperties: false,
       properties: { query: { type: 'string', minLength: 1 } },
     },
     readOnly: true,
@@ -53,8 +55,12 @@ export async function playSearch({ turnlock, url, session, dialect }, { search }
     const trace = []
     const input = { question, global_context: { market_structure: 'range' } }
     const result = await turnlock.runPlanning({
-      ...{ model, input, tools, policy: { allow: [...allow, 'place_order'] } },
-      ...{ onTrace: (event) => trace.push(event), ...own },
+      model,
+      input,
+      tools,
+      policy: { allow: [...allow, 'place_order'] },
+      onTrace: (event) => trace.push(event),
+      ...own,
     })
     const requests = await (await fetch(`${url}/s/${at}/requests`)).json()
     same(requests.length, 2, 'requests')

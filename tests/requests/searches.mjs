@@ -19,5 +19,6 @@ const QUESTIONS = [
 ]
 
 export const searches = QUESTIONS.map(([question, title]) => ({
-  ...{ name: `search: ${question}`, search: { question, title, documents } },
+  name: `search: ${question}`,
+  search: { question, title, documents },
 }))

@@ -8,8 +8,16 @@ import { fetchUpToTheCut } from '../provider/cut.mjs'
 const TERMINAL = ['complete', 'paused', 'cancelled', 'error']
 /** What `complete` and the result both say. */
 const SHARED = [
-  ...['text', 'object', 'fullContent', 'blockedSignatures', 'repeats', 'usage', 'composed'],
-  ...['finishReason', 'rawFinishReason', 'model'],
+  'text',
+  'object',
+  'fullContent',
+  'blockedSignatures',
+  'repeats',
+  'usage',
+  'composed',
+  'finishReason',
+  'rawFinishReason',
+  'model',
 ]
 const ORDER = { tool_phase: 0, unified: 0, action_phase: 1, complete: 2 }
 /** Settles too late: when it is told that nobody waits any longer. */
@@ -387,7 +395,8 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
 
 /** What a scenario says of a new turn. */
 const given = (scenario) => ({
-  ...{ requestId: 'request-1', projectId: scenario.projectId ?? null },
+  requestId: 'request-1',
+  projectId: scenario.projectId ?? null,
   messages: scenario.messages ?? [{ role: 'user', content: 'go' }],
   ...(scenario.conversationId && { conversationId: scenario.conversationId }),
   ...(scenario.strategy && { strategy: scenario.strategy }),
@@ -485,15 +494,22 @@ async function playLegs({ turnlock, model, fallbacks, asked }, scenario) {
         continue
       }
       const approvals = Object.entries(leg.resume?.approvals ?? {}).map(([id, approved]) => ({
-        ...{ signature: waits.get(id) ?? id, approved },
+        signature: waits.get(id) ?? id,
+        approved,
       }))
       const { toolBatchId, results } = leg.resume ?? {}
       const outcomes = leg.resume?.outcomes && (await answered(leg.resume))
       const turn = leg.run
         ? turnlock.runTurn({ model, fallbacks, tools, ...given(scenario), ...own })
         : turnlock.resumeTurn({
-            ...{ model, fallbacks, tools, ...own },
-            ...{ toolBatchId, approvals, results, outcomes },
+            model,
+            fallbacks,
+            tools,
+            ...own,
+            toolBatchId,
+            approvals,
+            results,
+            outcomes,
             ...(scenario.answerSchema && { answerSchema: scenario.answerSchema }),
           })
       const [events, counts] = [[], {}]

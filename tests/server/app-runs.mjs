@@ -17,7 +17,9 @@ const asks = (...names) =>
 const broken = (env, request) =>
   openaiChat({
     baseURL: `${env.PROVIDER}/s/${request.headers.get('x-session')}/server-error/v1`,
-    ...{ model: 'scripted', apiKey: 'sk-secret', maxRetries: 0 },
+    model: 'scripted',
+    apiKey: 'sk-secret',
+    maxRetries: 0,
   })
 async function spoken(model) {
   const failed = { code: 'model.status', message: 'secret: http://127.0.0.1 said no' }
@@ -29,14 +31,19 @@ export function runsOf(env, toolsOf) {
   const pass = (request, own) =>
     runPlanning({
       model: saying(asks('list_files'), '{"size":1}'),
-      ...{ input: {}, tools: toolsOf(request), policy: { toolTimeoutMs: 600_000 } },
-      ...{ planId: request.headers.get('x-plan') ?? undefined, ...own },
+      input: {},
+      tools: toolsOf(request),
+      policy: { toolTimeoutMs: 600_000 },
+      planId: request.headers.get('x-plan') ?? undefined,
+      ...own,
     })
   const chain = (own) =>
     runChain({
       query: 'capital of France',
       answer: async () => 'Paris.',
-      ...{ plan: async () => '{}', search: async () => ({}), synthesize: async () => '' },
+      plan: async () => '{}',
+      search: async () => ({}),
+      synthesize: async () => '',
       ...own,
     })
   const passes = {
@@ -66,7 +73,8 @@ export function runsOf(env, toolsOf) {
     broken: () => runBundle({ task: 'triage', k: 2, replicate: spoken }),
     misuse: () =>
       runBundle({
-        ...{ task: 'triage', replicate: spoken },
+        task: 'triage',
+        replicate: spoken,
         schema: { type: 'object', properties: { a: { type: 'string', 'x-weight': 0 } } },
       }),
   }

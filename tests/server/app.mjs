@@ -30,7 +30,10 @@ function toolsOf(env, own = {}) {
     const session = header(request, 'x-session') ?? 'none'
     const tool = (name, result, more) =>
       defineTool({
-        ...{ description: name, inputSchema: SCHEMA, ...more, ...own[name] },
+        description: name,
+        inputSchema: SCHEMA,
+        ...more,
+        ...own[name],
         async execute(args, { requestId, toolCallId, projectId, idempotencyKey }) {
           const told = { name, args, requestId, toolCallId, projectId, idempotencyKey }
           await fetch(`${env.RECEIVER}/${session}`, { method: 'POST', body: JSON.stringify(told) })
@@ -50,7 +53,9 @@ const modelOf = (env) => (request) => {
   const script = encodeURIComponent(header(request, 'x-script') ?? 'answer')
   return openaiChat({
     baseURL: `${env.PROVIDER}/s/${header(request, 'x-session') ?? 'none'}/${script}/v1`,
-    ...{ model: 'scripted', apiKey: 'sk-secret', maxRetries: 0 },
+    model: 'scripted',
+    apiKey: 'sk-secret',
+    maxRetries: 0,
   })
 }
 
@@ -72,7 +77,10 @@ const chunks = (said) => (request) =>
 export function createApp({ env, store }) {
   const [errors, said] = [[], {}]
   const common = {
-    ...{ authorize, store, tools: toolsOf(env), model: modelOf(env) },
+    authorize,
+    store,
+    tools: toolsOf(env),
+    model: modelOf(env),
     cors: { origins: ['https://app.example', 'http://localhost:5173'] },
     onError: (error) => errors.push(String(error?.message ?? error)),
   }
@@ -88,7 +96,9 @@ export function createApp({ env, store }) {
     '/callback': { twoStage: json('x-switches') },
     '/gateway': {
       twoStage: {
-        ...{ enabled: true, default: true, maxTools: 3 },
+        enabled: true,
+        default: true,
+        maxTools: 3,
         headers: { enabled: 'x-gw-enabled', default: 'x-gw-default', maxTools: 'x-gw-max' },
       },
     },

@@ -121,9 +121,14 @@ export const attacks = {
   async 'spoiled bodies are answered with a code'(host) {
     const client = new Client(host.url, { script: 'answer' })
     const good = {
-      ...{ messages: [{ role: 'user', content: 'go' }], requestId: 'x', toolBatchId: 1 },
-      ...{ conversationId: 'c', projectId: 'p', policy: { maxTools: 1, pauseAfterTools: true } },
-      ...{ approvals: [{ signature: 'a'.repeat(64), approved: true }], reason: 'r' },
+      messages: [{ role: 'user', content: 'go' }],
+      requestId: 'x',
+      toolBatchId: 1,
+      conversationId: 'c',
+      projectId: 'p',
+      policy: { maxTools: 1, pauseAfterTools: true },
+      approvals: [{ signature: 'a'.repeat(64), approved: true }],
+      reason: 'r',
       outcomes: [{ toolCallId: 'a', result: 1 }],
     }
     const spoiled = []
@@ -242,8 +247,18 @@ export const attacks = {
         signature,
         (digit, at) => signature.slice(0, at) + next(digit) + signature.slice(at + 1),
       ),
-      ...[signature.toUpperCase(), ` ${signature}`, signature.slice(1), `${signature}0`, ''],
-      ...['\u0000', '*', '__proto__', null, 7, [signature], { signature }],
+      signature.toUpperCase(),
+      ` ${signature}`,
+      signature.slice(1),
+      `${signature}0`,
+      '',
+      '\u0000',
+      '*',
+      '__proto__',
+      null,
+      7,
+      [signature],
+      { signature },
     ]
     const ran = () => host.receiver.ran(client.session).map(({ name }) => name)
     // One by one, and all in one; attempts are counted, so each tells one of two codes.

@@ -4,9 +4,15 @@
 export async function bundleWorker(entry) {
   const { build } = await import('esbuild')
   const { outputFiles } = await build({
-    ...{ entryPoints: [entry], bundle: true, write: false, format: 'esm', outdir: '/' },
-    ...{ conditions: ['workerd', 'worker', 'browser'], target: 'es2022' },
-    ...{ loader: { '.wasm': 'copy' }, assetNames: '[name]' },
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    outdir: '/',
+    conditions: ['workerd', 'worker', 'browser'],
+    target: 'es2022',
+    loader: { '.wasm': 'copy' },
+    assetNames: '[name]',
   })
   const [script, wasm] = ['.js', '.wasm'].map((end) =>
     outputFiles.find((file) => file.path.endsWith(end)),

@@ -21,7 +21,10 @@ async function serve(runtime, env) {
       import('./runtimes.mjs'),
     ])
     const worker = new Miniflare({
-      ...{ compatibilityDate: '2025-05-01', host: '127.0.0.1', port: 0, bindings: env },
+      compatibilityDate: '2025-05-01',
+      host: '127.0.0.1',
+      port: 0,
+      bindings: env,
       modules: await bundleWorker(join(folder, 'app.mjs')),
       durableObjects: { TENANTS: { className: 'Tenant', useSQLite: true } },
     })
@@ -29,7 +32,8 @@ async function serve(runtime, env) {
   }
   const [command, ...args] = COMMANDS[runtime]
   const child = spawn(command, args, {
-    ...{ cwd: folder, env: { ...process.env, ...env, PORT: '0' } },
+    cwd: folder,
+    env: { ...process.env, ...env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   // Where each of them says its address, and says nothing else that looks like one.
@@ -48,8 +52,10 @@ export const example = {
   async 'the example serves'(host) {
     const session = fresh('example')
     const env = {
-      ...{ BASE_URL: `${host.provider.url}/s/${session}/one-call/v1`, OPENAI_API_KEY: 'sk-x' },
-      ...{ CHAT_USERS: '{"let-me-in":"me"}', TWO_STAGE_MAX_TOOLS: '1' },
+      BASE_URL: `${host.provider.url}/s/${session}/one-call/v1`,
+      OPENAI_API_KEY: 'sk-x',
+      CHAT_USERS: '{"let-me-in":"me"}',
+      TWO_STAGE_MAX_TOOLS: '1',
     }
     const { url, close } = await serve(host.runtime, env)
     try {
@@ -69,7 +75,9 @@ export const example = {
       const asked = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'go' }] })
       const llm = (own) =>
         fetch(`${url}/llm/v1/chat/completions`, {
-          ...{ method: 'POST', headers: { ...headers, ...own }, body: asked },
+          method: 'POST',
+          headers: { ...headers, ...own },
+          body: asked,
         })
       assert.equal((await llm({ authorization: 'Bearer x' })).status, 401)
       const passed = await llm()

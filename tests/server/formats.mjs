@@ -25,8 +25,15 @@ export const formats = {
     assert.deepEqual(
       types.filter((type, at) => type !== types[at - 1]),
       [
-        ...['start', 'start-step', 'text-start', 'text-delta', 'text-end'],
-        ...['tool-input-available', 'tool-approval-request', 'finish-step', 'finish'],
+        'start',
+        'start-step',
+        'text-start',
+        'text-delta',
+        'text-end',
+        'tool-input-available',
+        'tool-approval-request',
+        'finish-step',
+        'finish',
       ],
     )
     const again = await framesOf(await client.fetch(`/${chat}/stream`))

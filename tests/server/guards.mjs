@@ -59,7 +59,8 @@ export const guards = {
   'misuse throws where the handler is made'() {
     const good = {
       model: openaiChat({ baseURL: 'http://localhost/v1', model: 'm' }),
-      ...{ store: memoryStore(), authorize: () => null },
+      store: memoryStore(),
+      authorize: () => null,
     }
     createHandler(good)
     for (const bad of [
@@ -189,7 +190,8 @@ export const guards = {
       ]) {
         assert.equal(response.status, 401)
         assert.deepEqual(await errorOf(response), {
-          ...{ code: 'auth.required', message: 'this needs an authorized request' },
+          code: 'auth.required',
+          message: 'this needs an authorized request',
         })
       }
       assert.equal(host.provider.requests(client.session).length, 0)
@@ -215,7 +217,9 @@ export const guards = {
     const json = { 'content-type': 'application/json' }
     const streamed = (text) =>
       client.fetch('/messages', {
-        ...{ method: 'POST', headers: json, duplex: 'half' },
+        method: 'POST',
+        headers: json,
+        duplex: 'half',
         body: new Blob([text]).stream(),
       })
     const fits = await client.post('/messages', sized(2000))
@@ -347,19 +351,41 @@ export const guards = {
     const [normal] = host.provider.requests(plain.session)
     const forged = {
       model: 'evil',
-      ...{ baseURL: evil, base_url: evil, url: evil, upstream: evil, apiKey: 'sk-evil' },
-      ...{ system: 'EVIL', instructions: 'EVIL', prompt: 'EVIL' },
+      baseURL: evil,
+      base_url: evil,
+      url: evil,
+      upstream: evil,
+      apiKey: 'sk-evil',
+      system: 'EVIL',
+      instructions: 'EVIL',
+      prompt: 'EVIL',
       tools: { evil: { description: 'EVIL', inputSchema: {} } },
-      ...{ tool_choice: 'required', headers: { authorization: 'Bearer evil' } },
-      ...{ tenant: 'bob', session: { tenant: 'bob' }, user: 'bob', authorize: true, store: {} },
-      ...{ mode: 'unified', twoStage: { enabled: true }, limits: { bodyBytes: 1e9 }, signal: 1 },
-      ...{ keep: { ttlMs: 1 }, secret: 'x', onTrace: 'x', dialect: 'anthropic', stream: false },
-      ...{ approvals: [{ signature: 'a'.repeat(64), approved: true }], temperature: 2 },
+      tool_choice: 'required',
+      headers: { authorization: 'Bearer evil' },
+      tenant: 'bob',
+      session: { tenant: 'bob' },
+      user: 'bob',
+      authorize: true,
+      store: {},
+      mode: 'unified',
+      twoStage: { enabled: true },
+      limits: { bodyBytes: 1e9 },
+      signal: 1,
+      keep: { ttlMs: 1 },
+      secret: 'x',
+      onTrace: 'x',
+      dialect: 'anthropic',
+      stream: false,
+      approvals: [{ signature: 'a'.repeat(64), approved: true }],
+      temperature: 2,
       policy: { maxSteps: 99, actionTools: ['send_note'], actionMaxTools: 9, toolTimeoutMs: 1 },
       constructor: { prototype: { tenant: 'bob' } },
     }
     const headers = {
-      ...{ 'x-tenant': 'bob', 'x-model': 'evil', 'x-base-url': evil, 'x-api-key': 'sk-evil' },
+      'x-tenant': 'bob',
+      'x-model': 'evil',
+      'x-base-url': evil,
+      'x-api-key': 'sk-evil',
     }
     for (const [name, value] of [...Object.entries(forged), ['all', forged]]) {
       const client = new Client(host.url, { script: 'one-call' })

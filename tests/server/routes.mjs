@@ -189,7 +189,9 @@ export const routes = {
     // Real values, as a worker's bindings can be.
     const typed = { TWO_STAGE_ENABLED: false, TWO_STAGE_DEFAULT: true, TWO_STAGE_MAX_TOOLS: 4 }
     assert.deepEqual(await ask('/values', env(typed)), {
-      ...{ enabled: false, default: true, maxTools: 4 },
+      enabled: false,
+      default: true,
+      maxTools: 4,
     })
     // What cannot be read is passed over.
     const nonsense = {
@@ -198,7 +200,9 @@ export const routes = {
       TWO_STAGE_MAX_TOOLS: '-1',
     }
     assert.deepEqual(await ask('/values', env(nonsense)), {
-      ...{ enabled: true, default: true, maxTools: 3 },
+      enabled: true,
+      default: true,
+      maxTools: 3,
     })
   },
 

@@ -15,7 +15,14 @@ import { restarts, turns } from './turns.mjs'
 import { types } from './types.mjs'
 
 const checksFor = (host) => ({
-  ...{ ...routes, ...guards, ...attacks, ...streams, ...turns, ...runs, ...example, ...formats },
+  ...routes,
+  ...guards,
+  ...attacks,
+  ...streams,
+  ...turns,
+  ...runs,
+  ...example,
+  ...formats,
   ...(host.restart && restarts),
   ...(host.runtime === 'node' && types),
 })

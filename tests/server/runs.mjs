@@ -159,8 +159,10 @@ export const runs = {
     const { body, ...told } = JSON.parse(text)
     assert.equal(body.symbol, 'BTC')
     assert.deepEqual(told, {
-      ...{ tenant: 'bound', session: { tenant: 'bound', projectId: 'of the session' } },
-      ...{ conversationId: 'chat', aborted: false },
+      tenant: 'bound',
+      session: { tenant: 'bound', projectId: 'of the session' },
+      conversationId: 'chat',
+      aborted: false,
     })
   },
 
@@ -212,8 +214,12 @@ export const runs = {
     const client = new Client(host.url, BASE)
     await errorsOf(host)
     for (const path of [
-      ...['/passes/throws', '/passes/rejects', '/passes/misuse', '/passes/nothing'],
-      ...['/passes/lost', '/bundles/misuse'],
+      '/passes/throws',
+      '/passes/rejects',
+      '/passes/misuse',
+      '/passes/nothing',
+      '/passes/lost',
+      '/bundles/misuse',
     ]) {
       const response = await client.post(path, {})
       assert.equal(response.status, 500, path)

@@ -55,9 +55,13 @@ async function workerd(env) {
       worker = new Miniflare({
         // A client that leaves is noticed at once, in the object too.
         compatibilityFlags: ['enable_request_signal', 'request_signal_passthrough'],
-        ...{ compatibilityDate: '2025-05-01', modules, bindings: { ...VARIABLES, ...env } },
+        compatibilityDate: '2025-05-01',
+        modules,
+        bindings: { ...VARIABLES, ...env },
         durableObjects: { TENANTS: { className: 'Tenant', useSQLite: true } },
-        ...{ durableObjectsPersist: folder, host: '127.0.0.1', port: 0 },
+        durableObjectsPersist: folder,
+        host: '127.0.0.1',
+        port: 0,
       })
       host.url = (await worker.ready).origin
       host.second = host.url
@@ -77,7 +81,9 @@ async function node(env) {
   const begin = () => start([process.execPath], { ...env, STORE: redis.url })
   let [first, second] = await Promise.all([begin(), begin()])
   return {
-    ...{ url: first.url, second: second.url, maxTools: MAX_TOOLS },
+    url: first.url,
+    second: second.url,
+    maxTools: MAX_TOOLS,
     async restart() {
       await first.kill()
       first = await begin()

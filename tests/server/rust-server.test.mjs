@@ -25,7 +25,10 @@ after(async () => {
 function build() {
   const options = { cwd: join(root, 'examples/rust-server'), encoding: 'utf8' }
   const out = execFileSync('cargo', ['build', '--locked', '--message-format=json'], {
-    ...{ ...options, env: cargoEnv, stdio: ['ignore', 'pipe', 'inherit'], maxBuffer: 2 ** 28 },
+    ...options,
+    env: cargoEnv,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 2 ** 28,
   })
   const built = out.split('\n').filter(Boolean).map(JSON.parse)
   return built.find((line) => line.executable).executable
@@ -34,7 +37,8 @@ function build() {
 /** A server whose model follows this script. */
 async function serve(session, script) {
   const env = {
-    ...{ LISTEN: '127.0.0.1:0', OPENAI_API_KEY: 'sk-x' },
+    LISTEN: '127.0.0.1:0',
+    OPENAI_API_KEY: 'sk-x',
     BASE_URL: `${provider.url}/s/${session}/${script}/v1`,
   }
   const server = spawn(binary, { env, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -45,8 +49,10 @@ async function serve(session, script) {
 
 const post = (origin, body, own) =>
   fetch(`${origin}/chat`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
-    ...{ body: JSON.stringify(body), ...own },
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    ...own,
   })
 
 test('a turn with a tool, as an event stream', async () => {

@@ -38,7 +38,10 @@ after(async () => {
 /** A worker whose model is at `url`. */
 async function serve(url) {
   const worker = new Miniflare({
-    ...{ compatibilityDate: '2025-05-01', host: '127.0.0.1', port: 0, modules: MODULES },
+    compatibilityDate: '2025-05-01',
+    host: '127.0.0.1',
+    port: 0,
+    modules: MODULES,
     compatibilityFlags: ['enable_request_signal'],
     bindings: { BASE_URL: url, OPENAI_API_KEY: 'sk-x' },
   })

@@ -122,7 +122,8 @@ export const streams = {
     const characters = texts.join('').length * length * times
     const headers = {
       'x-chunks': encodeURIComponent(JSON.stringify(texts)),
-      ...{ 'x-length': String(length), 'x-times': String(times) },
+      'x-length': String(length),
+      'x-times': String(times),
     }
     const start = (client) => client.start({}, '/messages_two_stage', { headers })
     const [slow, fast] = [1, 2].map(() => new Client(host.url, { base: '/chunks' }))

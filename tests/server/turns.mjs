@@ -121,8 +121,12 @@ export const turns = {
         const { idleMs, ...stands } = older
         assert.ok(idleMs >= 0)
         assert.deepEqual(stands, {
-          ...{ requestId, conversationId: 'shopping', status: 'paused', interrupted: false },
-          ...{ toolBatchId, seq: last(events).seq },
+          requestId,
+          conversationId: 'shopping',
+          status: 'paused',
+          interrupted: false,
+          toolBatchId,
+          seq: last(events).seq,
         })
         assert.deepEqual([newest.requestId, newest.status], [running, 'running'])
       }

@@ -17,16 +17,24 @@ let workerd
 
 const start = () =>
   new Miniflare({
-    ...{ compatibilityDate: '2025-05-01', modules },
-    ...{ d1Databases: { DB: 'turns' }, d1Persist: folder },
+    compatibilityDate: '2025-05-01',
+    modules,
+    d1Databases: { DB: 'turns' },
+    d1Persist: folder,
   })
 
 before(async () => {
   const entry = fileURLToPath(new URL('./d1-worker.mjs', import.meta.url))
   const { outputFiles } = await build({
-    ...{ entryPoints: [entry], bundle: true, write: false, format: 'esm', target: 'es2022' },
-    ...{ conditions: ['workerd', 'worker', 'browser'], outdir: '/' },
-    ...{ loader: { '.wasm': 'copy' }, assetNames: '[name]' },
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2022',
+    conditions: ['workerd', 'worker', 'browser'],
+    outdir: '/',
+    loader: { '.wasm': 'copy' },
+    assetNames: '[name]',
   })
   const output = (end) => outputFiles.find(({ path }) => path.endsWith(end))
   modules = [
@@ -75,7 +83,8 @@ test('what is no database, and names that are none, are refused', async () => {
 
 test('workerd ended and started again: everything is there', async () => {
   const full = {
-    ...{ records: [['claim', 'x']], events: { last: 3, text: '["e"]' } },
+    records: [['claim', 'x']],
+    events: { last: 3, text: '["e"]' },
     reusable: [['k', 'reused', HOUR]],
   }
   await store().commit('restarted', commitOf('o', 1, full))
@@ -93,7 +102,10 @@ test('a commit that fails anywhere leaves nothing of it', async () => {
   const small = commitOf('o', 1, { records: [['first', 'x']], events: { last: 1, text: '[]' } })
   await torn.commit('t', small)
   const commit = commitOf('o', 2, {
-    ...{ state: 'new', records: [['second', 'x']], events: { last: 2, text: '[]' }, forget: 1 },
+    state: 'new',
+    records: [['second', 'x']],
+    events: { last: 2, text: '[]' },
+    forget: 1,
     reusable: [['k', 'x', HOUR]],
   })
   const seen = async () => [

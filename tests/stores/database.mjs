@@ -31,8 +31,14 @@ let url
 async function scripts() {
   const folder = join(root, 'tests/stores')
   const { outputFiles } = await build({
-    ...{ entryPoints: [join(folder, 'page.mjs')], outdir: folder, outExtension: { '.js': '.mjs' } },
-    ...{ bundle: true, splitting: true, write: false, format: 'esm', target: 'es2022' },
+    entryPoints: [join(folder, 'page.mjs')],
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    write: false,
+    format: 'esm',
+    target: 'es2022',
     external: ['/.cache/*'],
   })
   return new Map(outputFiles.map(({ path, contents }) => [path, contents]))

@@ -31,7 +31,9 @@ async function turns() {
   let runs = 0
   const tools = {
     look: defineTool({
-      ...{ description: 'Looks.', inputSchema, needsApproval: true },
+      description: 'Looks.',
+      inputSchema,
+      needsApproval: true,
       execute: () => ({ run: ++runs }),
     }),
   }

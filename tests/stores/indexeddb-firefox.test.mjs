@@ -11,7 +11,11 @@ let script
 before(async () => {
   const entry = fileURLToPath(new URL('firefox-page.mjs', import.meta.url))
   const { outputFiles } = await build({
-    ...{ entryPoints: [entry], bundle: true, write: false, format: 'esm', target: 'es2022' },
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2022',
   })
   script = outputFiles[0].contents
 })

@@ -142,7 +142,10 @@ test('memory: 100 000 turns in flat memory', async () => {
 
 test('memory: options are checked', () => {
   for (const options of [
-    ...[{ maxTurns: 0 }, { maxTurns: 1.5 }, { maxReusable: '3' }, { maxCharacters: 0 }],
+    { maxTurns: 0 },
+    { maxTurns: 1.5 },
+    { maxReusable: '3' },
+    { maxCharacters: 0 },
   ]) {
     assert.throws(() => memoryStore(options), code('options.invalid'))
   }

@@ -36,7 +36,9 @@ export async function startPostgres(...options) {
     const settings = ['listen_addresses=', `unix_socket_directories=${folder}`, ...options]
     const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]
     child = spawn(join(programs, 'postgres'), args, {
-      ...{ ...as, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
+      ...as,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
     })
     let said = ''
     await new Promise((resolve, reject) => {

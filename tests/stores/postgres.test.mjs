@@ -130,7 +130,10 @@ describe('Postgres', () => {
     ]
     const before = await seen()
     const commit = commitOf('o', 2, {
-      ...{ state: 'new', records: [['second', 'x']], events: { last: 2, text: '[]' }, forget: 1 },
+      state: 'new',
+      records: [['second', 'x']],
+      events: { last: 2, text: '[]' },
+      forget: 1,
       reusable: [['torn', 'x', HOUR]],
     })
     await client.query(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -204,7 +207,8 @@ describe('Postgres', () => {
     }
     const spoil = (member, value, id) =>
       client.query(`UPDATE turnlock_turns SET ${member} = $1 WHERE name = $2`, [
-        ...[value, JSON.stringify(['spoiled', id])],
+        value,
+        JSON.stringify(['spoiled', id]),
       ])
     await spoil('state', '\u0001{', 'state')
     await spoil('state', 'null', 'null')

@@ -105,7 +105,9 @@ describe('Redis', () => {
     const tabs = []
     for (const connect of [CLIENTS.redis, CLIENTS.ioredis]) {
       const handler = createHandler({
-        ...{ model, tools: { locate }, store: await bench.store(connect) },
+        model,
+        tools: { locate },
+        store: await bench.store(connect),
         authorize: () => ({ tenant: 't' }),
       })
       const fetch = (url, init) => handler(new Request(url, init))

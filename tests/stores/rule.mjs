@@ -11,7 +11,8 @@ export const RULE = rows.map(
   ({ stands, owner, revision, takeOver, replaces = null, judgement }) => ({
     name: `${stands?.join(' ') ?? 'nothing'} ← ${owner} ${revision}${takeOver ? ` takes over ${JSON.stringify(replaces)}` : ''}`,
     stands: stands && { owner: stands[0], revision: stands[1], open: stands[2] === 'open' },
-    ...{ commit: commitOf(owner, revision, { takeOver, replaces, state: 'new' }), judgement },
+    commit: commitOf(owner, revision, { takeOver, replaces, state: 'new' }),
+    judgement,
   }),
 )
 

@@ -65,7 +65,9 @@ for (const [from, to] of [
     assert.equal(last.result.status, 'complete', JSON.stringify(last.result))
     assert.equal(last.result.text, 'There it is.')
     const results = last.result.toolResults.map(({ name, status, result }) => [
-      ...[name, status, result.args],
+      name,
+      status,
+      result.args,
     ])
     assert.deepEqual(results, [['send', 'ok', { of: 'é😀', n: 1.5 }]])
     const starts = await turns(other, 'starts')

@@ -161,8 +161,15 @@ test('of owners in both languages that race for every commit, one wins each time
             stores.map((store, kind) => {
               const owner = `page ${at} kind ${kind} revision ${revision}`
               return store.commit('t', {
-                ...{ owner, revision, takeOver: true, open: true, state: owner, forget: 0 },
-                ...{ records: [[`claim ${revision}`, owner]], events: null, reusable: [] },
+                owner,
+                revision,
+                takeOver: true,
+                open: true,
+                state: owner,
+                forget: 0,
+                records: [[`claim ${revision}`, owner]],
+                events: null,
+                reusable: [],
                 ttlMs: HOUR,
               })
             }),

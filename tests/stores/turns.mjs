@@ -73,8 +73,15 @@ function begin(kind, what, spec) {
   const baseUrl = `${location.origin}/model`
   if (kind === 'rust') {
     const given = {
-      ...{ name, requestId, tenant: TENANT, baseUrl, fetch, tools, approvals },
-      ...{ messages: JSON.stringify(QUESTION), policy: JSON.stringify(policy) },
+      name,
+      requestId,
+      tenant: TENANT,
+      baseUrl,
+      fetch,
+      tools,
+      approvals,
+      messages: JSON.stringify(QUESTION),
+      policy: JSON.stringify(policy),
       onEvent: (text) => void events.push(JSON.parse(text)),
     }
     const result = what === 'run' ? rust.runTurn(given) : rust.resumeTurn(given)
@@ -88,7 +95,10 @@ function begin(kind, what, spec) {
     maxRetries: 0,
   })
   const shared = {
-    ...{ requestId, tenant: TENANT, model, tools: packageTools(tools) },
+    requestId,
+    tenant: TENANT,
+    model,
+    tools: packageTools(tools),
     store: indexedDbStore({ name }),
   }
   const turn =

@@ -310,7 +310,8 @@ export class Chat {
     const mayWrite = !this.#turn.edge
     const items = found.map((one) => ({
       ...one,
-      ...{ mayChange: one.result.status === 'ok', mayWrite },
+      mayChange: one.result.status === 'ok',
+      mayWrite,
     }))
     const about = `${many(items.length, 'result')} kept. Reload the page if you like: no tool runs again. You decide what the model reads.`
     const choices = [{ ...resume, primary: true }, stop]

@@ -6,7 +6,9 @@ export const fileNames = sampleTools().list_files.execute()
 /** What a test case says of tools. */
 export const declared = (tools) =>
   Object.entries(tools).map(([name, { description, inputSchema, readOnly, needsApproval }]) => ({
-    ...{ name, description, inputSchema },
+    name,
+    description,
+    inputSchema,
     ...(readOnly && { readOnly }),
     ...(needsApproval && { needsApproval }),
   }))

@@ -52,7 +52,8 @@ function described(one, where) {
   }
   const tool = {
     description: typeof description === 'string' ? description : `The tool ${name}.`,
-    ...{ inputSchema, results },
+    inputSchema,
+    results,
     ...(one.readOnly === true && { readOnly: true }),
     ...(one.needsApproval === true && { needsApproval: true }),
   }

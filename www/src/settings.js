@@ -6,8 +6,13 @@ import { checked, watchRequests } from './endpoint.js'
 
 /** By the name of the wire. */
 const CLIENTS = {
-  ...{ 'openai-chat': openaiChat, anthropic, 'openai-responses': openaiResponses },
-  ...{ gemini, bedrock, cohere, ollama },
+  'openai-chat': openaiChat,
+  anthropic,
+  'openai-responses': openaiResponses,
+  gemini,
+  bedrock,
+  cohere,
+  ollama,
 }
 
 const POLICY = [
@@ -147,11 +152,9 @@ export function modelAt(place, log) {
     return make({ baseURL, model: 'scripted', fetch: log.recording(ask) })
   }
   return make({
-    ...{
-      baseURL: checked(value('baseURL')),
-      model: value('model'),
-      fetch: log.recording(watchRequests()),
-    },
+    baseURL: checked(value('baseURL')),
+    model: value('model'),
+    fetch: log.recording(watchRequests()),
     ...(value('apiKey') && { apiKey: value('apiKey') }),
     ...(make === anthropic && { dangerouslyAllowBrowser: true }),
   })

@@ -4,14 +4,26 @@ import { byId } from './dom.js'
 import { LONGEST, packed, unpacked, withoutKeys } from './share.js'
 
 const POLICY = [
-  ...['maxTools', 'readMode', 'actionTools', 'actionMaxTools', 'maxCycles', 'resultsAs'],
-  ...['maxSteps', 'modelIdleMs', 'pauseAfterTools'],
+  'maxTools',
+  'readMode',
+  'actionTools',
+  'actionMaxTools',
+  'maxCycles',
+  'resultsAs',
+  'maxSteps',
+  'modelIdleMs',
+  'pauseAfterTools',
 ]
 
 /** View → ids of its fields. */
 const FIELDS = {
   turn: [
-    ...['where', 'prompt', 'behaviour', 'wire', 'toolMs', 'own-tools'],
+    'where',
+    'prompt',
+    'behaviour',
+    'wire',
+    'toolMs',
+    'own-tools',
     ...POLICY.map((name) => `policy-${name}`),
   ],
   doctor: ['history', 'dialect', 'strategy', 'conversation', 'refusal', 'loops-budget'],

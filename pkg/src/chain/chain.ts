@@ -94,7 +94,13 @@ class RunningChain implements Chain {
     }
     const hooks = Object.fromEntries(OPTIONAL.map((name) => [name, given[name] !== undefined]))
     const own = {
-      ...{ query, limits, costs, patterns, classifier, model, ...rollout(options) },
+      query,
+      limits,
+      costs,
+      patterns,
+      classifier,
+      model,
+      ...rollout(options),
       broken: options.breaker?.open,
       hooks: { ...hooks, cache: cache !== undefined },
       learned: options.feedback?.wire(),
@@ -156,13 +162,24 @@ class RunningChain implements Chain {
     const planned = events.findLast((event) => 'plan' in event)
     const plan = planned && 'plan' in planned ? planned.plan : null
     const outcome = {
-      ...{ status: 'failed' as const, path: plan ? ('chain' as const) : ('simple' as const), text },
-      ...{ stopped: null, coverage: null, fellBack: null, cost: 0, durationMs: 0, error },
+      status: 'failed' as const,
+      path: plan ? ('chain' as const) : ('simple' as const),
+      text,
+      stopped: null,
+      coverage: null,
+      fellBack: null,
+      cost: 0,
+      durationMs: 0,
+      error,
     }
     this.#feed.push({ type: 'complete', seq: (events.at(-1)?.seq ?? 0) + 1, ...outcome })
     this.#finish({
       ...outcome,
-      ...{ classification: null, plan, steps: [], refinements: [], completeness: null },
+      classification: null,
+      plan,
+      steps: [],
+      refinements: [],
+      completeness: null,
     })
   }
 }

@@ -93,7 +93,11 @@ export function createChat(given: ChatOptions): Chat {
   let timer: ReturnType<typeof setTimeout> | undefined
   const listeners = new Set<() => void>()
   const now: Omit<ChatState, 'messages'> = {
-    ...{ status: 'idle', phase: undefined, approvals: [], error: undefined, requestId: undefined },
+    status: 'idle',
+    phase: undefined,
+    approvals: [],
+    error: undefined,
+    requestId: undefined,
     object: undefined,
   }
   let state: ChatState = { ...now, messages: before }

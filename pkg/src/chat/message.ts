@@ -154,7 +154,10 @@ export function shownOf(history: readonly unknown[]): ChatMessage[] {
 
 /** A message that is of no turn. */
 export const plain = (id: string, role: ChatMessage['role'], text: string): ChatMessage => ({
-  ...{ id, role, text, parts: [{ type: 'text', text, seq: 0 }] },
+  id,
+  role,
+  text,
+  parts: [{ type: 'text', text, seq: 0 }],
 })
 
 /** The text of an element of a history; empty where it has none. */

@@ -75,7 +75,9 @@ export function command<const T extends Options>(declared: Declared<T>): Command
     }
   }
   return {
-    ...{ ...declared, options, usage },
+    ...declared,
+    options,
+    usage,
     run(args) {
       const { values, positionals } = read(args)
       if (positionals.length < needed.length) {

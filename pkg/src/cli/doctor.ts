@@ -13,8 +13,19 @@ import { asJson, line } from './printable.js'
 import { dim, green, progress, red, wrapped } from './terminal.js'
 
 const DIALECTS: readonly string[] = [
-  ...['openai-chat', 'openai-responses', 'anthropic', 'gemini', 'mistral', 'deepseek', 'cohere'],
-  ...['bedrock', 'ollama', 'langchain', 'groq', 'xai', 'chat-template'],
+  'openai-chat',
+  'openai-responses',
+  'anthropic',
+  'gemini',
+  'mistral',
+  'deepseek',
+  'cohere',
+  'bedrock',
+  'ollama',
+  'langchain',
+  'groq',
+  'xai',
+  'chat-template',
 ]
 
 export const doctor = command({
@@ -24,7 +35,8 @@ export const doctor = command({
   positionals: ['FILE'],
   options: {
     dialect: {
-      ...{ type: 'string', value: 'NAME' },
+      type: 'string',
+      value: 'NAME',
       about: `another provider than the one whose request it is: ${DIALECTS.join(', ')}`,
     },
     fix: { type: 'string', value: 'FILE', about: 'writes the request as the provider takes it' },

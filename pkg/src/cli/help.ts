@@ -17,7 +17,10 @@ export function overview(commands: Command[], json: boolean): string {
     return `  ${name.padEnd(7)} ${wrapped(first.replace(/\.$/, ''), 10)}`
   })
   return [
-    ...['usage: turnlock COMMAND …', '', ...rows, ''],
+    'usage: turnlock COMMAND …',
+    '',
+    ...rows,
+    '',
     wrapped(
       'turnlock help COMMAND says what it takes. --json prints JSON, --version the version.',
       0,
@@ -40,5 +43,10 @@ export function help(command: Command, json: boolean): string {
 }
 
 const facts = ({ name, usage, about, positionals, options, ends }: Command) => ({
-  ...{ name, usage, about, positionals, options, ends: `${ends}. ${WRONG}` },
+  name,
+  usage,
+  about,
+  positionals,
+  options,
+  ends: `${ends}. ${WRONG}`,
 })

@@ -15,19 +15,23 @@ export const proxy = command({
   options: {
     upstream: { type: 'string', value: 'URL', about: 'the provider, with /v1', required: true },
     mode: {
-      ...{ type: 'string', value: 'NAME', default: 'observe' },
+      type: 'string',
+      value: 'NAME',
+      default: 'observe',
       about: 'observe, repair or bound',
     },
     'max-repeats': { type: 'string', value: 'N', about: 'how often a call may come again' },
     'max-tools': { type: 'string', value: 'N', about: 'the budget of a user turn' },
     port: { type: 'string', value: 'N', default: '8787', about: '0 is a free one' },
     'allow-host': {
-      ...{ type: 'string', value: 'NAMES' },
+      type: 'string',
+      value: 'NAMES',
       about:
         'more names under which it may be called, with commas: host.docker.internal; else it is localhost, 127.0.0.1 and [::1] alone',
     },
     'forward-headers': {
-      ...{ type: 'string', value: 'NAMES' },
+      type: 'string',
+      value: 'NAMES',
       about: 'headers that are sent on although they are dropped by default, with commas',
     },
     'key-env': { type: 'string', value: 'NAME', about: 'a variable with the key of the provider' },
@@ -62,7 +66,9 @@ export const proxy = command({
     }
     const proxied = createProxy({
       upstream: { url: upstream, ...(apiKey ? { apiKey } : { passAuthorization: true }) },
-      ...{ mode, hosts, forwardHeaders },
+      mode,
+      hosts,
+      forwardHeaders,
       policy: {
         ...(maxRepeats !== undefined && { maxRepeats }),
         ...(maxTools !== undefined && { maxTools }),

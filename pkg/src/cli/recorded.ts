@@ -224,14 +224,16 @@ export function again(events: readonly TurnEvent[], split: boolean): RunTurnOpti
   })
   const cycles = fresh.filter(({ phase }) => phase === 'tool_phase').length
   return {
-    ...{ model, tools: toolsOf(events) },
+    model,
+    tools: toolsOf(events),
     messages: [{ role: 'user', content: 'The turn again.' }],
     mode: isUnified ? 'unified' : 'two_stage',
     projectId: events[0]?.projectId ?? null,
     policy: isUnified
       ? { maxSteps: stopped ? said.length : Math.max(5, said.length + 1) }
       : {
-          ...{ maxTools: most('tool_phase'), actionMaxTools: most('action_phase') },
+          maxTools: most('tool_phase'),
+          actionMaxTools: most('action_phase'),
           maxCycles: Math.max(1, cycles),
         },
   }

@@ -13,7 +13,9 @@ export const serve = command({
   positionals: [],
   options: {
     behaviour: {
-      ...{ type: 'string', value: 'NAME', default: 'loop-then-answer' },
+      type: 'string',
+      value: 'NAME',
+      default: 'loop-then-answer',
       about: 'how the model behaves; or by the address, /NAME/v1',
     },
     port: { type: 'string', value: 'N', default: '8788', about: '0 is a free one' },

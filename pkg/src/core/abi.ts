@@ -36,7 +36,8 @@ export function instantiate(module: WebAssembly.Module) {
   const at = ([pointer, length]: Place) => bytes().subarray(pointer >>> 0, (pointer >>> 0) + length)
   wasm.__wbindgen_start()
   return {
-    ...{ wasm, memory },
+    wasm,
+    memory,
     /** Hands bytes over: where they lie. */
     put(given: Uint8Array): number {
       const pointer = malloc(given.length, 1) >>> 0

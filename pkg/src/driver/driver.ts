@@ -212,7 +212,11 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     this.#tools.set(id, controller)
     const { requestId } = this.#host
     const context: ToolContext = {
-      ...{ signal: controller.signal, requestId, toolBatchId, toolCallId, idempotencyKey },
+      signal: controller.signal,
+      requestId,
+      toolBatchId,
+      toolCallId,
+      idempotencyKey,
       projectId: this.#projectId,
       conversationId: this.#conversationId,
       report: (data) => this.#report(id, data),

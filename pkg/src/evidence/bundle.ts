@@ -148,7 +148,9 @@ class Running implements RunningBundle {
     this.result.catch(() => {})
     this.#driver = new BundleDriver(
       {
-        ...{ schema, replicate: (context) => replicate(context), hide: beforeCuts(options) },
+        schema,
+        replicate: (context) => replicate(context),
+        hide: beforeCuts(options),
         onEvent: (event) => this.#show(event),
         onDone: () => this.#finish(),
         onFault: (error) => this.#fault(error),

@@ -152,7 +152,10 @@ export class BundleDriver {
     const settle = (used: Used, outcome: BundleOutcome, data?: string) =>
       this.send({ type: 'settled', replicate, attempt, ...used, ...outcome }, data)
     const context: ReplicateContext = {
-      ...{ id: `r${replicate + 1}`, seed, attempt, signal: controller.signal },
+      id: `r${replicate + 1}`,
+      seed,
+      attempt,
+      signal: controller.signal,
       ...(strategy && { strategy }),
       report: (usage) =>
         this.send({ type: 'usage', replicate, attempt, usage: whole(usage) ?? {} }),

@@ -71,7 +71,11 @@ export function summarizeReplicates(
   const schema = replicateSchema(options.schema)
   const read = replicates.map((one) => quality(one, schema.check))
   const head = {
-    ...{ schema: schema.json, epsilon, mustAgree, limits, nullIsMissing },
+    schema: schema.json,
+    epsilon,
+    mustAgree,
+    limits,
+    nullIsMissing,
     ...(weights && { weights }),
     replicates: read.map(({ valid, errors }, at) => ({ id: replicates[at]?.id, valid, errors })),
   }

@@ -67,9 +67,12 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
     const sent = seedField ? seeded(own, seedField, seed) : own
     const used = { ...(name && { model: name }), ...(!seedField && { seedUnsent: true }) }
     const turn = runTurn({
-      ...{ model: sent, signal },
+      model: sent,
+      signal,
       messages: typeof messages === 'function' ? messages(context) : messages,
-      ...{ tools, mode, policy },
+      tools,
+      mode,
+      policy,
     })
     const { status, text, usage, error } = await turn.result
     if (status !== 'complete') {

@@ -61,14 +61,18 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
   const tool = defineTool({
     description: [description, BUNDLE_HINT].filter(Boolean).join('\n\n'),
     inputSchema,
-    ...{ readOnly, idempotent, dedupe },
+    readOnly,
+    idempotent,
+    dedupe,
     timeoutMs: timeoutMs ?? budget.seconds * 1000 + 5000,
     // The bundle applies its own cap; metadata and matrix may exceed it.
     maxResultBytes: Math.max(65_536, 4 * limits.maxBytes),
     async execute(args: unknown, context): Promise<EvidenceBundle> {
       const { signal, report, reportUsage } = context
       const running = runBundle({
-        ...{ ...bundle, signal, record: record != null },
+        ...bundle,
+        signal,
+        record: record != null,
         replicate: (context) => replicate(args, context),
       })
       for await (const event of running) report?.(progress(event))

@@ -22,14 +22,28 @@ const SHOWN = new Set(['text', 'content', 'output', 'result', 'value', 'thinking
 const WHOLE = new Set(['args', 'arguments', 'input', 'output', 'parameters', 'result'])
 /** Members that may have the arguments of one call, or hold them. */
 const ARGUMENTS = new Set([
-  ...['args', 'arguments', 'input', 'parameters'],
-  ...['function', 'argsText', 'rawInput', 'partial_json'],
+  'args',
+  'arguments',
+  'input',
+  'parameters',
+  'function',
+  'argsText',
+  'rawInput',
+  'partial_json',
 ])
 /** Members of a message that may list the same calls. */
 const CALLS = new Set([
-  ...['content', 'parts', 'content_blocks', 'contentBlocks'],
-  ...['tool_calls', 'toolCalls', 'toolInvocations'],
-  ...['invalid_tool_calls', 'tool_call_chunks', 'additional_kwargs', 'function_call'],
+  'content',
+  'parts',
+  'content_blocks',
+  'contentBlocks',
+  'tool_calls',
+  'toolCalls',
+  'toolInvocations',
+  'invalid_tool_calls',
+  'tool_call_chunks',
+  'additional_kwargs',
+  'function_call',
 ])
 
 /** The values that stay on this side, by number. */

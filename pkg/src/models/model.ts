@@ -50,7 +50,10 @@ export interface Model {
 
 /** What a machine of the core is told of a model. */
 export const modelOptions = ({ dialect, maxRetries, model, body }: Model) => ({
-  ...{ dialect, maxRetries, model, body },
+  dialect,
+  maxRetries,
+  model,
+  body,
 })
 
 /** What a turn is told of its fallbacks. */
@@ -92,7 +95,10 @@ export function httpModel(
   }
   if (typeof model !== 'string' || !model) throw wrong('model', "the provider's name of a model")
   return {
-    ...{ dialect, maxRetries, model, body },
+    dialect,
+    maxRetries,
+    model,
+    body,
     secrets: () => secretsOf({ ...headers, ...own }),
     open: (request, sending) => post({ ...options, headers }, baseURL, own, request, sending),
   }
@@ -161,7 +167,10 @@ async function post(
   const headers = { ...sending.headers, ...own, ...added }
   try {
     return await send(url, {
-      ...{ method: 'POST', headers, body, signal: sending.signal },
+      method: 'POST',
+      headers,
+      body,
+      signal: sending.signal,
       // The core reports a redirect. To follow it would send the key and the conversation elsewhere.
       redirect: 'manual',
     })

@@ -78,7 +78,12 @@ export function auditToolUse(
     const { plan_id, run_id, source } = event
     if (plan_id !== planId || (runId ?? run_id) !== run_id) continue
     const run = byId.get(run_id) ?? {
-      ...{ runId: run_id, source, calls: [], rejected: [], notes: [], inferences: [] },
+      runId: run_id,
+      source,
+      calls: [],
+      rejected: [],
+      notes: [],
+      inferences: [],
     }
     byId.set(run_id, run)
     take(event, run)
@@ -107,8 +112,12 @@ function take(event: PassTraceEvent, { calls, rejected, notes, inferences }: Run
       const refused = asked.refusal === 'duplicate' ? 'skipped' : 'blocked'
       calls.push({
         ...asked,
-        ...{ requestedAt: event.at, settledAt: null, status: allowed ? 'pending' : refused },
-        ...{ duration_ms: null, replayed: false, result_summary: null },
+        requestedAt: event.at,
+        settledAt: null,
+        status: allowed ? 'pending' : refused,
+        duration_ms: null,
+        replayed: false,
+        result_summary: null,
       })
     }
   } else if (event.type === 'strategist_tool_result') {
@@ -119,8 +128,13 @@ function take(event: PassTraceEvent, { calls, rejected, notes, inferences }: Run
   } else if (event.type === 'llm_call') {
     const { prompt_template_id, prompt_template_hash, context_flags, usage, error } = event
     inferences.push({
-      ...{ pass: event.details.phase, at: event.at, prompt_template_id, prompt_template_hash },
-      ...{ context_flags, usage, ...(error !== undefined && { error }) },
+      pass: event.details.phase,
+      at: event.at,
+      prompt_template_id,
+      prompt_template_hash,
+      context_flags,
+      usage,
+      ...(error !== undefined && { error }),
     })
   }
 }

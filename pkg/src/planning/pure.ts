@@ -76,7 +76,9 @@ export function inventoryTools(
   }
   const all = Array.isArray(tools)
     ? (tools as AnnotatedTool[]).map((tool) => ({
-        ...{ name: tool?.name, readOnly: tool?.readOnly, annotations: tool?.annotations },
+        name: tool?.name,
+        readOnly: tool?.readOnly,
+        annotations: tool?.annotations,
       }))
     : Object.entries(tools).map(([name, tool]) => ({ name, readOnly: tool?.readOnly ?? false }))
   const bytes = encode(stringify(all))

@@ -90,7 +90,14 @@ function clip(text: string, bytes: number): string {
 
 /** Members of a result with the core's or the host's own names in them. */
 const OWN = new Set([
-  ...['planId', 'runId', 'fellBack', 'tool_name', 'signature', 'status', 'refusal', 'code'],
+  'planId',
+  'runId',
+  'fellBack',
+  'tool_name',
+  'signature',
+  'status',
+  'refusal',
+  'code',
 ])
 /** Members of a result whose inner names come from a model or a tool, too. */
 const FOREIGN = new Set(['plan', 'params', 'result'])

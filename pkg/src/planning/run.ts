@@ -155,7 +155,9 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
     ...present({ planId: options.planId, runId: options.runId }),
     ...modelOptions(model),
     tools: wireTools(tools),
-    ...{ input, policy, replay: replay && [...replay] },
+    input,
+    policy,
+    replay: replay && [...replay],
     source: options.source,
     requestPrompt: template(options.prompts?.request),
     planPrompt: template(options.prompts?.plan),
@@ -174,7 +176,9 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
     }
     const driver = new Driver<PlanningGlue, PassResult, PassTraceEvent>(
       {
-        ...{ model, tools: tools ?? {}, projectId: null },
+        model,
+        tools: tools ?? {},
+        projectId: null,
         requestId: options.runId ?? (own.runId as string | undefined) ?? '',
         onEvent: () => {},
         room: () => undefined,

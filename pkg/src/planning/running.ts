@@ -89,7 +89,8 @@ export function running<Plan>(
   }
   const toReadableStream = () => readable(read(), left)
   return Object.assign(promise, {
-    ...{ cancel, toReadableStream },
+    cancel,
+    toReadableStream,
     toResponse: (init?: ResponseInit) => eventResponse(toReadableStream(), init),
     [Symbol.asyncIterator]: read,
   })

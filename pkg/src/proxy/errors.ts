@@ -3,8 +3,11 @@ import { json, type Refusal } from '../server/refusal.js'
 import type { Wire } from './wire.js'
 
 const TYPES: Record<number, string> = {
-  ...{ 401: 'authentication_error', 403: 'permission_error', 404: 'not_found_error' },
-  ...{ 413: 'request_too_large', 429: 'rate_limit_error' },
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
 }
 
 /** `error.code` is the stable code; `error.type` is one that the provider's clients know. */

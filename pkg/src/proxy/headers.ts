@@ -4,22 +4,46 @@ import type { Upstream } from '../generated/proxy.js'
 
 /** They are about one connection (RFC 9110, 7.6.1 and 10.1.1). `fetch` refuses `expect`. */
 const HOP = new Set([
-  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
-  ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
 ])
 /** Sent by the client's browser, or about the name that the client called. */
 const BROWSER = new Set([
-  ...['cookie', 'cookie2', 'set-cookie', 'origin', 'referer', 'host', 'from'],
-  ...['x-http-method-override', 'x-http-method', 'x-method-override'],
+  'cookie',
+  'cookie2',
+  'set-cookie',
+  'origin',
+  'referer',
+  'host',
+  'from',
+  'x-http-method-override',
+  'x-http-method',
+  'x-method-override',
 ])
 /** The client's keys for the provider. */
 const KEYS = new Set([
-  ...['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-auth-token'],
-  ...['ocp-apim-subscription-key', 'x-amz-security-token'],
+  'authorization',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'x-auth-token',
+  'ocp-apim-subscription-key',
+  'x-amz-security-token',
 ])
 /** Whose account the client's key bills: it belongs to no other key. */
 const ACCOUNTS = new Set([
-  ...['openai-organization', 'openai-project', 'anthropic-workspace-id', 'chatgpt-account-id'],
+  'openai-organization',
+  'openai-project',
+  'anthropic-workspace-id',
+  'chatgpt-account-id',
   'x-goog-user-project',
 ])
 /** Credentials under any other name. */

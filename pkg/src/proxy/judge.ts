@@ -52,7 +52,10 @@ interface Identity {
 
 /** Codes of JSON whose value depends on who reads it: it may be anything. */
 const UNCLEAR = new Set([
-  ...['json.duplicate_key', 'json.too_deep', 'json.too_large', 'json.number_range'],
+  'json.duplicate_key',
+  'json.too_deep',
+  'json.too_large',
+  'json.number_range',
 ])
 
 /** The identity of a call; arguments that are not JSON, and cannot be repaired, count as a string. */

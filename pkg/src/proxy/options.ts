@@ -38,8 +38,11 @@ export type Settings<S extends ProxySession> = ProxyOptions<S> & {
 }
 
 const DEFAULTS: Filled<ProxyLimits> = {
-  ...{ bodyBytes: 33_554_432, heldBytes: 8_388_608 },
-  ...{ firstByteMs: 600_000, idleMs: 300_000, keepAliveMs: 10_000 },
+  bodyBytes: 33_554_432,
+  heldBytes: 8_388_608,
+  firstByteMs: 600_000,
+  idleMs: 300_000,
+  keepAliveMs: 10_000,
 }
 
 const UPSTREAM: Record<keyof Upstream, 0> = { url: 0, apiKey: 0, headers: 0, passAuthorization: 0 }
@@ -64,7 +67,9 @@ export function settingsOf<S extends ProxySession>(options: ProxyOptions<S>): Se
   checkMode(mode)
   return {
     ...options,
-    ...{ mode, limits: limitsOf(options.limits, DEFAULTS), policy: policyOf(options.policy) },
+    mode,
+    limits: limitsOf(options.limits, DEFAULTS),
+    policy: policyOf(options.policy),
     basePath: basePath.replace(/\/$/, ''),
     origins: new Cors(options.cors, options.hosts, 'proxy'),
     forwarded: forwardedOf(options.forwardHeaders),

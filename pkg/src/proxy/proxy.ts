@@ -179,10 +179,8 @@ class Exchange<S extends ProxySession> {
     const isShort = Number(headers.get('content-length') ?? NaN) <= most
     const sent = body && isShort ? await readBody(this.#request, most) : body
     const response = await this.#send(address, {
-      ...{
-        method,
-        headers: requestHeaders(this.#request, upstream, false, this.#settings.forwarded),
-      },
+      method,
+      headers: requestHeaders(this.#request, upstream, false, this.#settings.forwarded),
       ...(sent && { body: sent as BodyInit, duplex: 'half' }),
     })
     const { status, body: got } = response
@@ -239,17 +237,22 @@ class Exchange<S extends ProxySession> {
     const policy = { ...common, ...policyOf(session.policy) }
     const came = await readBody(this.#request, this.#limits.bodyBytes)
     const report: ProxyReport = {
-      ...{ mode, route: wire.name, tenant: session.tenant },
-      ...{
-        session: sessionOf(this.#request.headers),
-        history: 'whole',
-        repairs: [],
-        calls: [],
-        blocked: [],
-        repeats: [],
-        forced: null,
-      },
-      ...{ usage: [], status: 0, outcome: 'complete', firstByteMs: 0, ms: 0 },
+      mode,
+      route: wire.name,
+      tenant: session.tenant,
+
+      session: sessionOf(this.#request.headers),
+      history: 'whole',
+      repairs: [],
+      calls: [],
+      blocked: [],
+      repeats: [],
+      forced: null,
+      usage: [],
+      status: 0,
+      outcome: 'complete',
+      firstByteMs: 0,
+      ms: 0,
       bytes: { request: came.byteLength, response: 0 },
     }
     const read = await this.#read(came, report)
@@ -323,11 +326,18 @@ class Exchange<S extends ProxySession> {
     const isStream = sent.members?.stream === true
     const relay = relayed({
       isStream,
-      ...{ wire, report, judge, forced, again, body: this.#source(body), onEnd: end },
+      wire,
+      report,
+      judge,
+      forced,
+      again,
+      body: this.#source(body),
+      onEnd: end,
       // Tools may be declared elsewhere: by a stored prompt. What a provider says of a failure passes:
       // clients match its words.
       holds: holds && response.ok,
-      ...{ most: this.#limits.heldBytes, keepAliveMs: this.#limits.keepAliveMs },
+      most: this.#limits.heldBytes,
+      keepAliveMs: this.#limits.keepAliveMs,
       choices: Number(sent.members?.n ?? 1),
       abort: () => this.#abort.abort(),
       hasLeft: () => this.#request.signal.aborted,

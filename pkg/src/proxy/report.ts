@@ -66,8 +66,13 @@ export function headerOf({ mode, history, repairs, forced, error }: ProxyReport)
 }
 
 const SESSION = [
-  ...['x-claude-code-session-id', 'x-claude-code-agent-id', 'x-claude-code-parent-agent-id'],
-  ...['session_id', 'session-id', 'conversation_id', 'x-litellm-trace-id'],
+  'x-claude-code-session-id',
+  'x-claude-code-agent-id',
+  'x-claude-code-parent-agent-id',
+  'session_id',
+  'session-id',
+  'conversation_id',
+  'x-litellm-trace-id',
 ]
 
 /** Headers are the client's: short, and only for the host's report. */

@@ -410,8 +410,19 @@ const placesIn = (isKnown: Places['isKnown']): Places => ({
   calls: (_, value) => (isCall(object(value)) ? [callOf(object(value))] : []),
   isKnown,
   data: new Set([
-    ...['tools', 'tool_choice', 'instructions', 'input', 'prompt', 'metadata', 'text'],
-    ...['action', 'actions', 'operation', 'arguments', 'results', 'outputs'],
+    'tools',
+    'tool_choice',
+    'instructions',
+    'input',
+    'prompt',
+    'metadata',
+    'text',
+    'action',
+    'actions',
+    'operation',
+    'arguments',
+    'results',
+    'outputs',
   ]),
 })
 

@@ -59,10 +59,34 @@ const DOTTED = 'i\u0307'
 
 /** Members by which clients find calls, in any of the wire formats. */
 const NAMES = new Set([
-  ...['type', 'index', 'id', 'name', 'arguments', 'input', 'choices', 'delta', 'message'],
-  ...['tool_calls', 'function_call', 'function', 'custom', 'finish_reason', 'content'],
-  ...['content_block', 'partial_json', 'stop_reason', 'response', 'output', 'item', 'call_id'],
-  ...['item_id', 'output_index', 'action', 'actions', 'operation', 'server_label'],
+  'type',
+  'index',
+  'id',
+  'name',
+  'arguments',
+  'input',
+  'choices',
+  'delta',
+  'message',
+  'tool_calls',
+  'function_call',
+  'function',
+  'custom',
+  'finish_reason',
+  'content',
+  'content_block',
+  'partial_json',
+  'stop_reason',
+  'response',
+  'output',
+  'item',
+  'call_id',
+  'item_id',
+  'output_index',
+  'action',
+  'actions',
+  'operation',
+  'server_label',
 ])
 
 /** Members whose value is data of tools. */

@@ -53,7 +53,11 @@ async function outcomeOf(
     if (!checked.valid)
       throw new Error(`the page's tool does not take the arguments: ${checked.errors}`)
     const ran = tool.execute(checked.args, {
-      ...{ requestId, toolBatchId, toolCallId, signal: controller.signal, projectId: null },
+      requestId,
+      toolBatchId,
+      toolCallId,
+      signal: controller.signal,
+      projectId: null,
       idempotencyKey: `${requestId}/${toolCallId}/${signature}`,
       report() {},
       reportUsage() {},

@@ -34,9 +34,21 @@ export async function eventsUpTo(
 
 /** What a terminal event says of the result. */
 const TOLD = [
-  ...['text', 'object', 'fullContent', 'blockedSignatures', 'repeats', 'usage', 'totalUsage'],
-  ...['inferences', 'composed', 'finishReason', 'rawFinishReason', 'model'],
-  ...['resume', 'calls', 'approvals'],
+  'text',
+  'object',
+  'fullContent',
+  'blockedSignatures',
+  'repeats',
+  'usage',
+  'totalUsage',
+  'inferences',
+  'composed',
+  'finishReason',
+  'rawFinishReason',
+  'model',
+  'resume',
+  'calls',
+  'approvals',
 ]
 
 /** What the events of a turn add to `bare`, which is the result of a turn that did nothing. */

@@ -226,10 +226,19 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   async function resultOf(last: Terminal): Promise<RemoteEnd> {
     const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
     const bare: TurnResult = {
-      ...{ requestId, ...(conversationId !== undefined && { conversationId }) },
-      ...{ status: last.type === 'error' ? 'failed' : last.type, text: '', fullContent: '' },
-      ...{ messages: [], toolResults: [], blockedSignatures: [], repeats: {} },
-      ...{ usage, totalUsage: usage, inferences: 0, repairs: [] },
+      requestId,
+      ...(conversationId !== undefined && { conversationId }),
+      status: last.type === 'error' ? 'failed' : last.type,
+      text: '',
+      fullContent: '',
+      messages: [],
+      toolResults: [],
+      blockedSignatures: [],
+      repeats: {},
+      usage,
+      totalUsage: usage,
+      inferences: 0,
+      repairs: [],
     }
     try {
       const { eventsUpTo, resultOf } = await import('./result.js')

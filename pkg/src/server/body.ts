@@ -60,7 +60,8 @@ export class Fields {
 
   text(name: string, most: number): string | undefined {
     return this.#read(
-      ...[name, `text of at most ${most} characters`],
+      name,
+      `text of at most ${most} characters`,
       (value): value is string => typeof value === 'string' && value.length <= most,
     )
   }

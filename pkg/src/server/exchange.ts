@@ -139,7 +139,8 @@ export class Exchange<S extends Session> {
           ? (refusalOf(event.code) ?? historyRefusal(event.code, event.message))
           : undefined,
       keepAliveMs: this.settings.limits.keepAliveMs,
-      ...{ onLeave, onError: (error) => this.report(error) },
+      onLeave,
+      onError: (error) => this.report(error),
       headers: { 'x-request-id': requestId, ...writer?.headers },
     })
   }

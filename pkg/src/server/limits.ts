@@ -8,8 +8,12 @@ import { Refusal } from './refusal.js'
 export type { ServerLimits }
 
 const DEFAULTS: Filled<ServerLimits> = {
-  ...{ bodyBytes: 1_048_576, messages: 500, resumesPerMinute: 30 },
-  ...{ turnsPerTenant: 32, readersPerTurn: 32, keepAliveMs: 15_000 },
+  bodyBytes: 1_048_576,
+  messages: 500,
+  resumesPerMinute: 30,
+  turnsPerTenant: 32,
+  readersPerTurn: 32,
+  keepAliveMs: 15_000,
 }
 
 /** @throws TurnlockError `options.invalid` */

@@ -125,7 +125,9 @@ function requestOf(
   }
   const hasBody = method !== 'GET' && method !== 'HEAD'
   const init: RequestInit & { duplex?: 'half' } = {
-    ...{ method, signal, headers: pairs },
+    method,
+    signal,
+    headers: pairs,
     ...(hasBody && { body: body.stream(), duplex: 'half' }),
   }
   return new Request(address + url, init)

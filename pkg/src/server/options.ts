@@ -120,7 +120,10 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   checkPassEvents(passEvents)
   return {
     ...options,
-    ...{ tools, twoStage, clientGone, passEvents: passEvents ?? memoryPassEvents() },
+    tools,
+    twoStage,
+    clientGone,
+    passEvents: passEvents ?? memoryPassEvents(),
     served: {
       // Never through the prototype.
       has: (kind, name) => Object.hasOwn(options[kind] ?? {}, name),
@@ -144,7 +147,10 @@ function checkTurns<S extends Session>(
   const known = typeof tools === 'function' ? undefined : wireTools(tools)
   // The history and the id are those of a request.
   checkTurn({
-    ...{ dialect: 'openai-chat', messages: [{}], requestId: 'any', keep: keepOptions('', keep) },
+    dialect: 'openai-chat',
+    messages: [{}],
+    requestId: 'any',
+    keep: keepOptions('', keep),
     ...(known ? { tools: known, policy } : { policy: policy && { ...policy, actionTools: [] } }),
   })
 }

@@ -88,7 +88,9 @@ export async function serveRun<S extends Session>(
     // Whoever watches the run has reported it.
     refuse: (event) => (isError(event) ? refusalFor(event) : undefined),
     keepAliveMs: settings.limits.keepAliveMs,
-    ...{ onLeave: leave, onError: report, headers: {} },
+    onLeave: leave,
+    onError: report,
+    headers: {},
   })
 }
 

@@ -16,7 +16,9 @@ export async function cancel<S extends Session>(at: Exchange<S>, session: S): Pr
   const { tenant } = session
   const redactor = await at.redactor(session)
   const { ended, ...status } = await endTurn({
-    ...{ requestId, store, tenant },
+    requestId,
+    store,
+    tenant,
     ...given('reason', reason),
   })
   if (ended) {
@@ -44,7 +46,8 @@ export async function claim<S extends Session>(at: Exchange<S>, session: S): Pro
     requestId: needed(body.id('requestId'), 'requestId'),
     toolBatchId: needed(body.count('toolBatchId'), 'toolBatchId'),
     toolCallIds: callIdsOf(body.list('toolCallIds')),
-    ...{ store, tenant },
+    store,
+    tenant,
     ...given('tools', tools),
     ...given('claimant', body.text('claimant', 128)),
   })

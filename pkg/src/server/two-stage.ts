@@ -28,8 +28,16 @@ const VARIABLES = {
 } as const
 const DEFAULTS: TwoStage = { enabled: true, default: true, maxTools: 1 }
 const WORDS: Record<string, boolean> = {
-  ...{ true: true, on: true, yes: true, enabled: true, '1': true },
-  ...{ false: false, off: false, no: false, disabled: false, '0': false },
+  true: true,
+  on: true,
+  yes: true,
+  enabled: true,
+  '1': true,
+  false: false,
+  off: false,
+  no: false,
+  disabled: false,
+  '0': false,
 }
 
 /**

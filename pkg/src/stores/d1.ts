@@ -80,7 +80,11 @@ function writes(id: string, commit: Commit): Bound[] {
       ? [`NOT EXISTS (${alive})`, id]
       : [
           `EXISTS (${alive} AND open = 1 AND revision = ? AND (owner = ? OR ? AND owner = coalesce(?, owner)))`,
-          ...[id, revision - 1, owner, takeOver ? 1 : 0, replaces ?? null],
+          id,
+          revision - 1,
+          owner,
+          takeOver ? 1 : 0,
+          replaces ?? null,
         ]
   const all: Bound[] = []
   const insert = (table: string, values: string, ...bound: unknown[]) =>
@@ -219,7 +223,8 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
       if (!row) return undefined
       return {
         ...standing(row),
-        ...{ idleMs: idleOf(row), state: join(state!) },
+        idleMs: idleOf(row),
+        state: join(state!),
         records: whole(records!).map(({ name, text }): [string, string] => [
           ...([unpack(name as string), text as string] as const),
         ]),

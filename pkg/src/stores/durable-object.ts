@@ -221,7 +221,9 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
     const lasts = rows<{ last: number }>(
       `SELECT last FROM turnlock_events WHERE turn = ? AND last > ? AND piece = 0
        ORDER BY last LIMIT ?`,
-      ...[id, after, Math.min(most, Number.MAX_SAFE_INTEGER)],
+      id,
+      after,
+      Math.min(most, Number.MAX_SAFE_INTEGER),
     )
     const query = 'SELECT text FROM turnlock_events WHERE turn = ? AND last = ? ORDER BY piece'
     return lasts.map(({ last }) => ({ last, text: join(rows(query, id, last)) }))
@@ -261,7 +263,10 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
         const open = rows<Row & { turn: string }>(
           `SELECT * FROM turnlock_turns WHERE turn >= ? AND turn < ? AND open = 1 AND expires > ?
            ORDER BY at DESC LIMIT ?`,
-          ...[begin, `${begin}\u{10ffff}`, Date.now(), Math.min(most, Number.MAX_SAFE_INTEGER)],
+          begin,
+          `${begin}\u{10ffff}`,
+          Date.now(),
+          Math.min(most, Number.MAX_SAFE_INTEGER),
         )
         const listed = readable(open, (row) => {
           const { turn: id } = row

@@ -153,8 +153,10 @@ export function postgresStore(
     async commit(turn, commit) {
       const { state, records, events, reusable } = commit
       const given = {
-        ...{ ...commit, turn: pack(turn), tenant: pack(tenantOf(turn)) },
-        ...{ state: state === null ? null : pack(state) },
+        ...commit,
+        turn: pack(turn),
+        tenant: pack(tenantOf(turn)),
+        state: state === null ? null : pack(state),
         records: records.map(([name, text]) => [pack(name), pack(text)]),
         events: events && { last: events.last, text: pack(events.text) },
         reusable: reusable.map(([key, text, ttlMs]) => [pack(key), pack(text), ttlMs]),
@@ -182,7 +184,9 @@ export function postgresStore(
       const limit = Math.min(most, Number.MAX_SAFE_INTEGER)
       const found = await ask<[string, string, number][]>('list', pack(tenant), limit)
       return readable(found, ([turn, state, idleMs]): ListedTurn => ({
-        ...{ turn: unpack(turn), state: unpack(state), idleMs },
+        turn: unpack(turn),
+        state: unpack(state),
+        idleMs,
       }))
     },
 

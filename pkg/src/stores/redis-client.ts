@@ -61,7 +61,8 @@ function evaluator(client: unknown): Evaluate {
       redis[command === 'EVAL' ? 'eval' : 'evalsha'](script, keys, args)
   }
   const flat = (script: string, keys: string[], args: string[]) => [
-    ...[script, String(keys.length)],
+    script,
+    String(keys.length),
     ...keys,
     ...args,
   ]

@@ -110,8 +110,12 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
         records.push([unpack(flat[at]!), unpack(flat[at + 1]!)])
       }
       return {
-        ...{ owner: owner!, revision: Number(revision), open: open === '1' },
-        ...{ idleMs: Math.max(0, Number(idleMs)), state: unpack(state!), records },
+        owner: owner!,
+        revision: Number(revision),
+        open: open === '1',
+        idleMs: Math.max(0, Number(idleMs)),
+        state: unpack(state!),
+        records,
       }
     },
 
@@ -119,15 +123,16 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
       const { owner, revision, takeOver, replaces, open, state, records, events, forget, ttlMs } =
         commit
       const written = run(COMMIT, keysOf(turn), [
-        ...[
-          owner,
-          revision,
-          !takeOver ? '' : typeof replaces === 'string' ? `=${replaces}` : '*',
-          open ? 1 : 0,
-          Math.max(1, Math.ceil(ttlMs)),
-        ],
-        ...[state === null ? 0 : 1, pack(state ?? ''), forget],
-        ...[events ? events.last : '', events ? pack(events.text) : ''],
+        owner,
+        revision,
+        !takeOver ? '' : typeof replaces === 'string' ? `=${replaces}` : '*',
+        open ? 1 : 0,
+        Math.max(1, Math.ceil(ttlMs)),
+        state === null ? 0 : 1,
+        pack(state ?? ''),
+        forget,
+        events ? events.last : '',
+        events ? pack(events.text) : '',
         ...records.flatMap(([name, text]) => [pack(name), pack(text)]),
       ])
       // Beside the commit, to save a way. A turn is taken from the list behind it: an owner that was
@@ -176,7 +181,9 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
       }
       const rows = (await Promise.all(turns.map(find))).flat()
       const open = readable(rows, ([turn, state, idleMs]): ListedTurn => ({
-        ...{ turn, state: unpack(state!), idleMs: Math.max(0, Number(idleMs)) },
+        turn,
+        state: unpack(state!),
+        idleMs: Math.max(0, Number(idleMs)),
       }))
       return open.sort((a, b) => a.idleMs - b.idleMs)
     },

@@ -27,17 +27,17 @@ export const newTurn = (tenant = 'conformance') => nameOf(tenant, random())
 /** A commit with defaults. */
 export function commitOf(owner: string, revision: number, more: Partial<Commit> = {}): Commit {
   return {
-    ...{
-      owner,
-      revision,
-      takeOver: false,
-      replaces: null,
-      open: true,
-      records: [],
-      events: null,
-      forget: 0,
-    },
-    ...{ state: revision === 1 ? 'state 1' : null, reusable: [], ttlMs: HOUR },
+    owner,
+    revision,
+    takeOver: false,
+    replaces: null,
+    open: true,
+    records: [],
+    events: null,
+    forget: 0,
+    state: revision === 1 ? 'state 1' : null,
+    reusable: [],
+    ttlMs: HOUR,
     ...more,
   }
 }

@@ -23,10 +23,43 @@ const TEXTS: Record<string, string> = {
 
 /** Ids that a database may confuse with each other, or that have a special meaning in it. */
 const IDS = [
-  ...['', ' ', 'a', 'A', 'a ', 'á', 'a\u0301', 'ａ', 'a:b', 'a/b', 'a.b', 'a,b', 'a","b', 'a\0b'],
-  ...['{a}', '{b}', '}', '{', '{}', '*', 'a*', '%', '_', '__proto__', 'constructor', 'toString'],
-  ...['[', ']', '\\', '\ud800', '1', '01', '1.0', 'null', 'undefined', `${'k'.repeat(900)}1`],
-  ...[`${'k'.repeat(900)}2`],
+  '',
+  ' ',
+  'a',
+  'A',
+  'a ',
+  'á',
+  'a\u0301',
+  'ａ',
+  'a:b',
+  'a/b',
+  'a.b',
+  'a,b',
+  'a","b',
+  'a\0b',
+  '{a}',
+  '{b}',
+  '}',
+  '{',
+  '{}',
+  '*',
+  'a*',
+  '%',
+  '_',
+  '__proto__',
+  'constructor',
+  'toString',
+  '[',
+  ']',
+  '\\',
+  '\ud800',
+  '1',
+  '01',
+  '1.0',
+  'null',
+  'undefined',
+  `${'k'.repeat(900)}1`,
+  `${'k'.repeat(900)}2`,
 ]
 
 /** Pairs that a simple concatenation could not distinguish. */
@@ -65,7 +98,9 @@ export const data: Case[] = [
       for (const [what, text] of Object.entries(TEXTS)) {
         const [turn, key] = [newTurn(), newTurn()]
         await begin(store, turn, {
-          ...{ state: text, records: [['name', text]], events: { last: 1, text } },
+          state: text,
+          records: [['name', text]],
+          events: { last: 1, text },
           reusable: [[key, text, HOUR]],
         })
         const { kept, events } = await all(other, turn)
@@ -135,7 +170,9 @@ export const data: Case[] = [
       const distinct = [...new Set(turns)]
       const write = (turn: string, at: number) =>
         begin(store, turn, {
-          ...{ state: `${at}`, records: [['r', `${at}`]], events: { last: 1, text: `${at}` } },
+          state: `${at}`,
+          records: [['r', `${at}`]],
+          events: { last: 1, text: `${at}` },
           reusable: [[turn, `${at}`, HOUR]],
         })
       await Promise.all(distinct.map(write))

@@ -16,8 +16,12 @@ import { eventually, holds, rejects, same, sleep } from './check.js'
 /** A commit that would change every kind of data in a store. */
 function marking(owner: string, revision: number, key: string, more: Partial<Commit> = {}) {
   return commitOf(owner, revision, {
-    ...{ state: 'marked', records: [['marked', 'x']], events: { last: 50, text: '["x"]' } },
-    ...{ forget: 10, reusable: [[key, 'marked', HOUR]], ...more },
+    state: 'marked',
+    records: [['marked', 'x']],
+    events: { last: 50, text: '["x"]' },
+    forget: 10,
+    reusable: [[key, 'marked', HOUR]],
+    ...more,
   })
 }
 
@@ -79,8 +83,9 @@ export const rules: Case[] = [
       const owner = newOwner()
       for (const revision of [1, 2]) {
         const commit = commitOf(owner, revision, {
-          ...{ state: `s${revision}`, records: [[`r${revision}`, 'text']] },
-          ...{ events: { last: revision * 5, text: `["e${revision}"]` } },
+          state: `s${revision}`,
+          records: [[`r${revision}`, 'text']],
+          events: { last: revision * 5, text: `["e${revision}"]` },
           reusable: [[key, `v${revision}`, HOUR]],
         })
         await applied(store, turn, commit)
@@ -200,7 +205,8 @@ export const rules: Case[] = [
       const store = await make()
       const [turn, key] = [newTurn(), newTurn()]
       const owner = await begin(store, turn, {
-        ...{ records: [['claim', 'first']], events: { last: 5, text: '["e"]' } },
+        records: [['claim', 'first']],
+        events: { last: 5, text: '["e"]' },
       })
       const before = await all(store, turn)
       const torn = (records: [string, string][]) => marking(owner, 2, key, { records })

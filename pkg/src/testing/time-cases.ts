@@ -18,7 +18,10 @@ export const times: Case[] = [
       for (const open of [true, false]) {
         const turn = newTurn(`expiry ${newOwner()}`)
         await begin(store, turn, {
-          ...{ open, state: 'old', records: [['r', 'old']], ttlMs: 1 },
+          open,
+          state: 'old',
+          records: [['r', 'old']],
+          ttlMs: 1,
           events: { last: 5, text: '["old"]' },
         })
         await gone(other, turn, patienceMs)

@@ -62,8 +62,12 @@ export function listed(open: readonly ListedTurn[]): OpenTurn[] {
       if (status !== 'running' && status !== 'paused' && status !== 'failed') return []
       const interrupted = status === 'running' && idleMs >= leaseMs
       return {
-        ...{ requestId, ...(conversationId != null && { conversationId }) },
-        ...{ status, interrupted, toolBatchId, seq },
+        requestId,
+        ...(conversationId != null && { conversationId }),
+        status,
+        interrupted,
+        toolBatchId,
+        seq,
         ...(idleMs < Infinity && { idleMs: Math.floor(idleMs) }),
       }
     } catch {
@@ -193,9 +197,17 @@ export class Beside {
   ): Promise<boolean> {
     const { store, key, owner, inTime, refuse } = this.#at
     const commit: Commit = {
-      ...{ owner, revision: kept.revision + 1, takeOver: true, open: true, state, records },
+      owner,
+      revision: kept.revision + 1,
+      takeOver: true,
+      open: true,
+      state,
+      records,
       replaces: kept.owner,
-      ...{ events: null, forget: 0, reusable: [], ttlMs: this.#stateOf(kept).ttlMs },
+      events: null,
+      forget: 0,
+      reusable: [],
+      ttlMs: this.#stateOf(kept).ttlMs,
     }
     const answer = await inTime(store.commit(key, commit))
     if (typeof answer?.ok === 'boolean') return answer.ok

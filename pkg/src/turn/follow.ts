@@ -211,9 +211,14 @@ class Reader {
   #error(code: string, message: string): TurnEvent {
     const last = this.#last
     return {
-      ...{ type: 'error', phase: last?.phase ?? 'tool_phase', requestId: this.#requestId },
-      ...{ projectId: last?.projectId ?? null, toolBatchId: last?.toolBatchId ?? 0 },
-      ...{ seq: this.#seq, code, message },
+      type: 'error',
+      phase: last?.phase ?? 'tool_phase',
+      requestId: this.#requestId,
+      projectId: last?.projectId ?? null,
+      toolBatchId: last?.toolBatchId ?? 0,
+      seq: this.#seq,
+      code,
+      message,
     }
   }
 }

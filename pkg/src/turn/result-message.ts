@@ -7,7 +7,10 @@ export function resultMessage(result: ToolResult): TurnMessage {
   const value = result.result === undefined ? (error?.message ?? '') : result.result
   const content = typeof value === 'string' ? value : JSON.stringify(value)
   return {
-    ...{ role: 'tool', content: content.trim() ? content : '(empty)', toolCallId, name },
+    role: 'tool',
+    content: content.trim() ? content : '(empty)',
+    toolCallId,
+    name,
     ...(status !== 'ok' && { isError: true as const }),
   }
 }

@@ -111,10 +111,19 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
   const key = turnKey(tenant, requestId)
   const before = redact && storedEvents(store, key)
   const turn = open({
-    ...{ model, fallbacks, tools, requestId, store, tenant, signal },
+    model,
+    fallbacks,
+    tools,
+    requestId,
+    store,
+    tenant,
+    signal,
     // Where they cannot be read, the turn fails, and shows no text.
     before: before?.catch(() => []),
-    ...{ onTrace: tracer(options), outcomes, answer, redact },
+    onTrace: tracer(options),
+    outcomes,
+    answer,
+    redact,
   })
   void restore(turn, store, key, async (kept, events) => {
     // Before the turn writes more of them.
@@ -122,10 +131,14 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
     return {
       ...modelOptions(model),
       ...fallbackOptions(fallbacks),
-      ...{ requestId, tools: wire },
+      requestId,
+      tools: wire,
       keep: keepOptions(tenant),
       resume: {
-        ...{ kept, events, toolBatchId, results },
+        kept,
+        events,
+        toolBatchId,
+        results,
         approvals: outcomes ? [...(approvals ?? []), ...(await granted(kept))] : approvals,
       },
     }
@@ -172,7 +185,8 @@ export async function endTurn(
   for (let attempt = 1; ; attempt++) {
     const turn = open({ requestId, store, tenant })
     const kept = await restore(turn, store, key, (kept, events) => ({
-      ...{ requestId, keep: keepOptions(tenant) },
+      requestId,
+      keep: keepOptions(tenant),
       resume: { kept, events, cancel: String(reason) },
     }))
     const result = await turn.result

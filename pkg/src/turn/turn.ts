@@ -106,14 +106,31 @@ export function runTurn(options: RunTurnOptions): Turn {
   const requestId = options.requestId ?? randomId()
   const answer = answerOf(options.answerSchema)
   const turn = new RunningTurn({
-    ...{ model, fallbacks, tools, requestId, projectId, conversationId },
-    ...{ store, tenant, signal, onTrace: tracer(options), answer, redact: options.redact },
+    model,
+    fallbacks,
+    tools,
+    requestId,
+    projectId,
+    conversationId,
+    store,
+    tenant,
+    signal,
+    onTrace: tracer(options),
+    answer,
+    redact: options.redact,
   })
   const own: CoreOptions = {
     ...modelOptions(model),
     ...fallbackOptions(fallbacks),
-    ...{ mode, policy, messages, system, answerSchema: answer?.schema },
-    ...{ requestId, projectId: projectId ?? undefined, conversationId, strategy },
+    mode,
+    policy,
+    messages,
+    system,
+    answerSchema: answer?.schema,
+    requestId,
+    projectId: projectId ?? undefined,
+    conversationId,
+    strategy,
     previousResponseId: options.previousResponseId,
     tools: wireTools(tools),
     ...(store && { keep: keepOptions(tenant, keep) }),
@@ -267,7 +284,8 @@ export class RunningTurn implements Turn {
     const driver = new Driver(
       {
         ...host,
-        ...{ tools: host.tools ?? {}, projectId: host.projectId ?? null },
+        tools: host.tools ?? {},
+        projectId: host.projectId ?? null,
         turn: store && turnKey(host.tenant ?? '', host.requestId),
         onEvent: (event) => this.#feed.push(event),
         room: () => this.#feed.room(),
@@ -351,14 +369,28 @@ export class RunningTurn implements Turn {
     const of = (event: TurnEvent): ToolResult[] =>
       event.type === 'tool_results' ? event.toolResults : []
     this.#feed.push({
-      ...{ type: 'error', phase: last?.phase ?? 'tool_phase', requestId: this.requestId },
-      ...{ projectId: last?.projectId ?? null, toolBatchId: last?.toolBatchId ?? 0 },
-      ...{ seq: seq ?? (last?.seq ?? 0) + 1, code, message },
+      type: 'error',
+      phase: last?.phase ?? 'tool_phase',
+      requestId: this.requestId,
+      projectId: last?.projectId ?? null,
+      toolBatchId: last?.toolBatchId ?? 0,
+      seq: seq ?? (last?.seq ?? 0) + 1,
+      code,
+      message,
     })
     this.#finish({
-      ...{ requestId: this.requestId, status: 'failed', text: shown, fullContent: shown },
-      ...{ messages: [], toolResults: events.flatMap(of), blockedSignatures: [], repeats: {} },
-      ...{ inferences: 0, usage: none, totalUsage: none, repairs: [] },
+      requestId: this.requestId,
+      status: 'failed',
+      text: shown,
+      fullContent: shown,
+      messages: [],
+      toolResults: events.flatMap(of),
+      blockedSignatures: [],
+      repeats: {},
+      inferences: 0,
+      usage: none,
+      totalUsage: none,
+      repairs: [],
       error: { code, message },
     })
   }
@@ -396,8 +428,17 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
       throw wrong(`tools.${name}.reuseMs`, 'a tool that is readOnly')
     }
     return {
-      ...{ name, description, inputSchema, readOnly, idempotent, dedupe, reuseMs },
-      ...{ timeoutMs, maxResultBytes, maxCalls, checks: true },
+      name,
+      description,
+      inputSchema,
+      readOnly,
+      idempotent,
+      dedupe,
+      reuseMs,
+      timeoutMs,
+      maxResultBytes,
+      maxCalls,
+      checks: true,
       ...(reconcile && { reconciles: true }),
       // To take its outcome once more does nothing.
       ...(page && { page, idempotent: true }),

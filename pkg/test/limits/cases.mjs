@@ -59,7 +59,8 @@ const called = (n) =>
   n % 2
     ? { role: 'tool', tool_call_id: `c${n - 1}`, content: `result number ${n}` }
     : {
-        ...{ role: 'assistant', content: null },
+        role: 'assistant',
+        content: null,
         tool_calls: [{ id: `c${n}`, type: 'function', function: { name: 'f', arguments: '{}' } }],
       }
 const many = (make) => [...Array.from({ length: 100_000 }, (_, n) => make(n)), text(0)]
@@ -134,7 +135,9 @@ const CASES = {
     const ofProxy = []
     for (const mode of ['observe', 'repair', 'bound']) {
       const proxy = createProxy({
-        ...{ upstream: 'https://provider.example', authorize, mode },
+        upstream: 'https://provider.example',
+        authorize,
+        mode,
         fetch: async () => new Response(`data: {"choices":[{"delta":{"tool_calls":${bomb}}}]}\n\n`),
       })
       for (const path of ['chat/completions', 'messages', 'responses']) {

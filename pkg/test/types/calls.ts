@@ -43,7 +43,10 @@ const messages = [{ role: 'user', content: 'go' }]
 const limits = { maxCost: KEY ? 1 : undefined }
 const replicate = async () => ({ data: 1, usage: undefined, model: KEY })
 const tool = defineTool({
-  ...{ description: 'd', inputSchema: { type: 'object' }, action: undefined, dedupe: undefined },
+  description: 'd',
+  inputSchema: { type: 'object' },
+  action: undefined,
+  dedupe: undefined,
   needsApproval: KEY ? ({ id }) => id === 7 : undefined,
   execute: (args, { signal }) => [args.id, signal.aborted],
 })
@@ -69,7 +72,11 @@ defineTool({
   },
 })
 runTurn({
-  ...{ model, messages, tenant: TENANT, projectId: TENANT, policy: { maxTools: undefined } },
+  model,
+  messages,
+  tenant: TENANT,
+  projectId: TENANT,
+  policy: { maxTools: undefined },
   tools: KEY ? { tool } : undefined,
   mode: KEY ? 'unified' : undefined,
   onTrace: undefined,
@@ -84,7 +91,8 @@ runPlanning({
 })
 const sized = {
   '~standard': {
-    ...{ version: 1 as const, vendor: 'test' },
+    version: 1 as const,
+    vendor: 'test',
     validate: () => ({ value: { size: 1 } }),
   },
 }
@@ -93,7 +101,10 @@ runPlanning({ model, input: {}, planSchema: KEY ? sized : undefined }).then(({ p
 )
 runPlanning({ model, input: {}, planSchema: { type: 'object' } })
 runChain({
-  ...{ query: 'q', limits, refine: undefined, classifier: { threshold: undefined } },
+  query: 'q',
+  limits,
+  refine: undefined,
+  classifier: { threshold: undefined },
   answer: async ({ query, fellBack }) => query + fellBack?.code,
   plan: ({ prompt }: PlanContext) => prompt,
   search: ({ query, attempt }) => [query, attempt],
@@ -101,19 +112,25 @@ runChain({
   replan: ({ plan, remaining }) => (plan.steps.length > 2 ? remaining : null),
 })
 runChain({
-  ...{ query: 'q', search: ({ query }) => [query], plan: () => runTurn({ model, messages }) },
+  query: 'q',
+  search: ({ query }) => [query],
+  plan: () => runTurn({ model, messages }),
   answer: ({ signal }) => runTurn({ model, messages, signal }),
   synthesize: async () => await runTurn({ model, messages }).result,
 })
 runChain({
-  ...{ query: 'q', search: ({ query }) => [query] },
+  query: 'q',
+  search: ({ query }) => [query],
   plan: async () => runTurn({ model, messages }).textStream,
   answer: async () => runTurn({ model, messages }),
   // @ts-expect-error A number is no text.
   synthesize: () => 7,
 })
 createHandler({
-  ...{ model, store: indexedDbStore({ name: TENANT }), basePath: URL, keep: undefined },
+  model,
+  store: indexedDbStore({ name: TENANT }),
+  basePath: URL,
+  keep: undefined,
   authorize: () => ({ tenant: 'a', projectId: TENANT }),
   twoStage: { enabled: undefined, headers: { maxTools: KEY } },
   cors: { origins: URL ? [URL] : undefined },
@@ -146,7 +163,9 @@ interface Message {
 }
 type Started = Extract<TraceEvent, { type: 'tool_call' }>
 createHandler({
-  ...{ model, store: redisStore(async () => 0), authorize: () => ({ tenant: 'a' }) },
+  model,
+  store: redisStore(async () => 0),
+  authorize: () => ({ tenant: 'a' }),
   prepare: (messages: Message[]) => messages.filter(({ role }) => role !== 'system'),
   onTrace: (event: Started) => void event.tool_name,
 })
@@ -335,7 +354,9 @@ export async function answered(paused: PausedTurn) {
 
 // The type of the answer is that of its schema.
 const inJson = runTurn({
-  ...{ model, messages, system: 'Be brief.' },
+  model,
+  messages,
+  system: 'Be brief.',
   answerSchema: {
     type: 'object',
     properties: { city: { type: 'string' }, days: { type: 'integer' } },
@@ -364,7 +385,9 @@ const listsTurns = async () => {
 }
 void listsTurns
 void createHandler({
-  ...{ model, store: indexedDbStore(), authorize: () => ({ tenant: 't' }) },
+  model,
+  store: indexedDbStore(),
+  authorize: () => ({ tenant: 't' }),
   system: (request, { tenant }) => `${request.url} ${tenant}`,
   answerSchema: { type: 'object' },
 })
@@ -446,7 +469,9 @@ interface Converted {
 }
 const converted: Converted = { type: 'object' }
 const standardTool = defineTool({
-  ...{ description: 'Converted.', jsonSchema: converted, execute: () => 1 },
+  description: 'Converted.',
+  jsonSchema: converted,
+  execute: () => 1,
   inputSchema: {
     '~standard': { version: 1, vendor: 'v', validate: (value: unknown) => ({ value }) },
   },

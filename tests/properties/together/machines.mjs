@@ -24,7 +24,9 @@ function turnOf({ process, tenant }, { durable, purpose }) {
   const unified = random.once(5)
   const times = { toolTimeoutMs: 3000, toolsTotalMs: 8000, turnMs: 40_000 }
   const policy = {
-    ...{ ...times, modelFirstByteMs: 5000, modelIdleMs: 5000 },
+    ...times,
+    modelFirstByteMs: 5000,
+    modelIdleMs: 5000,
     maxTools: random.below(4),
     maxCycles: random.pick([1, 1, 2]),
     actionTools: random.pick([[], [], '*', 'readOnly', ['act', 'look']]),
@@ -37,7 +39,12 @@ function turnOf({ process, tenant }, { durable, purpose }) {
   const leaseMs = random.from(500, 5000)
   const ttlMs = random.once(3) ? leaseMs : 3_600_000
   return {
-    ...{ tenant, durable, purpose, policy, mode: unified ? 'unified' : 'two_stage', leaseMs },
+    tenant,
+    durable,
+    purpose,
+    policy,
+    mode: unified ? 'unified' : 'two_stage',
+    leaseMs,
     ...(durable && { id: `${process.slot}.${process.turns++}`, keep: { leaseMs, ttlMs } }),
     answerSchema: purpose === 'value' && random.once(3) ? schema : undefined,
     /** For a turn without a store, which has one life. */
@@ -50,7 +57,9 @@ function broughtTo(world, node, turn) {
   const within = ({ signal }) => work(world, { parent: node, signal, deep: true })
   const tools = toolsOf(world, node, { within, asks: turn.durable })
   return {
-    ...{ model: modelOf(world, node, turn.purpose), tools, answerSchema: turn.answerSchema },
+    model: modelOf(world, node, turn.purpose),
+    tools,
+    answerSchema: turn.answerSchema,
     signal: world.wrong.deaf?.(node) ? undefined : node.signal,
     ...(turn.durable && { store: storeOf(world, node), tenant: turn.tenant, requestId: turn.id }),
   }
@@ -59,7 +68,7 @@ function broughtTo(world, node, turn) {
 export function begin(world, node, turn) {
   node.turn = turn
   const { policy, mode, keep } = turn
-  const own = { ...broughtTo(world, node, turn), ...{ messages, mode, keep } }
+  const own = { ...broughtTo(world, node, turn), messages, mode, keep }
   return runTurn({ ...own, policy: world.wrong.policy?.(policy) ?? policy })
 }
 
@@ -100,9 +109,14 @@ function startBundle(world, spec) {
     }
   }
   const machine = runBundle({
-    ...{ task: 'judge', replicate, schema, signal: node.signal },
-    ...{ stop: random.pick(['agreement', 'majority_lock', 'never']), parallel: random.from(1, 3) },
-    ...{ perReplicate: { seconds: 10 }, budget: { seconds: 25 } },
+    task: 'judge',
+    replicate,
+    schema,
+    signal: node.signal,
+    stop: random.pick(['agreement', 'majority_lock', 'never']),
+    parallel: random.from(1, 3),
+    perReplicate: { seconds: 10 },
+    budget: { seconds: 25 },
     ...(world.wrong.bundle?.(limits) ?? limits),
   })
   return world.follows(node, machine)
@@ -114,20 +128,24 @@ function startPass(world, spec) {
   const node = world.node('pass', spec)
   const { random } = node.process
   const policy = {
-    ...{ maxToolCalls: random.below(4), maxIterations: random.below(3) },
-    ...{ toolTimeoutMs: 2000, totalToolMs: 5000, totalMs: 20_000 },
-    ...{ modelFirstByteMs: 5000, modelIdleMs: 5000, channel: 'text' },
+    maxToolCalls: random.below(4),
+    maxIterations: random.below(3),
+    toolTimeoutMs: 2000,
+    totalToolMs: 5000,
+    totalMs: 20_000,
+    modelFirstByteMs: 5000,
+    modelIdleMs: 5000,
+    channel: 'text',
   }
   Object.assign(node, { policy, ran: 0 })
   const within = ({ signal }) => work(world, { parent: node, signal, deep: true })
   const given = world.wrong.pass?.(policy) ?? policy
   const pass = runPlanning({
-    ...{
-      model: modelOf(world, node, 'pass'),
-      input: { a: 1 },
-      tools: toolsOf(world, node, { within }),
-    },
-    ...{ policy: given, signal: node.signal },
+    model: modelOf(world, node, 'pass'),
+    input: { a: 1 },
+    tools: toolsOf(world, node, { within }),
+    policy: given,
+    signal: node.signal,
   })
   const machine = {
     cancel: (reason) => pass.cancel(reason),
@@ -146,9 +164,15 @@ function startChain(world, spec) {
   const node = world.node('chain', spec)
   const { random } = node.process
   const limits = {
-    ...{ maxSteps: random.from(1, 5), maxParallel: random.from(1, 3) },
-    ...{ maxRetries: random.below(3), retryMs: random.below(300), stepMs: 12_000 },
-    ...{ planMs: 10_000, totalMs: 60_000, answerMs: 30_000, diminishing: 0 },
+    maxSteps: random.from(1, 5),
+    maxParallel: random.from(1, 3),
+    maxRetries: random.below(3),
+    retryMs: random.below(300),
+    stepMs: 12_000,
+    planMs: 10_000,
+    totalMs: 60_000,
+    answerMs: 30_000,
+    diminishing: 0,
     ...(random.once(2) && { maxCost: random.from(3, 10) }),
   }
   Object.assign(node, {
@@ -180,8 +204,11 @@ function startChain(world, spec) {
   const step = (at) => work(world, at)
   const final = text('answer')
   const machine = runChain({
-    ...{ query: QUERY, limits: world.wrong.chain?.(limits) ?? limits, costs: COSTS },
-    ...{ signal: node.signal, classify: () => (random.once(6) ? 'simple' : 'complex') },
+    query: QUERY,
+    limits: world.wrong.chain?.(limits) ?? limits,
+    costs: COSTS,
+    signal: node.signal,
+    classify: () => (random.once(6) ? 'simple' : 'complex'),
     answer: callback('answer', final),
     plan: callback('plan', plan),
     search: callback('search', step),

@@ -4,8 +4,18 @@ import { isKept } from './store.mjs'
 
 /** The rules, by the names that twins have to break. */
 export const RULES = [
-  ...['all settles', 'nothing unhandled', 'one end', 'budget', 'only reads', 'at most once'],
-  ...['kept first', 'nothing behind the end', 'a plan', 'tenants', 'resumable', 'nothing is left'],
+  'all settles',
+  'nothing unhandled',
+  'one end',
+  'budget',
+  'only reads',
+  'at most once',
+  'kept first',
+  'nothing behind the end',
+  'a plan',
+  'tenants',
+  'resumable',
+  'nothing is left',
 ]
 
 const ENDS = {

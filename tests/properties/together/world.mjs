@@ -7,10 +7,24 @@ import { Truth } from './store.mjs'
 
 /** What may go wrong by itself, each once in a few times. */
 export const FAULTS = [
-  ...['model throws', 'model is silent', 'model errors', 'model refuses', 'model is cut'],
-  ...['model is slow', 'model talks garbage', 'work throws'],
-  ...['tool throws', 'tool hangs', 'tool is slow', 'tool is odd'],
-  ...['commit fails', 'answer is lost', 'no answer', 'odd answer', 'store is slow', 'read fails'],
+  'model throws',
+  'model is silent',
+  'model errors',
+  'model refuses',
+  'model is cut',
+  'model is slow',
+  'model talks garbage',
+  'work throws',
+  'tool throws',
+  'tool hangs',
+  'tool is slow',
+  'tool is odd',
+  'commit fails',
+  'answer is lost',
+  'no answer',
+  'odd answer',
+  'store is slow',
+  'read fails',
   'watch is late',
 ]
 

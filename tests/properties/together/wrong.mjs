@@ -47,15 +47,20 @@ export const WRONG = {
     pass: (own) => ({ ...own, maxToolCalls: own.maxToolCalls + 1 }),
   },
   'a pass may ask more often': {
-    ...{ rule: 'budget', kind: 'pass' },
+    rule: 'budget',
+    kind: 'pass',
     pass: (own) => ({ ...own, maxIterations: own.maxIterations + 1 }),
   },
   'a turn may ask more often': {
-    ...{ rule: 'budget', kind: 'turn', faults: [] },
+    rule: 'budget',
+    kind: 'turn',
+    faults: [],
     policy: (own) => ({ ...own, maxSteps: own.maxSteps + 1 }),
   },
   'every tool says that it only reads': {
-    ...{ rule: 'only reads', kind: 'pass', shape: { readOnly: true } },
+    rule: 'only reads',
+    kind: 'pass',
+    shape: { readOnly: true },
   },
   'a bundle has more replicates': { rule: 'budget', bundle: (own) => ({ ...own, k: own.k + 1 }) },
   'more replicates run at once': {
@@ -80,10 +85,15 @@ export const WRONG = {
     chain: (own) => ({ ...own, maxSteps: own.maxSteps + 1 }),
   },
   'every tool says that it may run again': {
-    ...{ rule: 'at most once', kind: 'turn', faults: [], shape: { idempotent: true } },
+    rule: 'at most once',
+    kind: 'turn',
+    faults: [],
+    shape: { idempotent: true },
   },
   'nobody is fenced off': {
-    ...{ rule: 'kept first', kind: 'turn', faults: [] },
+    rule: 'kept first',
+    kind: 'turn',
+    faults: [],
     store: (store) => ({
       ...store,
       async commit(turn, one) {
@@ -105,7 +115,9 @@ export const WRONG = {
   },
   'nobody hears of a cancel': { rule: 'nothing behind the end', deaf: ({ depth }) => depth > 0 },
   'a tool that fails ends the pass': {
-    ...{ rule: 'a plan', kind: 'pass', faults: ['tool throws'] },
+    rule: 'a plan',
+    kind: 'pass',
+    faults: ['tool throws'],
     planned: async (pass) => {
       const result = await pass
       if (result.calls.some(({ status }) => status === 'error')) throw new Error('a tool failed')
@@ -113,7 +125,9 @@ export const WRONG = {
     },
   },
   'a tenant gets what another one kept': {
-    ...{ rule: 'tenants', kind: 'turn', faults: [] },
+    rule: 'tenants',
+    kind: 'turn',
+    faults: [],
     store(store) {
       let last
       const commit = (turn, one) => {
@@ -135,7 +149,8 @@ export const WRONG = {
     },
   },
   'no owner is ever gone': {
-    ...{ rule: 'resumable', kind: 'turn' },
+    rule: 'resumable',
+    kind: 'turn',
     store: changed('read', (kept) => kept && { ...kept, idleMs: 0 }),
   },
   'the store forgets events': {

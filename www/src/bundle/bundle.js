@@ -111,7 +111,8 @@ function options() {
     .value.split(/[\s,]+/)
     .filter(Boolean)
   return {
-    ...{ epsilon: Number(byId('epsilon').value), mustAgree },
+    epsilon: Number(byId('epsilon').value),
+    mustAgree,
     ...(schema && { schema }),
   }
 }
@@ -134,7 +135,10 @@ async function run() {
     const most = byId('bundle-bytes').value
     own = runBundle({
       ...(most && { limits: { maxBytes: Number(most) }, compact: true }),
-      ...{ task: 'pasted', k: given.length, stop: byId('bundle-rule').value, ...options() },
+      task: 'pasted',
+      k: given.length,
+      stop: byId('bundle-rule').value,
+      ...options(),
       replicate: ({ id, signal }) => speak(given[Number(id.slice(1)) - 1], id, signal),
     })
     running = own

@@ -1,7 +1,11 @@
 // Queries, and what a planner might say to them.
 
 const search = (id, query, depends_on = [], own = {}) => ({
-  ...{ id, type: 'search', query, focus: '', depends_on },
+  id,
+  type: 'search',
+  query,
+  focus: '',
+  depends_on,
   ...own,
 })
 

@@ -52,7 +52,9 @@ export class Gantt {
 
 function bar({ from, to, state }, whole) {
   const svg = shape('svg', {
-    ...{ viewBox: `0 0 ${WIDTH} 10`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    viewBox: `0 0 ${WIDTH} 10`,
+    preserveAspectRatio: 'none',
+    'aria-hidden': 'true',
   })
   if (from === undefined) return svg
   const x = (from / whole) * WIDTH

@@ -127,8 +127,11 @@ export function refusedPlan(text) {
   try {
     const { steps } = JSON.parse(text)
     const drawn = steps.map(({ id, type, query, focus, depends_on: needs }) => ({
-      ...{ id, type: short(type ?? '', 20), query: short(query ?? '', 90) },
-      ...{ focus: short(focus ?? '', 90), depends_on: Array.isArray(needs) ? needs : [] },
+      id,
+      type: short(type ?? '', 20),
+      query: short(query ?? '', 90),
+      focus: short(focus ?? '', 90),
+      depends_on: Array.isArray(needs) ? needs : [],
     }))
     return { waves: drawn.map(({ id }) => [id]), steps: drawn }
   } catch {

@@ -36,9 +36,13 @@ export function asCurl({ url, body }) {
 }
 
 const CLIENTS = {
-  ...{ 'openai-chat': 'openaiChat', 'openai-responses': 'openaiResponses' },
-  ...{ anthropic: 'anthropic', gemini: 'gemini', bedrock: 'bedrock' },
-  ...{ cohere: 'cohere', ollama: 'ollama' },
+  'openai-chat': 'openaiChat',
+  'openai-responses': 'openaiResponses',
+  anthropic: 'anthropic',
+  gemini: 'gemini',
+  bedrock: 'bedrock',
+  cohere: 'cohere',
+  ollama: 'ollama',
 }
 
 const ENDS = ['complete', 'paused', 'cancelled', 'error']

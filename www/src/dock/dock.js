@@ -179,8 +179,12 @@ function row(at) {
 }
 
 const KIND = {
-  ...{ request: 'model', tool_results: 'ran', refused: 'stopped', text: 'said' },
-  ...{ error: 'wrong', complete: 'fine' },
+  request: 'model',
+  tool_results: 'ran',
+  refused: 'stopped',
+  text: 'said',
+  error: 'wrong',
+  complete: 'fine',
 }
 
 /** The messages of a request, whatever its wire calls them. */

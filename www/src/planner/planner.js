@@ -91,7 +91,9 @@ async function run(replay) {
   byId('ask-outcome').textContent = 'The planner is at work…'
   try {
     const result = await runPlanning({
-      ...{ model: scripted(byId('ask').value), tools, planId: 'plan-1' },
+      model: scripted(byId('ask').value),
+      tools,
+      planId: 'plan-1',
       input: JSON.parse(byId('ask-input').value),
       policy: {
         maxToolCalls: Number(byId('ask-limit').value),

@@ -39,7 +39,9 @@ export async function runBehind(behaviour, cap, { mode, maxRepeats, maxTools }) 
 }
 
 const asked = (body) => ({
-  ...{ method: 'POST', body, headers: { 'content-type': 'application/json' } },
+  method: 'POST',
+  body,
+  headers: { 'content-type': 'application/json' },
 })
 
 /** What changes for a client, and what the owner of the proxy writes. */

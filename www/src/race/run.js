@@ -42,7 +42,11 @@ function real() {
   const baseURL = checked(value('baseURL')).replace(/\/+$/, '')
   const key = value('apiKey')
   const model = {
-    ...{ baseURL, name: value('model'), key, bytes: 0, onRequest: (_body) => {} },
+    baseURL,
+    name: value('model'),
+    key,
+    bytes: 0,
+    onRequest: (_body) => {},
     headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
     fetch(url, init) {
       const body = typeof init.body === 'string' ? init.body : new TextDecoder().decode(init.body)
@@ -123,16 +127,22 @@ export async function runStaged(behaviour, maxTools, { signal, onStep = () => {}
   model.onRequest = (request) => step({ kind: 'model', phase, request })
   const policy = { maxTools }
   log.turn = {
-    ...{ wire: 'openai-chat', mode: 'two_stage', messages, policy },
+    wire: 'openai-chat',
+    mode: 'two_stage',
+    messages,
+    policy,
     tools: declared(tools),
   }
   const fetch = log.recording(model.fetch)
   const turn = runTurn({
     model: openaiChat({
-      ...{ baseURL: model.baseURL, model: model.name, fetch },
+      baseURL: model.baseURL,
+      model: model.name,
+      fetch,
       ...(model.key && { apiKey: model.key }),
     }),
-    ...{ messages, policy },
+    messages,
+    policy,
     tools: Object.fromEntries(
       // Nobody is asked in a race.
       Object.entries(tools).map(([name, { needsApproval: _, ...options }]) => [

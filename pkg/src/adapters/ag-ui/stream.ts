@@ -186,12 +186,17 @@ export class AgUiStream {
       return void this.#events.push({ type: 'RUN_ERROR', message, code })
     }
     const interrupts = [...waiting].map(([id, { name, signature }]): Interrupt => ({
-      ...{ id: `${requestId}:${signature}`, reason: 'tool_call', toolCallId: this.#own(id) },
-      ...{ message: `${name} needs an approval`, responseSchema: ANSWER },
+      id: `${requestId}:${signature}`,
+      reason: 'tool_call',
+      toolCallId: this.#own(id),
+      message: `${name} needs an approval`,
+      responseSchema: ANSWER,
     }))
     const asks = event.type === 'paused' && interrupts.length > 0
     this.#events.push({
-      ...{ type: 'RUN_FINISHED', threadId, runId },
+      type: 'RUN_FINISHED',
+      threadId,
+      runId,
       // The client of 0.0.59 refuses an outcome that says cancelled.
       ...(event.type === 'cancelled' && {
         result: { status: 'cancelled', reason: event.reason },

@@ -13,8 +13,15 @@ const name = (tenant: string, chat: string) => turnKey(tenant, `chat ${chat}`)
 export const chats: Chats = {
   async began(store, tenant, chat, requestId, ttlMs) {
     const commit = {
-      ...{ owner: randomHex(16), revision: 1, takeOver: false, open: false, records: [] },
-      ...{ events: null, forget: 0, state: '{}', ttlMs: 1 },
+      owner: randomHex(16),
+      revision: 1,
+      takeOver: false,
+      open: false,
+      records: [],
+      events: null,
+      forget: 0,
+      state: '{}',
+      ttlMs: 1,
       reusable: [[name(tenant, chat), requestId, ttlMs]] as [string, string, number][],
     }
     await inTime(store.commit(turnKey(tenant, `note ${requestId}`), commit))

@@ -223,7 +223,9 @@ function judged(content: Part[], judge: Judging, allow: readonly string[]) {
 function answering(params: Params, refused: Part[], judge: Judging): Params {
   const reasons = new Map(judge.refused.map(({ toolCallId, reason }) => [toolCallId, reason]))
   const content = refused.map(({ toolCallId, toolName, input }) => ({
-    ...{ type: 'tool-call', toolCallId, toolName },
+    type: 'tool-call',
+    toolCallId,
+    toolName,
     input: typeof input === 'string' ? parsed(input) : input,
   }))
   const results = refused.map((call) =>

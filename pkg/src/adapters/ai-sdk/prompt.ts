@@ -39,7 +39,9 @@ const callsOf = (message: Message): Part[] =>
 
 /** The result of a call, as a part of a message of the role `tool`. */
 export const resultPart = ({ toolCallId, toolName }: Part, value: string) => ({
-  ...{ type: 'tool-result', toolCallId, toolName },
+  type: 'tool-result',
+  toolCallId,
+  toolName,
   output: { type: 'error-text', value },
 })
 

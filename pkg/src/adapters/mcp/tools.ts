@@ -145,8 +145,13 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions): Pro
 
 /** The names of the options of a tool. */
 const ALLOWED = {
-  ...{ readOnly: 0, idempotent: 0, trustHints: 0, needsApproval: 0, maxCalls: 0 },
-  ...{ maxResultBytes: 0, timeoutMs: 0 },
+  readOnly: 0,
+  idempotent: 0,
+  trustHints: 0,
+  needsApproval: 0,
+  maxCalls: 0,
+  maxResultBytes: 0,
+  timeoutMs: 0,
 } satisfies Record<keyof McpAllowed, 0>
 
 function allowed(allow: McpToolsOptions['allow']): Record<string, McpAllowed> {
@@ -179,7 +184,8 @@ function toolOf(
     }
     const { signal, idempotencyKey, report } = context
     const params = {
-      ...{ name, arguments: args },
+      name,
+      arguments: args,
       _meta: { 'turnlock/idempotency-key': idempotencyKey },
     }
     let result

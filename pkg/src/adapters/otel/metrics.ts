@@ -20,7 +20,8 @@ export class Metrics {
       meter.createHistogram(`gen_ai.${name}`, { ...SECONDS, unit, description })
     const counter = (name: string, description: string) =>
       meter.createCounter(`gen_ai.client.inference.usage.${name}`, {
-        ...{ unit: '{token}', description },
+        unit: '{token}',
+        description,
       })
     this.#common = common
     this.#inference = histogram('client.inference.duration', 's', 'Duration of an inference.')

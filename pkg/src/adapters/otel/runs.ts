@@ -75,8 +75,10 @@ export class PassSpans {
       {
         startTime: this.#from,
         attributes: {
-          ...{ 'gen_ai.operation.name': 'invoke_workflow', 'turnlock.request_id': requestId },
-          ...{ 'turnlock.plan_id': plan_id, 'turnlock.run_id': run_id },
+          'gen_ai.operation.name': 'invoke_workflow',
+          'turnlock.request_id': requestId,
+          'turnlock.plan_id': plan_id,
+          'turnlock.run_id': run_id,
         },
       },
     )
@@ -89,12 +91,15 @@ export class PassSpans {
       const { model, metrics } = this.#shared
       const failed = event.error === undefined ? {} : { 'error.type': event.error }
       const attributes = {
-        ...{ 'gen_ai.operation.name': 'chat', 'turnlock.inference': event.inference },
-        ...{ ...usageOf(event.usage ?? undefined), ...failed },
+        'gen_ai.operation.name': 'chat',
+        'turnlock.inference': event.inference,
+        ...usageOf(event.usage ?? undefined),
+        ...failed,
       }
       const startTime = this.#from
       const span = this.#shared.start(model ? `chat ${model}` : 'chat', CLIENT, within, {
-        ...{ startTime, attributes },
+        startTime,
+        attributes,
       })
       if (event.error !== undefined) {
         span.setStatus({ code: FAILED, message: shown(event.error) })
@@ -104,13 +109,16 @@ export class PassSpans {
     } else if (event.type === 'strategist_tool_result') {
       const { tool_name: name, status, duration_ms: ms, signature } = event
       const attributes = {
-        ...{ 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name },
-        ...{ 'turnlock.signature': signature, 'turnlock.tool.status': status },
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': name,
+        'turnlock.signature': signature,
+        'turnlock.tool.status': status,
         ...(status !== 'ok' && { 'error.type': status }),
       }
       const startTime = at - ms
       const span = this.#shared.start(`execute_tool ${name}`, INTERNAL, within, {
-        ...{ startTime, attributes },
+        startTime,
+        attributes,
       })
       if (status !== 'ok') span.setStatus({ code: FAILED })
       span.end(at)

@@ -214,7 +214,8 @@ export class TurnSpans {
     this.#calls += 1
     const failed = status === 'ok' ? {} : { 'error.type': status }
     running.span.setAttributes({
-      ...{ 'turnlock.tool.status': status, 'turnlock.tool.truncated': truncated },
+      'turnlock.tool.status': status,
+      'turnlock.tool.truncated': truncated,
       ...failed,
     })
     if (status !== 'ok') running.span.setStatus({ code: FAILED })
