@@ -94,7 +94,97 @@ const NO_ADDRESSES = [
   'OID: 1.3.6.1',
   'urn:oid:1.3.6.1',
   '1.3.6.1.4.1.311.21.20',
+  // Parts of documents
+  ...[
+    'Figure 1.2.3.4',
+    'figure 10.0.0.1',
+    'FIGURE 1.2.3.4',
+    'Fig. 1.2.3.4',
+    'Figures 1.2.3.4 and 1.2.3.5',
+  ],
+  ...[
+    'Table 3.1.1.2',
+    'table 3.1.1.2',
+    'Tables 3.1.1.2 to 3.1.1.4',
+    'Tab. 3.1.1.2',
+    'Table: 3.1.1.2',
+  ],
+  ...[
+    'Equation 1.2.3.4',
+    'Eq. (1.2.3.4)',
+    'Listing 1.2.3.4',
+    'Theorem 1.2.3.4',
+    'Algorithm 1.2.3.4',
+  ],
+  ...['Example 1.2.3.4', 'Exercise 1.2.3.4', 'Step 1.2.3.4', 'in step 1.2.3.4', 'Item 1.2.3.4'],
+  // PCI DSS v4.0 numbers its requirements so.
+  ...[
+    'Requirement 8.3.6.1',
+    'Req. 8.3.6.1',
+    'Control 1.2.3.4',
+    'Rule 1.2.3.4',
+    'sub-section 1.2.3.4',
+  ],
+  // Names with a number joined to them
+  // aquasecurity/trivy and npm print `name@version`, glibc and kernels `name-version`; purl-spec.
+  ...['package@1.2.3.4', 'left-pad@1.2.3.4', '"name@1.2.3.4"', 'name@1.2.3.4: deprecated'],
+  ...[
+    '@scope/name@1.2.3.4',
+    'npm i lodash@4.17.21.1',
+    'pkg:npm/name@1.2.3.4',
+    'host.example/x@v1.2.3.4',
+  ],
+  ...[
+    'glibc-2.35.0.1',
+    'glibc-2.35.0.1.so',
+    'openssl-1.1.1.2',
+    'linux-image-5.4.0.1',
+    'typescript-5.2.2.1',
+  ],
+  ...[
+    'release-1.2.3.4',
+    'build-1.2.3.4',
+    'version-1.2.3.4',
+    'library-v1.2.3.4',
+    'library_1.2.3.4_amd64.deb',
+  ],
+  ...[
+    'api/v1.2.3.4/x',
+    'library/v1.2.3.4',
+    'apt install library=1.2.3.4',
+    'library 1.2.3.4-1ubuntu2',
+  ],
+  // Marks and tables around a number
+  ...['Version: **1.2.3.4**', '**Version:** 1.2.3.4', 'version `1.2.3.4`', '| Version | 1.2.3.4 |'],
+  ...[
+    'Version\t1.2.3.4',
+    'Build: #1.2.3.4',
+    '"version": ["1.2.3.4"]',
+    '"versions":["1.2.3.4","1.2.3.5"]',
+  ],
+  ...[
+    'versionName "1.2.3.4"',
+    'VERSION_STRING "1.2.3.4"',
+    'release notes 1.2.3.4',
+    'Release Notes for 1.2.3.4',
+  ],
+  ...[
+    'release candidate 1.2.3.4',
+    'since 1.2.3.4',
+    'patch 1.2.3.4',
+    'tag 1.2.3.4',
+    'Version 1.2.3.4: fixes',
+  ],
   // Other languages
+  ...['Abbildung 1.2.3.4', 'Abb. 1.2.3.4', 'Tabelle 1.2.3.4', 'tableau 1.2.3.4', 'figura 1.2.3.4'],
+  ...[
+    'рисунок 1.2.3.4',
+    'Рис. 1.2.3.4',
+    'таблица 1.2.3.4',
+    '図1.2.3.4',
+    '表 1.2.3.4',
+    '그림 1.2.3.4',
+  ],
   'Abschnitt 1.2.3.4',
   'Kapitel 3.2.1.1',
   'chapitre 1.2.3.4',
@@ -168,6 +258,35 @@ const ADDRESSES = [
   'Via: 1.1 1.2.3.4',
   '第三者 1.2.3.4',
   'host ≥ 1.2.3.4',
+  // Hosts and users with an address joined to them
+  ...[
+    'user@93.184.216.34',
+    'alice@8.8.8.8',
+    'root@1.2.3.4',
+    'ec2-user@5.9.7.12',
+    'ssh ops7@5.9.7.12',
+  ],
+  ...['scp f deploy@5.9.7.12:/x', 'jo7@5.9.7.12:file', 'jo7@5.9.7.12:22', '[jo7@5.9.7.12 ~]$'],
+  ...["jo7@5.9.7.12's password:", 'Permission denied for jo7@5.9.7.12', 'sip:jo7@5.9.7.12'],
+  ...['ip-5.9.7.12', 'my-host-5.9.7.12', 'from-5.9.7.12', 'node-10.0.0.5', 'x-5.9.7.12'],
+  ...['vpn-93.184.216.34', 'backup-93.184.216.34', 'package@93.184.216.34', 'package@10.0.0.1'],
+  // Words that stand before addresses too
+  ...[
+    'routing table 5.9.7.12',
+    'ip table 5.9.7.12',
+    'table 10.0.0.0/8',
+    'step 10.0.0.1',
+    'rule 10.0.0.1',
+  ],
+  ...[
+    'for example 5.9.7.12',
+    'part of 5.9.7.12',
+    'since 93.184.216.34 is down',
+    'step: ping 5.9.7.12',
+  ],
+  ...['Table 93.184.216.34', 'item 5.9.7.12', 'patch 5.9.7.12:8080', 'a figure of 5.9.7.12'],
+  // A name of a service or a path behind the colon: the address was shown
+  ...['5.9.7.12:http', '8.8.8.8:domain', '93.184.216.34: unreachable', '10.0.0.1:'],
 ]
 const masked = {
   '{"ip":"192.168.0.12","version":"1.2.3.4"}': '{"ip":"‡","version":"1.2.3.4"}',

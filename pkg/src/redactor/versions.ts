@@ -6,30 +6,46 @@ const [BEFORE, AFTER] = [80, 14]
 
 /** Quotes, at any level of JSON. */
 const QUOTES = '(?:\\\\{0,7}["\'`]){0,2}'
-/** What stands between a word and its number: `version: "`, `Version("`, `version is `, `ver. `. */
+const capital = (list: string) =>
+  list.replace(/(^|\|)(\p{Ll})/gu, (_, bar: string, one: string) => bar + one.toUpperCase())
+/** A list in small and capital letters, and with capitals. */
+const cased = (list: string) => `${list}|${list.toUpperCase()}|${capital(list)}`
+/** Marks of Markdown around a name or a number. */
+const MARKS = '[*_]{0,2}'
+/** What a word may go on with: `version number`, `versionName`, `release notes for`. */
+const MORE = `(?:[ _-]?(?:${cased('number|string|name|code|id|label|tag|candidate|notes?')}|no\\.?|nr\\.?)(?: for)?)?`
+/** What stands between a word and its number: `version: "`, `Version("`, `version is `, `| Version | `. */
 const GAP =
-  '(?:[ _-]?(?:number|no\\.?|nr\\.?|string))?' +
-  `${QUOTES}(?:\\.? ?|[ \\t]{0,3}(?:=>|:=|[:=#>(：])[ \\t]{0,3}| (?:is|was|ist|est|es|är|er) )${QUOTES}[vV^~=]?`
+  `${MORE}${QUOTES}${MARKS}` +
+  `(?:\\.?[ \\t]{0,3}\\(?|[ \\t]{0,3}(?:=>|:=|[:=#>(：|])${MARKS}[ \\t]{0,3}[[#]?| (?:is|was|ist|est|es|är|er) )` +
+  `${MARKS}${QUOTES}[vV^~=]?`
 /** Numbers of a range or a list before this one. */
 const NUMBER = `v?\\d+(?:\\.\\d+)+${QUOTES}`
 const RANGE = `${NUMBER}(?: (?:to|through|until|and|or|bis|und|à|et|y|e|a) | ?[-–] ?)${QUOTES}v?`
 const LIST = `(?:${NUMBER}(?:,? (?:and|or|und|et|y|e) |[,;] ?)${QUOTES}v?){1,6}`
 
-const capital = (list: string) =>
-  list.replace(/(^|\|)(\p{Ll})/gu, (_, bar: string, one: string) => bar + one.toUpperCase())
 /** Words in small or capital letters, or as a part of a name: `fileVersion`, `FILE_VERSION`. */
 const named = (list: string, before = '') =>
-  `(?:(?:^|[^\\p{L}\\p{N}${before}])(?:${list}|${list.toUpperCase()}|${capital(list)})|\\p{Ll}(?:${capital(list)}))`
+  `(?:(?:^|[^\\p{L}\\p{N}${before}])(?:${cased(list)})|\\p{Ll}(?:${capital(list)}))`
 const ends = (pattern: string) => new RegExp(`${pattern}$`, 'u')
 
 const SECTIONS =
   'section|sect?|subsection|chapter|chap|clause|paragraph|appendix|annex|article|heading|abschnitt|kapitel|absatz|ziffer|' +
   'chapitre|sección|seccion|capítulo|capitulo|seção|secao|sezione|capitolo|hoofdstuk|rozdział|раздел|глава|пункт|bölüm|' +
-  'avsnitt|kapittel|luku|kapitola|chương|розділ|ενότητα|κεφάλαιο|סעיף|פרק|القسم|الفصل|अध्याय'
+  'avsnitt|kapittel|luku|kapitola|chương|розділ|ενότητα|κεφάλαιο|סעיף|פרק|القسم|الفصل|अध्याय|' +
+  'sub-section|figure|fig|equation|eqn?|listing|theorem|lemma|corollary|proposition|abbildung|abb|gleichung|figura|' +
+  'équation|rysunek|рисунок|рис|obrázek|şekil|그림|hình'
+/** Other parts of documents, which may also stand before addresses. */
+const PARTS =
+  'table|tab|step|exercise|requirement|req|definition|algorithm|tabelle|tableau|tabla|tabela|tabella|таблица|табл|표|' +
+  'schritt|étape|paso|etapa|шаг|patch|tag|milestone|sdk|plugin|module|package|library|schema|protocol|since|as of'
+/** Those that are parts of documents with a capital only: "an example 8.8.8.8". */
+const TITLES = 'Example|Item|Part|Rule|Control|Question|Point'
 const VERSIONS =
   'version|vers|ver|semver|versión|versao|versão|versione|versie|wersja|версия|версія|sürüm|verze|versi|phiên bản|έκδοση|' +
   'גרסה|الإصدار|إصدار|संस्करण|버전'
-const PLURALS = 'versions|sections|chapters|clauses|releases|builds|versionen|abschnitte|versiones'
+const PLURALS =
+  'versions|sections|chapters|clauses|releases|builds|figures|figs|tables|equations|versionen|abschnitte|versiones'
 
 /** Names of versions and of parts of documents: what follows is no address. */
 const STRONG = [
@@ -37,7 +53,9 @@ const STRONG = [
   // `-v` asks for more words: `ping -v 10.0.0.1`.
   ends(named('v', '-') + GAP),
   ends(named(PLURALS) + GAP),
-  /(?:§{1,2}|版本|版|章|節|节|バージョン|第) ?(?:[:：] ?)?$/,
+  /(?:§{1,2}|版本|版|章|節|节|バージョン|第|[図图圖表]) ?(?:[:：] ?)?$/,
+  // `library-v1.2.3.4`
+  /[\p{L}\p{N}]-v$/u,
   // The number of a heading, and an identifier of an object.
   /(?:(?:^|[\n\r])#{1,6} \[?v?|<h[1-6][^<>]{0,40}>|urn:oid:)$/i,
   // Products that clients and servers name, and folders of releases.
@@ -69,12 +87,40 @@ const COMPARED =
   /([\w.\]-]{0,40})["']?(?: ?(?:===?|[<>~!]=|~>) ?["']?|[:=]? ?["']?(?:[~^]|[<>]=?) ?)$/
 const OF_ADDRESS = /ip|addr|host|src|dst|server|remote|client|gateway|peer|node|dns|net/i
 
+/** Words of which the number is one of a version or a part, where it looks like one. */
+const NAMED = [
+  // The tables of networks have addresses.
+  ends(
+    `(?<!(?:rout(?:e|ing)|forwarding|lookup|address|hosts?|arp|nat|dns|ip))${named(PARTS)}${GAP}`,
+  ),
+  ends(`(?:^|[^\\p{L}\\p{N}])(?:${TITLES}|${TITLES.toUpperCase()})${GAP}`),
+  /\binstall(?:ed)? [^\n]{0,60}[\w+]=$/,
+]
+/** `name@1.2.3.4`, `name-1.2.3.4`, `name_1.2.3.4`. */
+const JOINED = /(?:^|[^\p{L}\p{N}\w@./+:-])["'`]?([@\p{L}][\p{L}\w./+:-]*)([@_-])$/u
+/** Parts of names of hosts and of who logs in: an address may be joined to them. */
+const HOSTS = new Set(
+  (
+    'ip ipv4 addr address host hostname src dst server srv remote client gateway gw peer node dns ns net network vpn db web ' +
+    'vm vps fw lb proxy router switch box worker master slave primary replica edge ban banned block blocked allow allowed ' +
+    'deny denied user users login ssh nat lan wan site bastion jump machine pc desktop laptop printer camera from to at by ' +
+    'via on in and or of not route range subnet ping trace scan attacker bot visitor guest session cluster pod instance ec2 ' +
+    'compute droplet prod staging root admin administrator ubuntu debian centos fedora git deploy deployer pi postgres mysql ' +
+    'oracle ftp anonymous test dev ops vagrant jenkins www nobody service support info sip ' +
+    'alice bob carol dave eve ada john jane jdoe max anna tom'
+  ).split(' '),
+)
+/** Commands and messages of connections, before a name with `@`. */
+const CONNECTS =
+  /\b(?:ssh|scp|sftp|rsync|mosh|telnet|ftp|login|logged|connect\w*|denied|session|accepted|failed|password|auth\w*)\b|\/\/|\bsips?:|\bmailto:/i
+
 /** What follows the number of a version. */
 const SUFFIX =
-  /^[-+_.]?(?:alpha|beta|rc|pre|preview|snapshot|dev|release|final|hotfix|nightly|ga|sp|build|canary|stable|lts|x86|x64|amd64|arm64|linux|windows|darwin|macos)[\d.]*(?![a-z])/i
+  /^[-+_.]?(?:alpha|beta|rc|pre|preview|snapshot|dev|release|final|hotfix|nightly|ga|sp|build|canary|stable|lts|x86|x64|amd64|arm64|linux|windows|darwin|macos)[\d.]*(?![a-z])|^-\d{1,4}(?:ubuntu|\+deb|~|\.(?:fc|el)\d)/i
 const LATER = /^ (?:release|version|firmware|hotfix|update)(?![a-z])/i
 const BEFORE_LATER = /\b(?:the|an?|our|this|latest|new|in|with) $/i
-const BEGUN = /^(?:[-+_]?[a-z]{0,9}\d*|[-+_]|[-+_]x\d*| [a-z]{0,9})$/i
+const BEGUN =
+  /^(?:[-+_]?[a-z]{0,9}\d*|[-+_]|[-+_]x\d*| [a-z]{0,9}|[:/]|'s?| ~|-\d{1,4}(?:[.+][a-z]{0,3}|[a-z]{0,6}))$/i
 
 const PRIVATE =
   /^(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./
@@ -94,9 +140,30 @@ export function isVersion(view: View, at: number, to: number): boolean | typeof 
   // Browsers end their versions so.
   if (/\w\/$/.test(before) && /^\d+(?:\.0){3}$/.test(number)) return true
   if (PRIVATE.test(number)) return false
+  if (isSmall(number)) {
+    if (NAMED.some((pattern) => pattern.test(before)) || isJoined(before, after)) return true
+  }
   const [, compared] = COMPARED.exec(before) ?? []
   if (compared !== undefined && !OF_ADDRESS.test(compared)) return true
   return (
     WEAK.some((pattern) => pattern.test(before)) || (LATER.test(after) && BEFORE_LATER.test(before))
   )
+}
+
+/** Numbers as versions and sections have them. Of addresses, one in forty is so; resolvers are no versions. */
+const isSmall = (number: string) =>
+  number.split('.').every((part) => part.length < 3) &&
+  !/^(?:8\.8\.8\.8|8\.8\.4\.4|1\.[01]\.[01]\.1|9\.9\.9\.\d+|4\.2\.2\.\d)$/.test(number)
+
+/** Whether a number is that of the name before it, such as that of a package. */
+function isJoined(before: string, after: string): boolean {
+  const [all, name = '', sign] = JOINED.exec(before) ?? []
+  if (all === undefined) return false
+  const isPackage = name.includes('/') && sign === '@'
+  const parts = name.toLowerCase().split(/[^\p{L}\p{N}]+|(?<=\p{L})(?=\d)/u)
+  if (!isPackage && parts.some((part) => HOSTS.has(part))) return false
+  if (sign !== '@') return /\p{L}{2}/u.test(name)
+  // `name@1.2.3.4:path` copies a file, `[name@1.2.3.4 ~]$` is a prompt.
+  if (/^:\S/.test(after) && !/^:["'`,]/.test(after)) return false
+  return !CONNECTS.test(before) && !/^(?:'s| ~)/.test(after) && !/[A-Z]/.test(name)
 }
