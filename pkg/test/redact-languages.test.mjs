@@ -83,6 +83,43 @@ const LANGUAGES = {
   Catalan: [['contrasenya'], 'La contrasenya és aquesta: contrasenya: …'],
   Basque: [['pasahitza'], 'Pasahitza: …'],
   Albanian: [['fjalëkalimi'], 'Fjalëkalimi: …'],
+  Latvian: [['parole', 'jaunā_parole'], 'Parole ir … tagad', 'Parole: …'],
+  Azerbaijani: [['şifrə', 'sifre', 'parol'], 'Şifrə: …', 'Şifrəniz: …'],
+  Uzbek: [['parol', 'yangi_parol'], 'Parol: …'],
+  Kyrgyz: [['сырсөз'], 'Сырсөз: …'],
+  Tajik: [['парол', 'гузарвожа'], 'Парол: …'],
+  Mongolian: [['нууц үг', 'нууц_үг'], 'Нууц үг: …'],
+  Kurdish: [['şîfre', 'وشەی نهێنی'], 'Şîfre: …'],
+  Urdu: [['پاس ورڈ', 'پاسورڈ', 'پاس_ورڈ'], 'پاس ورڈ: … ہے'],
+  Sindhi: [['پاسورڊ'], 'پاسورڊ: …'],
+  Pashto: [['پټنوم'], 'پټنوم: …'],
+  'Persian, other words': [['کلمه عبور', 'پسورد'], 'کلمه عبور: …'],
+  'Arabic, other words': [['رمز المرور', 'الرقم السري'], 'رمز المرور: …'],
+  Marathi: [['संकेतशब्द', 'परवलीचा शब्द'], 'संकेतशब्द: … आहे'],
+  Nepali: [['गोप्यशब्द', 'पासवर्ड'], 'पासवर्ड: …'],
+  Punjabi: [['ਪਾਸਵਰਡ'], 'ਪਾਸਵਰਡ: … ਹੈ'],
+  Gujarati: [['પાસવર્ડ'], 'પાસવર્ડ: … છે'],
+  Odia: [['ପାସୱାର୍ଡ'], 'ପାସୱାର୍ଡ: …'],
+  Telugu: [['పాస్‌వర్డ్', 'పాస్వర్డ్', 'సంకేతపదం'], 'పాస్‌వర్డ్: …'],
+  Kannada: [['ಪಾಸ್‌ವರ್ಡ್', 'ಪಾಸ್ವರ್ಡ್', 'ಗುಪ್ತಪದ'], 'ಪಾಸ್‌ವರ್ಡ್: …'],
+  Malayalam: [['പാസ്‌വേഡ്', 'പാസ്‌വേർഡ്', 'രഹസ്യവാക്ക്'], 'പാസ്‌വേഡ്: …'],
+  Sinhala: [['මුරපදය', 'මුර පදය'], 'මුරපදය: …'],
+  Burmese: [['စကားဝှက်'], 'စကားဝှက်: …'],
+  Khmer: [['ពាក្យសម្ងាត់', 'លេខសម្ងាត់'], 'ពាក្យសម្ងាត់: …'],
+  Lao: [['ລະຫັດຜ່ານ'], 'ລະຫັດຜ່ານ: …'],
+  Javanese: [['tembung sandi'], 'Tembung sandi: …'],
+  Sundanese: [['kecap sandi'], 'Kecap sandi: …'],
+  Tagalog: [['kontrasenyas'], 'Kontrasenyas: …'],
+  Hausa: [['kalmar sirri', 'kalmar_sirri'], 'Kalmar sirri: …'],
+  Yoruba: [['ọ̀rọ̀ aṣínà', 'oro asina'], 'Ọ̀rọ̀ aṣínà: …'],
+  Igbo: [['okwuntughe', 'paswọọdụ'], 'Okwuntughe: …'],
+  Somali: [['ereyga sirta'], 'Ereyga sirta: …'],
+  Oromo: [['jecha darbii'], 'Jecha darbii: …'],
+  Zulu: [['iphasiwedi'], 'Iphasiwedi: …'],
+  Malagasy: [['tenimiafina'], 'Tenimiafina: …'],
+  Amharic: [['የይለፍ ቃል'], 'የይለፍ ቃል: …'],
+  Irish: [['pasfhocal'], 'Pasfhocal: …'],
+  Welsh: [['cyfrinair'], 'Cyfrinair: …'],
 }
 
 const redactor = createRedactor()
@@ -117,9 +154,12 @@ const checked = (text, expected) => {
 for (const [language, [names, ...sentences]] of Object.entries(LANGUAGES)) {
   test(`password words: ${language}`, () => {
     for (const name of names) {
-      // Decomposed Korean is not read, and a name in camel case is none in capital letters.
-      const apart = language === 'Korean' ? name : name.normalize('NFD')
-      for (const form of [name, apart, /\p{Ll}\p{Lu}/u.test(name) ? name : name.toUpperCase()]) {
+      // A name in camel case is none in capital letters.
+      for (const form of [
+        name,
+        name.normalize('NFD'),
+        /\p{Ll}\p{Lu}/u.test(name) ? name : name.toUpperCase(),
+      ]) {
         const json = JSON.stringify({ a: 1, [form]: PASSWORD, b: 2 })
         const hidden = JSON.stringify({ a: 1, [form]: MASK, b: 2 })
         checked(json, hidden)
@@ -135,7 +175,9 @@ for (const [language, [names, ...sentences]] of Object.entries(LANGUAGES)) {
       }
     }
     for (const sentence of sentences) {
-      checked(sentence.replace('…', PASSWORD.replace('!', '')), sentence.replace('…', MASK))
+      for (const form of [sentence, sentence.normalize('NFD')]) {
+        checked(form.replace('…', PASSWORD.replace('!', '')), form.replace('…', MASK))
+      }
     }
   })
 }
@@ -182,6 +224,10 @@ test('password words: prose, placeholders and other words are shown', () => {
     'In a parole hearing: article12b',
     'heslo: {{heslo}}, senha: ${SENHA}, hasło: <hasło>',
     'mdpi: article2024x',
+    'Parole chiave: motori2024, libertà di parole. La parole est à article12b',
+    '{"পাসওয়ার্ড":"আপনার পাসওয়ার্ড লিখুন"}',
+    '{"ಪಾಸ್‌ವರ್ಡ್":"ನಿಮ್ಮ ಪಾಸ್‌ವರ್ಡ್ ನಮೂದಿಸಿ"}',
+    '{"የይለፍ ቃል":"የይለፍ ቃል ያስገቡ"}',
   ]) {
     checked(text, text)
   }

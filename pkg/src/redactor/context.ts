@@ -287,7 +287,7 @@ function unquotedEnd(view: View, from: number): number {
 
 /** A sentence: with a capital letter and spaces, or of a script without them. */
 const PROSE =
-  /^\p{Lu}\D*\s\D*$|^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}\p{sc=Arab}\p{sc=Hebr}\p{sc=Deva}\p{M}\s、。，！？・ー]+$/u
+  /^\p{Lu}\D*\s\D*$|^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}\p{sc=Arab}\p{sc=Hebr}\p{sc=Deva}\p{sc=Beng}\p{sc=Guru}\p{sc=Gujr}\p{sc=Orya}\p{sc=Taml}\p{sc=Telu}\p{sc=Knda}\p{sc=Mlym}\p{sc=Sinh}\p{sc=Mymr}\p{sc=Khmr}\p{sc=Laoo}\p{sc=Ethi}\p{M}\u200c\u200d\s、。，！？・ー።၊။।]+$/u
 
 const isOdd = (value: string) => /[\d!#-%*@^~?]/.test(value)
 

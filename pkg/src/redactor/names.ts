@@ -5,24 +5,40 @@ import { valuesOf, type Values } from './values.js'
 
 /** Words of scripts with spaces between words. `-`: the parts are written together or apart. */
 const WORDS = [
-  // German, French, Spanish, Portuguese, Italian (also Turkish, Bulgarian, Romanian: parola), Dutch, Afrikaans
+  // German, French, Spanish, Portuguese, Italian (also Turkish, Bulgarian, Romanian: parola), Dutch, Afrikaans,
+  // Luxembourgish, Frisian
   'passwort passwörter kennwort kennwörter mot-de-passe mots-de-passe mdp contraseña clave senha palavra-passe',
-  "parola-d'ordine parola-chiave parola wachtwoord wagwoord",
-  // Polish, Czech, Slovak, Slovenian, Croatian, Serbian, Russian, Ukrainian, Bulgarian, Kazakh, Turkish
-  'hasło hasła hasłem heslo hesla heslem geslo lozinka zaporka лозинка пароль пароля паролем парола құпия-сөз şifre',
-  // Swedish, Norwegian, Danish, Icelandic, Finnish, Estonian, Lithuanian, Hungarian, Albanian
-  'lösenord passord adgangskode kodeord lykilorð salasana salasõna parool slaptažodis jelszó jelszava fjalëkalim fjalëkalimi',
-  // Greek, Armenian, Georgian, Hebrew
-  'κωδικός κωδικός-πρόσβασης συνθηματικό գաղտնաբառ პაროლი סיסמה סיסמא סיסמת',
-  // Arabic, Persian, Urdu, Hindi, Bengali, Tamil, Telugu, Gujarati
-  'كلمة-المرور كلمة-مرور كلمة-السر رمز-عبور گذرواژه पासवर्ड कूटशब्द পাসওয়ার্ড கடவுச்சொல் పాస్వర్డ్ પાસવર્ડ',
-  // Indonesian, Malay, Vietnamese, Swahili, Catalan, Galician, Basque
-  'kata-sandi kata-laluan mật-khẩu nenosiri contrasenya contrasinal pasahitza',
+  "parola-d'ordine parola-chiave parola wachtwoord wagwoord passwuert wachtwurd",
+  // Polish, Czech, Slovak, Slovenian, Croatian, Serbian, Russian, Ukrainian, Bulgarian
+  'hasło hasła hasłem heslo hesla heslem geslo lozinka zaporka лозинка пароль пароля паролем парола',
+  // Turkish, Azerbaijani, Uzbek, Turkmen, Kazakh, Kyrgyz, Tajik, Tatar, Mongolian, Kurdish
+  'şifre şifrə parol maxfiy-so‘z açar-sözi құпия-сөз сырсөз парол гузарвожа серсүз нууц-үг şîfre peyva-derbasbûnê',
+  // Swedish, Norwegian, Danish, Icelandic, Faroese, Finnish, Estonian, Latvian, Lithuanian, Hungarian, Albanian
+  'lösenord passord adgangskode kodeord lykilorð loyniorð salasana salasõna parool parole slaptažodis jelszó jelszava ' +
+    'fjalëkalim fjalëkalimi',
+  // Irish, Welsh, Gaelic, Breton, Esperanto, Haitian
+  'pasfhocal focal-faire cyfrinair facal-faire ger-tremen pasvorto modpas',
+  // Greek, Armenian, Georgian, Hebrew, Yiddish
+  'κωδικός κωδικός-πρόσβασης συνθηματικό գաղտնաբառ ծածկագիր პაროლი סיסמה סיסמא סיסמת פאַראָל',
+  // Arabic; Persian; Urdu and Western Punjabi; Sindhi, Pashto, Kurdish, Uyghur
+  'كلمة-المرور كلمة-مرور كلمة-السر الرقم-السري رمز-المرور كلمه-المرور رمز-عبور کلمه-عبور گذرواژه پسورد ' +
+    'پاس-ورڈ پاسورڈ پاسورڊ پټنوم پاسورډ وشەی-نهێنی تێپەڕەوشە پارول',
+  // Hindi, Marathi, Nepali, Bhojpuri; Bengali, Punjabi, Gujarati, Odia
+  'पासवर्ड कूटशब्द संकेतशब्द गुप्तशब्द परवलीचा-शब्द गोप्यशब्द পাসওয়ার্ড পাসওয়র্ড ਪਾਸਵਰਡ પાસવર્ડ ପାସୱାର୍ଡ ପାସୱର୍ଡ',
+  // Tamil, Telugu, Kannada, Malayalam, Sinhala
+  'கடவுச்சொல் பாஸ்வேர்ட் పాస్వర్డ్ సంకేతపదం ಪಾಸ್ವರ್ಡ್ ಗುಪ್ತಪದ പാസ്വേഡ് പാസ്വേർഡ് രഹസ്യവാക്ക് මුර-පදය මුරපදය',
+  // Indonesian, Malay, Javanese, Sundanese, Vietnamese, Tagalog, Catalan, Galician, Basque, Occitan
+  'kata-sandi kata-laluan tembung-sandi kecap-sandi mật-khẩu mật-mã kontrasenyas contrasenya contrasinal pasahitza senhal',
+  // Swahili, Hausa, Yoruba, Igbo, Somali, Oromo, Zulu, Xhosa, Malagasy, Kinyarwanda; Amharic, Tigrinya
+  'nenosiri neno-la-siri kalmar-sirri kalmar-wucewa ọ̀rọ̀-aṣínà ọ̀rọ̀-ìgbaniwọlé okwuntughe paswọọdụ ereyga-sirta ' +
+    'erayga-sirta furaha-sirta jecha-darbii jecha-icciitii iphasiwedi ipasiwedi tenimiafina teny-miafina ijambobanga ' +
+    'የይለፍ-ቃል የይለፍ-ቃል ይለፍ-ቃል መሕለፊ-ቃል',
   // Loan words; what follows the English word itself is read by `context.ts`.
   'password',
 ]
-/** Words of scripts without spaces: Chinese, Japanese, Korean, Thai. */
-const JOINED = '密码 密碼 口令 パスワード 暗証番号 合言葉 비밀번호 패스워드 암호 รหัสผ่าน'
+/** Words of scripts without spaces: Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese. */
+const JOINED =
+  '密码 密碼 口令 通行码 パスワード 暗証番号 合言葉 비밀번호 패스워드 암호 รหัสผ่าน พาสเวิร์ด ລະຫັດຜ່ານ ពាក្យសម្ងាត់ លេខសម្ងាត់ စကားဝှက် လျှို့ဝှက်နံပါတ်'
 
 const OTHERS: Record<string, string> = {
   ł: 'l',
@@ -32,6 +48,8 @@ const OTHERS: Record<string, string> = {
   ø: 'o',
   ς: 'σ',
   ß: 's',
+  // Azerbaijani, which is also written without it.
+  ə: 'e',
   '’': "'",
 }
 const MARK = /\p{M}/u
@@ -77,10 +95,14 @@ const FOLDED = Uint8Array.from({ length: ASCII }, (_, code) => foldedCode(code))
 /** Stands before the first letter of a word. */
 const BORDER = '\u0002'
 
+/** Syllables of Korean, which are read as the letters that they are made of. */
+const isSyllable = (code: number) => code >= 0xac00 && code <= 0xd7a3
+
 const foldedText = (text: string) =>
   text
     .normalize('NFC')
     .split('')
+    .flatMap((one) => (isSyllable(one.charCodeAt(0)) ? one.normalize('NFD').split('') : one))
     .map((one) => String.fromCharCode(foldedCode(one.charCodeAt(0))))
     .join('')
     .replaceAll('\0', '')
@@ -159,6 +181,13 @@ export class Names {
   }
 
   #take(code: number): boolean {
+    if (isSyllable(code)) {
+      let ends = false
+      for (const letter of String.fromCharCode(code).normalize('NFD')) {
+        ends = this.#take(letter.charCodeAt(0))
+      }
+      return ends
+    }
     const { step, length } = this.#words
     const one = code < ASCII ? (FOLDED[code] as number) : foldedCode(code)
     // A mark belongs to the character before it.
@@ -179,20 +208,25 @@ const ESCAPE = /^\\u([\da-f]{4})$/i
 
 /** Quotes that open a value, with those that close it. */
 const CLOSING: Record<string, string> = { '“': '”', '«': '»', '「': '」', '『': '』', '‘': '’' }
+/** A list of words, and the same with their marks apart. */
+const composedOrNot = (list: string) => `${list}|${list.normalize('NFD')}`
 /** Words for "is". */
-const IS =
-  'is|ist|lautet|war|est|es|era|é|è|sunt|este|jest|to|je|är|er|on|ir|yra|adalah|ialah|là|είναι|это|есть|—|–|-|=|є|هي|هو|היא|הוא|है|ہے|હતો|হল'
+const IS = composedOrNot(
+  'is|ist|lautet|war|est|es|era|é|è|sunt|este|jest|to|je|är|er|on|ir|yra|adalah|ialah|là|είναι|это|есть|—|–|-|=|є|هي|هو|היא|הוא|है|ہے|હતો|হল',
+)
+/** Particles of Korean. */
+const PARTICLES = composedOrNot('는|은|이|가')
 const SPACE = '[ \\t\\u00a0\\u202f\\u3000]'
 /** What stands between a word and its value: the end of the word, quotes, an operator or "is". */
 const BETWEEN = new RegExp(
   `^(\\p{M}*(?:\\p{L}\\p{M}*){0,3}?[_-]?\\d{0,2})(?:["'\`*\\]\\\\”»」）)]{0,12})` +
     `(?:${SPACE}{0,3}(?:=>|:=|->|→|[:=：])${SPACE}{0,3}|${SPACE}{1,3}(?:${IS})${SPACE}{1,3}|${SPACE}{1,3}(?=["'“«「『‘][\\p{L}\\p{N}!#$%&@])|` +
-    `(?:は|が|는|은|이|가|是|为|為)[:： ]?${SPACE}?)(?:[*\\\\"'\`“«「『‘]{0,12})`,
+    `(?:は|が|${PARTICLES}|是|为|為)[:： ]?${SPACE}?)(?:[*\\\\"'\`“«「『‘]{0,12})`,
   'u',
 )
-/** Chinese, Japanese, Korean and Thai need nothing between. */
+/** Scripts without spaces need nothing between. */
 const NOTHING = new RegExp(`^${SPACE}?["'“「『]?(?=[\\w!#$%&@])`, 'u')
-const DENSE = /[\u0e00-\u0e7f\u3000-\u9fff\uac00-\ud7af]/
+const DENSE = /[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3000-\u9fff\uac00-\ud7af]/
 const MOST = 48
 const BEGUN = /^[\p{L}\p{M}\d\s"'`*\]\\”»」）)“«「『‘:=：>→—–_-]*$/u
 
