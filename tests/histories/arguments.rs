@@ -288,6 +288,9 @@ fn kind(place: fn(&Value) -> Value) -> String {
     format!("{key} {}{nested}", item["type"].as_str().unwrap_or_default())
 }
 
+/// The tool parts of the AI SDK, of which some providers use an id twice.
+const TOOL_PARTS: [&str; 3] = ["parts tool-NAME", "parts dynamic-tool", "parts tool-invocation"];
+
 /// An empty description, in whichever place, takes nothing away, and neither does one that was cut.
 #[test]
 fn arguments_arrive_from_every_pair_of_places() {
@@ -303,13 +306,17 @@ fn arguments_arrive_from_every_pair_of_places() {
                 pairs += 1;
                 let dialects = [Dialect::OpenAiChat, Dialect::Anthropic, Dialect::Gemini];
                 let dialect = dialects[pairs / BASES.len() % dialects.len()];
-                let reverse = pairs / BASES.len() % 2 == 0;
+                let reverse = (pairs / BASES.len()).is_multiple_of(2);
                 let found = |a: Value, b: Value| sent(&message(base, a, b, reverse), dialect);
                 let shown = format!("{one} and {two}, {base:?}, {dialect:?}");
                 let expected = (vec![args.clone()], false);
                 assert_eq!(found(first(&args), second(&Value::Null)), expected, "{shown}");
                 assert_eq!(found(first(&Value::Null), second(&args)), expected, "{shown}");
                 assert_eq!(found(first(&json!({})), second(&args)), expected, "{shown}");
+                if [one, two].iter().all(|name| TOOL_PARTS.contains(name)) {
+                    // With arguments of their own, they are two calls.
+                    continue;
+                }
                 assert_eq!(found(first(&args), second(&args)), expected, "{shown}");
                 let (found, conflict) = found(first(&args), second(&other));
                 assert!(conflict, "{shown}: {found:?}");
@@ -338,7 +345,7 @@ fn arguments_win_over_every_form_of_none() {
         json!("{\"path\":\"a.t"),
         json!("{\"pa"),
     ];
-    let wrap: [(&str, fn(&Value) -> Value); 4] = [
+    let wrap: [Place; 4] = [
         (
             "tool_use",
             |input| json!({ "content": [{ "type": "tool_use", "id": "c1", "name": "f", "input": input }] }),
@@ -513,11 +520,12 @@ fn arguments_arrive_from_every_pair_of_events() {
     }
 }
 
-/// A call that is described again by an element of its own, in any shape: it is one call.
+/// A call that is described again by an element of its own, in any shape: it is one call. Only an event
+/// or an item without arguments begins another one.
 #[test]
 fn arguments_arrive_from_every_pair_of_elements() {
     let args = json!({ "path": "a.txt" });
-    let elements: [(&str, fn(&Value) -> Value); 7] = [
+    let elements: [Place; 7] = [
         (
             "event",
             |args| json!({ "type": "tool_call_start", "toolCallId": "c1", "toolName": "f", "args": args }),
@@ -551,9 +559,10 @@ fn arguments_arrive_from_every_pair_of_elements() {
     let go = json!({ "role": "user", "content": "go" });
     for (one, first) in &elements {
         for (two, second) in &elements {
-            for (first, second) in
-                [(first(&args), second(&json!({}))), (first(&json!({})), second(&args))]
-            {
+            let begins = ["event", "whole event", "item"].contains(two);
+            let behind = (first(&args), second(&json!({})), !begins);
+            let before = (first(&json!({})), second(&args), true);
+            for (first, second, is_one) in [behind, before] {
                 let history = vec![go.clone(), first, second, result.clone()];
                 let text = json!(history).to_string();
                 for dialect in [Dialect::OpenAiChat, Dialect::Anthropic, Dialect::OpenAiResponses] {
@@ -562,7 +571,8 @@ fn arguments_arrive_from_every_pair_of_elements() {
                     assert_eq!(unsettled(&normalized, dialect), None, "{text}");
                     crate::random::grows(&history, &options, &text);
                     let found = arguments(&value(&Json::Array(normalized.messages)));
-                    assert_eq!(found, [args.clone()], "{one} and {two} {dialect:?}: {text}");
+                    let known = if is_one { &found[..] } else { &found[..1] };
+                    assert_eq!(known, [args.clone()], "{one} and {two} {dialect:?}: {text}");
                 }
             }
         }

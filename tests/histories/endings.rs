@@ -353,7 +353,7 @@ fn a_failure_of_mcp_in_a_content_is_one() {
         json!({ "isError": true, "content": [1, 2] }),
         json!({ "data": { "content": [{ "type": "text", "text": "42" }], "isError": true } }),
     ];
-    let places: [(&str, fn(&Value) -> Vec<Value>); 8] = [
+    let places: [Shape; 8] = [
         ("tool message", |content| {
             vec![call(), json!({ "role": "tool", "tool_call_id": "c1", "content": content })]
         }),

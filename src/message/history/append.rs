@@ -55,16 +55,6 @@ impl<'a> History<'a> {
             last.parts.append(&mut entry.parts);
             return;
         }
-        if entry.speaker == Speaker::Assistant && entry.calls().next().is_some() {
-            let again = |part: &mut Part<'a>| match part {
-                Part::Call(call) => self.is_described(call),
-                _ => false,
-            };
-            let known = entry.parts.extract_if(.., again).count();
-            if known > 0 && entry.parts.is_empty() {
-                return;
-            }
-        }
         if self.one_message(&entry) {
             return self.merge(entry);
         }

@@ -37,12 +37,26 @@ impl<'a> History<'a> {
         at >= self.turn && self.entries.get(at).is_some_and(|entry| !entry.gone)
     }
 
+    /// Takes the calls that an earlier message has out of a message. Returns whether it has nothing else.
+    pub(super) fn describes(&mut self, entry: &mut Entry<'a>) -> bool {
+        let known = |part: &mut Part<'a>| match part {
+            Part::Call(call) => self.is_described(call),
+            _ => false,
+        };
+        let known = entry.parts.extract_if(.., known).count();
+        if known == 0 || !entry.parts.is_empty() {
+            return false;
+        }
+        self.shape(entry.marks, entry.index);
+        true
+    }
+
     /// Whether a message before has this call already, with arguments where this description has none or
     /// the other way round: then it is one call, and gets what this description adds. The message is
     /// the last one, or any of the current turn if this description has the result, as hosts store the
     /// results of tools that run in a page. A call that uses an id again comes behind a result, or has
     /// arguments of its own.
-    pub(super) fn is_described(&mut self, call: &mut Call<'a>) -> bool {
+    fn is_described(&mut self, call: &mut Call<'a>) -> bool {
         let number = self.index.find(&call.id).filter(|_| !call.id.is_empty());
         let Some((number, place)) = number.and_then(|id| Some((id, self.pairs.last_of(id)?)))
         else {
@@ -81,7 +95,8 @@ impl<'a> History<'a> {
 
     /// Adds a call that is an element of its own; it joins the calls before it where possible.
     pub(super) fn call(&mut self, mut call: Call<'a>, marks: Marks) {
-        if self.is_described(&mut call) {
+        // Without arguments it may be the beginning of another call, whose arguments follow.
+        if !call.is_bare() && self.is_described(&mut call) {
             return self.shape(marks, call.index);
         }
         let blank = |part: &&Part<'_>| matches!(part, Part::Text(text) if text.text.is_blank());

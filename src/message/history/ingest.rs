@@ -131,7 +131,11 @@ impl<'a> History<'a> {
                 self.arranger.rewind(self.entries.len().saturating_sub(1));
             }
             match piece {
-                Piece::Say(entry) => self.say(entry),
+                Piece::Say(mut entry) => {
+                    if !self.describes(&mut entry) {
+                        self.say(entry);
+                    }
+                }
                 Piece::Call { call, marks, batch } => self.call_in(*call, marks, batch.as_deref()),
                 Piece::Whole { call } => self.whole(*call),
                 Piece::Result { id, result } => self.result(&id, result),

@@ -58,6 +58,9 @@ pub(super) fn content<'a>(
     }
 }
 
+/// The form of the AI SDK's tool parts, whose types have the names of their tools.
+pub(super) const TOOL: &str = "tool";
+
 /// The calls of a content: the blocks that describe one, and its arguments where they follow it in
 /// pieces, as LangChain leaves them of a stream.
 #[derive(Default)]
@@ -126,7 +129,16 @@ impl Described {
                     text = begun.clone().into_owned();
                     call.args = Args::Value(Json::Null);
                 }
-                known = self.first(&call.id, kind, parts.len());
+                let first = self.first(&call.id, kind, parts.len());
+                known = first.filter(|(at, same)| match parts.get(*at) {
+                    // Two that have a result each are two calls, and so are two of one form, unless
+                    // one of them has no arguments.
+                    Some(Part::Call(known)) => {
+                        (known.result.is_none() || call.result.is_none())
+                            && (!same || known.is_bare() != call.is_bare())
+                    }
+                    _ => !same,
+                });
             }
             Part::Native { .. } if kind.ends_with("_tool_use") => {}
             _ => return parts.push(part),
@@ -134,7 +146,7 @@ impl Described {
         if let Some(index) = &index {
             *slot(&mut self.indexed, self.indexes.number(index)) = Some(self.calls.len());
         }
-        let at = known.unwrap_or(parts.len());
+        let at = known.map_or(parts.len(), |(at, _)| at);
         self.calls.push(Streamed { at, text, has_index: index.is_some() });
         match (parts.get_mut(at), part) {
             (Some(Part::Call(known)), Part::Call(call)) => describe(known, *call, false),
@@ -142,15 +154,17 @@ impl Described {
         }
     }
 
-    /// The part of a call with this id that came in a block of another type. A provider may use an id
-    /// twice in one message, but in blocks of one type.
-    fn first(&mut self, id: &str, kind: &str, at: usize) -> Option<usize> {
+    /// The part of a call with this id that came in a block of another type; or, which is told, in a tool
+    /// part of the AI SDK as this one. A provider may use an id twice in one message, but in blocks of
+    /// one type.
+    fn first(&mut self, id: &str, kind: &str, at: usize) -> Option<(usize, bool)> {
         if id.is_empty() {
             return None;
         }
         let block = slot(&mut self.blocks, self.ids.number(id));
         match block {
-            Some((first, other)) if other != kind => Some(*first),
+            Some((first, other)) if other != kind => Some((*first, false)),
+            Some((first, _)) if kind == TOOL => Some((*first, true)),
             _ => {
                 *block = Some((at, kind.to_owned()));
                 None

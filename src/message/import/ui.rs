@@ -5,7 +5,7 @@
 use super::super::code::Code;
 use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::block::{self, Block};
-use super::content::Described;
+use super::content::{Described, TOOL};
 use super::ending::Ending;
 use super::{Fields, call, calls, gemini, views};
 use crate::json::Json;
@@ -93,10 +93,11 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     Some(pieces)
 }
 
-/// The type of a part; that of the AI SDK's tools has the name of the tool.
+/// The form of a part: its type, or one for all tool parts of the AI SDK.
 pub(super) fn form(kind: &str) -> &str {
-    let others = ["tool-call", "tool-result", "tool-invocation"];
-    if kind.starts_with("tool-") && !others.contains(&kind) { "tool" } else { kind }
+    let is_other = kind == "tool-call" || kind == "tool-result";
+    let is_tool = kind == "dynamic-tool" || kind.starts_with("tool-") && !is_other;
+    if is_tool { TOOL } else { kind }
 }
 
 /// A call, or the report of one that had only begun.
