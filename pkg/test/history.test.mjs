@@ -88,6 +88,19 @@ test('every nasty history becomes what its provider takes', async (t) => {
   assert.equal(checked, 325)
 })
 
+for (const table of ['shapes', 'reports']) {
+  test(`table ${table}.json: the package makes the same of every row`, () => {
+    const rows = new URL(`../../tests/histories/${table}.json`, import.meta.url)
+    const named = (findings) => findings.map(({ code }) => code)
+    for (const row of JSON.parse(readFileSync(rows, 'utf8'))) {
+      const options = { ...row.options, dialect: row.dialect }
+      const { messages, system, repairs } = normalizeHistory(row.input, options)
+      const wanted = [row.messages, row.system, row.repairs]
+      assert.deepEqual([messages, system, named(repairs)], wanted, row.name)
+    }
+  })
+}
+
 test('what a provider would refuse is named by code, place and call', () => {
   const call = (id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
   const asks = { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] }

@@ -54,6 +54,29 @@ const PLACES = {
   'tool part': (input) => ({
     parts: [{ type: 'tool-f', toolCallId: 'c1', state: 'input-available', input }],
   }),
+  'dynamic-tool part': (input) => ({
+    parts: [
+      {
+        type: 'dynamic-tool',
+        toolName: 'f',
+        toolCallId: 'c1',
+        state: 'input-available',
+        input,
+      },
+    ],
+  }),
+  functionCall: (args) => ({ parts: [{ functionCall: { id: 'c1', name: 'f', args } }] }),
+  content_blocks: (args) => ({
+    content_blocks: [{ type: 'tool_call', id: 'c1', name: 'f', args }],
+  }),
+  contentBlocks: (args) => ({ contentBlocks: [{ type: 'tool_call', id: 'c1', name: 'f', args }] }),
+  'tool_calls of OpenAI': (args) => ({
+    tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: text(args) } }],
+  }),
+  tool_call_chunks: (args) => ({
+    tool_call_chunks: [{ id: 'c1', name: 'f', args: text(args), index: 0 }],
+  }),
+  function_call: (args) => ({ function_call: { name: 'f', arguments: text(args) } }),
   'tool-invocation part': (args) => ({
     parts: [
       {
@@ -66,11 +89,40 @@ const PLACES = {
 const text = (value) => (Object.keys(value).length ? JSON.stringify(value) : '')
 const pairs = fc
   .tuple(...[0, 1].map(() => fc.constantFrom(...Object.keys(PLACES))))
-  // A message with `parts` has no other content.
-  .filter(([one, other]) => {
-    const members = [one, other].map((name) => Object.keys(PLACES[name]({}))[0])
-    return members[0] !== members[1] && !(members.includes('parts') && members.includes('content'))
-  })
+  // Two items of one form in a list are two calls; both spellings of `content_blocks` are one list.
+  .filter(([one, other]) => form(one) !== form(other))
+
+function form(name) {
+  const [[key, value]] = Object.entries(PLACES[name]({}))
+  const item = value[0] ?? {}
+  // Two tool parts of the AI SDK with arguments are two calls, too.
+  const type = `${item.type ?? ''}`.replace(/^(tool-f|dynamic-tool|tool-invocation)$/, 'tool')
+  return `${key.replace('contentBlocks', 'content_blocks')} ${type} ${typeof item.function}`
+}
+
+/** What a message is beside its calls, as several libraries write it. */
+const MESSAGES = {
+  role: (members) => ({ role: 'assistant', ...members }),
+  'role at the end': (members) => ({ ...members, role: 'assistant' }),
+  LangChain: (members) => ({ type: 'ai', ...members }),
+  'LangChain, serialized': (kwargs) => ({
+    lc: 1,
+    type: 'constructor',
+    id: ['langchain_core', 'messages', 'AIMessage'],
+    kwargs,
+  }),
+}
+const messages = fc.constantFrom(...Object.keys(MESSAGES))
+
+/** The members of both; of a list that both have, the items of both. */
+function both(one, other) {
+  const all = { ...one, ...other }
+  for (const key of Object.keys(one)) {
+    if (key in other) all[key] = joined(one[key], other[key])
+  }
+  return all
+}
+const joined = (a, b) => (Array.isArray(a) ? [...a, ...b] : { ...a, ...b })
 
 /** The arguments of every call that a request has. */
 function sent(value) {
@@ -91,32 +143,41 @@ const converted = (message, dialect) => {
   ]
   const { messages, repairs } = normalizeHistory(history, { dialect })
   assert.deepEqual(diagnoseHistory(messages, { dialect }), [])
+  const again = normalizeHistory(messages, { dialect })
+  assert.deepEqual(again.messages, messages, 'the result is stable')
   const codes = repairs.map(({ code }) => code)
   assert.ok(!codes.includes('TOOL_RESULT_ORPHAN') && !codes.includes('TOOL_CALL_UNANSWERED'))
   return { found: sent(messages), isConflict: codes.includes('TOOL_ARGS_CONFLICT') }
 }
 
 test('arguments: those of a call survive every pair of places that describe it', async () => {
-  const role = { role: 'assistant' }
   await holds(
     'pairs of places',
-    fc.property(pairs, args, args, dialects, ([one, other], mine, theirs, dialect) => {
-      const same = JSON.stringify(mine) === JSON.stringify(theirs)
-      const [a, b] = [PLACES[one], PLACES[other]]
-      const copy = structuredClone(mine)
-      for (const message of [
-        { ...a(mine), ...b({}) },
-        { ...a({}), ...b(mine) },
-        { ...a(mine), ...b(copy) },
-      ]) {
-        const found = converted({ ...role, ...message }, dialect)
-        assert.deepEqual(found, { found: [JSON.parse(JSON.stringify(mine))], isConflict: false })
-      }
-      if (same) return
-      const { found, isConflict } = converted({ ...role, ...a(mine), ...b(theirs) }, dialect)
-      assert.equal(isConflict, true)
-      assert.equal(found.length, 1)
-    }),
+    fc.property(
+      pairs,
+      args,
+      args,
+      dialects,
+      messages,
+      ([one, other], mine, theirs, dialect, kind) => {
+        const message = MESSAGES[kind]
+        const same = JSON.stringify(mine) === JSON.stringify(theirs)
+        const [a, b] = [PLACES[one], PLACES[other]]
+        const copy = structuredClone(mine)
+        for (const members of [
+          both(a(mine), b({})),
+          both(a({}), b(mine)),
+          both(a(mine), b(copy)),
+        ]) {
+          const found = converted(message(members), dialect)
+          assert.deepEqual(found, { found: [JSON.parse(JSON.stringify(mine))], isConflict: false })
+        }
+        if (same) return
+        const { found, isConflict } = converted(message(both(a(mine), b(theirs))), dialect)
+        assert.equal(isConflict, true)
+        assert.equal(found.length, 1)
+      },
+    ),
     300,
   )
 })
@@ -168,6 +229,22 @@ const RESULTS = {
     toolCallId: 'c1',
     result,
   }),
+  'status of a page': (content, failed) => ({
+    role: 'tool',
+    tool_call_id: 'c1',
+    content,
+    status: failed ? 'Failed' : 'completed',
+  }),
+  success: (result, failed) => ({
+    type: 'tool_call_result',
+    toolCallId: 'c1',
+    result,
+    success: !failed,
+  }),
+  'flag as a number': (content, failed) => ({
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: 'c1', content, is_error: failed ? 1 : 0 }],
+  }),
 }
 const FLAGS = ['anthropic', 'gemini', 'bedrock', 'langchain']
 const contents = fc.oneof(
@@ -206,5 +283,110 @@ test('failures: a failed result never reads as a successful one', async () => {
       assert.ok(!JSON.stringify(back).includes('is_error'))
     }),
     600,
+  )
+})
+
+const NOTE = 'whether the tool had its effect is not known'
+
+test('failures: a call that was cut off says once that its outcome is unknown', async () => {
+  const words = [
+    'timeout',
+    'Timed_Out',
+    'unknown',
+    'cancelled',
+    'canceled',
+    'aborted',
+    'incomplete',
+  ]
+  const results = {
+    message: (content, status) => ({ role: 'tool', tool_call_id: 'c1', content, status }),
+    event: (result, status) => ({ type: 'tool_call_result', toolCallId: 'c1', result, status }),
+    item: (output, status) => ({ type: 'function_call_output', call_id: 'c1', output, status }),
+  }
+  await holds(
+    'cut off',
+    fc.property(
+      fc.constantFrom(...Object.keys(results)),
+      fc.constantFrom(...words),
+      fc.oneof(
+        contents,
+        contents.map((text) => `${text}; ${NOTE}`),
+        fc.string({ minLength: 65, maxLength: 90 }).map((text) => `${text}; ${NOTE}`),
+        fc.dictionary(fc.stringMatching(/^[a-z]{1,4}$/), fc.string(), { minKeys: 1 }),
+      ),
+      dialects,
+      (kind, status, content, dialect) => {
+        const { messages } = normalizeHistory(
+          [
+            { role: 'user', content: 'go' },
+            {
+              role: 'assistant',
+              content: '',
+              toolCalls: [{ id: 'c1', name: 'f', args: { a: 1 } }],
+            },
+            results[kind](content, status),
+            { role: 'user', content: 'and now?' },
+          ],
+          { dialect },
+        )
+        const told = JSON.stringify(messages)
+        assert.equal(told.split(NOTE).length, 2, told)
+        assert.deepEqual(normalizeHistory(messages, { dialect }).messages, messages)
+        if (!FLAGS.includes(dialect)) assert.ok(told.includes('"Error: '), told)
+      },
+    ),
+    400,
+  )
+})
+
+test('failures: a result of MCP that failed is one, wherever a host keeps it', async () => {
+  const mcp = fc.record({
+    content: fc.array(fc.record({ type: fc.constant('text'), text: fc.string() })),
+    isError: fc.boolean(),
+    structuredContent: fc.dictionary(fc.stringMatching(/^[a-z]{1,4}$/), fc.string()),
+  })
+  const results = {
+    message: (content) => ({ role: 'tool', tool_call_id: 'c1', content, status: 'success' }),
+    'message in camelCase': (result) => ({ role: 'tool', toolCallId: 'c1', result }),
+    event: (result) => ({ type: 'tool_call_result', toolCallId: 'c1', result }),
+    item: (output) => ({ type: 'function_call_output', call_id: 'c1', output }),
+    'output of the AI SDK': (value) => ({
+      role: 'tool',
+      content: [
+        {
+          type: 'tool-result',
+          toolCallId: 'c1',
+          toolName: 'f',
+          output: { type: typeof value === 'string' ? 'text' : 'json', value },
+        },
+      ],
+    }),
+  }
+  await holds(
+    'results of MCP',
+    fc.property(
+      fc.constantFrom(...Object.keys(results)),
+      mcp,
+      fc.boolean(),
+      fc.constantFrom('openai-chat', 'anthropic', 'mistral'),
+      (kind, result, isText, dialect) => {
+        const { messages } = normalizeHistory(
+          [
+            { role: 'user', content: 'go' },
+            {
+              role: 'assistant',
+              content: '',
+              toolCalls: [{ id: 'c1', name: 'f', args: { a: 1 } }],
+            },
+            results[kind](isText ? JSON.stringify(result) : result),
+          ],
+          { dialect },
+        )
+        const told = JSON.stringify(messages)
+        const failed = told.includes('"is_error":true') || told.includes('"Error: ')
+        assert.equal(failed, result.isError, told)
+      },
+    ),
+    300,
   )
 })
