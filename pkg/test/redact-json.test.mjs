@@ -143,6 +143,25 @@ test('JSON text: public reports, rebuilt', () => {
   }
 })
 
+test('JSON text: a secret with quotes and backslashes is hidden to its end at every level', () => {
+  const { redact } = createRedactor()
+  const names = ['password', 'db_password', 'client_secret', 'пароль', 'contraseña', '비밀번호']
+  for (const secret of ['foo"bar_secret1', 'a\\"b"c\\\\', 'hunter2\\', '"hunter2"x', 'a1\nb"c d']) {
+    for (const name of names) {
+      let text = JSON.stringify({ [name]: secret, n: 1 })
+      for (let level = 0; level < 4; level++) {
+        let shown = redact(text)
+        for (let cut = 0; cut <= text.length; cut++) {
+          assert.equal(streamed(createRedactor(), text, [cut]), shown)
+        }
+        for (let inner = 0; inner < level; inner++) shown = JSON.parse(shown).body
+        assert.equal(shown, JSON.stringify({ [name]: '[redacted:secret]', n: 1 }), text)
+        text = JSON.stringify({ body: text })
+      }
+    }
+  }
+})
+
 test('JSON text: a number that an event divides after its sign stays a number', async () => {
   const redactor = createRedactor({ values: [String(VALUE)] })
   async function* events() {

@@ -13,6 +13,7 @@ export const NAMES = (
 
 const NAME_REST = chars('\t\t  09AZaz__..--')
 const CLOSES = chars('\t\r  \'\'""\\\\[[]]``**')
+const ESCAPED_QUOTE = chars('""\\\\')
 const OPENS = chars('\t\r  \'\'""\\\\``==')
 /** What a key of any kind may consist of. */
 export const KEYS = chars('09AZaz__--++//==')
@@ -64,6 +65,8 @@ export function contextAt(view: View, at: number): Context | typeof NO | typeof 
   const rest = text.slice(at, p).trim()
   const closed = p
   p = runEnd(view, CLOSES, p, 5)
+  // A quote in a string of JSON in a string of JSON.
+  if (text[p - 1] === '\\') p = runEnd(view, ESCAPED_QUOTE, p, MOST_ESCAPES)
   if (unknown(view, p + 3)) return WAIT
   let operator = OPERATOR.exec(text.slice(p, p + 4))?.[0] ?? ''
   if (p > closed) {
@@ -86,11 +89,12 @@ export function contextAt(view: View, at: number): Context | typeof NO | typeof 
   const prefixed = /[bruf@]["']/i.test(text.slice(from, from + 2))
   if (prefixed && !/["'`]/.test(text.slice(begin, from))) from = runEnd(view, OPENS, from + 1, 3)
   if (unknown(view, from)) return WAIT
+  from = begin + outerEnd(text.slice(begin, from))
   const opened = text.slice(begin, from)
   // A text of documentation.
   if (/(["'])\1\1\s*[\n\r]/.test(opened)) return NO
   // An empty text, also in a text of JSON.
-  if (/(?:^|[^"'])(["'])\1(?!\1)|\\(["'])\\+\2(?!\\*\2)/.test(opened)) return NO
+  if (/(?:^|[^"'])(["'])\1(?!\1)|(?<!\\)(\\+)(["'])\2\3(?!\\*\3)/.test(opened)) return NO
   let quote = opened.match(/["'`]/g)?.at(-1) ?? ''
   // A comma stands before the value of what is set: `define('DB_PASSWORD', '…')`.
   const set =
@@ -103,6 +107,18 @@ export function contextAt(view: View, at: number): Context | typeof NO | typeof 
   // The folder of a shell.
   if (text[from] === '/' && /pwd/i.test(back(text, at, 3))) return NO
   return { at, from, near, quote, list: !!between?.[1] }
+}
+
+/**
+ * Where the value begins behind what opens it. A value that begins with a quote, or with a backslash,
+ * has that one escaped once more than the quote before it.
+ */
+export function outerEnd(opened: string): number {
+  const [outer, inner] = opened.matchAll(/(\\*)(["'`]|$)/g)
+  if (!outer || !inner || !outer[2]) return opened.length
+  const isWithin = inner[2] === outer[2] || (inner[2] === '' && inner[1] !== '')
+  const isDeeper = String(inner[1]).length > String(outer[1]).length
+  return isWithin && isDeeper ? outer.index + outer[0].length : opened.length
 }
 
 /** `--password …`, `password is …`, `password "…"`. */

@@ -1,5 +1,5 @@
 /** Words for "password" in languages other than English, and the values that follow them. */
-import type { Context } from './context.js'
+import { outerEnd, type Context } from './context.js'
 import { back, NO, unknown, WAIT, type View } from './view.js'
 import { valuesOf, type Values } from './values.js'
 
@@ -219,15 +219,15 @@ const PARTICLES = composedOrNot('는|은|이|가')
 const SPACE = '[ \\t\\u00a0\\u202f\\u3000]'
 /** What stands between a word and its value: the end of the word, quotes, an operator or "is". */
 const BETWEEN = new RegExp(
-  `^(\\p{M}*(?:\\p{L}\\p{M}*){0,3}?[_-]?\\d{0,2})(?:["'\`*\\]\\\\”»」）)]{0,12})` +
+  `^(\\p{M}*(?:\\p{L}\\p{M}*){0,3}?[_-]?\\d{0,2})(?:["'\`*\\]\\\\”»」）)]{0,18})` +
     `(?:${SPACE}{0,3}(?:=>|:=|->|→|[:=：])${SPACE}{0,3}|${SPACE}{1,3}(?:${IS})${SPACE}{1,3}|${SPACE}{1,3}(?=["'“«「『‘][\\p{L}\\p{N}!#$%&@])|` +
-    `(?:は|が|${PARTICLES}|是|为|為)[:： ]?${SPACE}?)(?:[*\\\\"'\`“«「『‘]{0,12})`,
+    `(?:は|が|${PARTICLES}|是|为|為)[:： ]?${SPACE}?)(?:[*\\\\"'\`“«「『‘]{0,18})`,
   'u',
 )
 /** Scripts without spaces need nothing between. */
 const NOTHING = new RegExp(`^${SPACE}?["'“「『]?(?=[\\w!#$%&@])`, 'u')
 const DENSE = /[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3000-\u9fff\uac00-\ud7af]/
-const MOST = 48
+const MOST = 64
 const BEGUN = /^[\p{L}\p{M}\d\s"'`*\]\\”»」）)“«「『‘:=：>→—–_-]*$/u
 
 /** Reads from the end of a word to its value. */
@@ -240,13 +240,15 @@ export function foreignAt(view: View, at: number): Context | typeof NO | typeof 
   const found = BETWEEN.exec(read) ?? (isDense ? NOTHING.exec(read) : null)
   if (!found) return NO
   const [between, ending = ''] = found
-  const from = at + between.length
+  const opened = /[*\\"'`]*$/.exec(between)![0]
+  const closed = between.length - opened.length + outerEnd(opened)
+  const from = at + closed
   if (unknown(view, from + 1)) return WAIT
   // A short word has no other endings.
   if (/^\p{L}/u.test(ending) && !/[\p{L}\p{M}\d]{5}$/u.test(back(text, at, 5))) return NO
   // The English word alone, and not with an operator: `context.ts` knows more of it.
   if (/password$/i.test(back(text, at, 8)) && (ending !== '' || /[:=>]/.test(between))) return NO
-  const opening = /["'`“«「『‘]$/.exec(between)?.[0] ?? ''
+  const opening = /["'`“«「『‘]$/.exec(between.slice(0, closed))?.[0] ?? ''
   return { at, from, near: true, quote: CLOSING[opening] ?? opening }
 }
 
