@@ -154,6 +154,7 @@ const NO_ADDRESSES = [
     'apt install library=1.2.3.4',
     'library 1.2.3.4-1ubuntu2',
   ],
+  ...['git-2.43.0.1', 'postgres-15.2.0.1', 'mysql_8.0.33.1'],
   // Marks and tables around a number
   ...['Version: **1.2.3.4**', '**Version:** 1.2.3.4', 'version `1.2.3.4`', '| Version | 1.2.3.4 |'],
   ...[
@@ -270,6 +271,7 @@ const ADDRESSES = [
   ...["jo7@5.9.7.12's password:", 'Permission denied for jo7@5.9.7.12', 'sip:jo7@5.9.7.12'],
   ...['ip-5.9.7.12', 'my-host-5.9.7.12', 'from-5.9.7.12', 'node-10.0.0.5', 'x-5.9.7.12'],
   ...['vpn-93.184.216.34', 'backup-93.184.216.34', 'package@93.184.216.34', 'package@10.0.0.1'],
+  ...['jo7:x@5.9.7.12', 'sshd-5.9.7.12', 'http://jo7@5.9.7.12/'],
   // Words that stand before addresses too
   ...[
     'routing table 5.9.7.12',
@@ -289,6 +291,7 @@ const ADDRESSES = [
   ...['5.9.7.12:http', '8.8.8.8:domain', '93.184.216.34: unreachable', '10.0.0.1:'],
 ]
 const masked = {
+  'jo7:x@5.9.7.12': 'jo7:x@‡',
   '{"ip":"192.168.0.12","version":"1.2.3.4"}': '{"ip":"‡","version":"1.2.3.4"}',
   'version 1.2.3.4, 10.0.0.1': 'version 1.2.3.4, ‡',
   'version 1.2.3.4 on 8.8.8.8': 'version 1.2.3.4 on ‡',

@@ -98,17 +98,19 @@ const NAMED = [
 ]
 /** `name@1.2.3.4`, `name-1.2.3.4`, `name_1.2.3.4`. */
 const JOINED = /(?:^|[^\p{L}\p{N}\w@./+:-])["'`]?([@\p{L}][\p{L}\w./+:-]*)([@_-])$/u
-/** Parts of names of hosts and of who logs in: an address may be joined to them. */
-const HOSTS = new Set(
-  (
-    'ip ipv4 addr address host hostname src dst server srv remote client gateway gw peer node dns ns net network vpn db web ' +
+const words = (list: string) => new Set(list.split(' '))
+/** Parts of names of hosts: an address may be joined to them. */
+const HOSTS = words(
+  'ip ipv4 addr address host hostname src dst server srv remote client gateway gw peer node dns ns net network vpn db web ' +
     'vm vps fw lb proxy router switch box worker master slave primary replica edge ban banned block blocked allow allowed ' +
-    'deny denied user users login ssh nat lan wan site bastion jump machine pc desktop laptop printer camera from to at by ' +
-    'via on in and or of not route range subnet ping trace scan attacker bot visitor guest session cluster pod instance ec2 ' +
-    'compute droplet prod staging root admin administrator ubuntu debian centos fedora git deploy deployer pi postgres mysql ' +
-    'oracle ftp anonymous test dev ops vagrant jenkins www nobody service support info sip ' +
-    'alice bob carol dave eve ada john jane jdoe max anna tom'
-  ).split(' '),
+    'deny denied user users login ssh sshd http https tcp udp mail smtp rdp nat lan wan site bastion jump machine pc desktop ' +
+    'laptop printer camera from to at by via on in and or of not route range subnet ping trace scan attacker bot visitor ' +
+    'guest session cluster pod instance ec2 compute droplet prod staging upstream backend origin',
+)
+/** Users that log in. */
+const USERS = words(
+  'root admin administrator ubuntu debian centos fedora git deploy deployer pi postgres mysql oracle ftp anonymous test dev ' +
+    'ops vagrant jenkins www nobody service support info sip alice bob carol dave eve ada john jane jdoe max anna tom',
 )
 /** Commands and messages of connections, before a name with `@`. */
 const CONNECTS =
@@ -159,9 +161,11 @@ const isSmall = (number: string) =>
 function isJoined(before: string, after: string): boolean {
   const [all, name = '', sign] = JOINED.exec(before) ?? []
   if (all === undefined) return false
-  const isPackage = name.includes('/') && sign === '@'
+  const isPackage = sign === '@' && (name.includes('/') || name.startsWith('pkg:'))
   const parts = name.toLowerCase().split(/[^\p{L}\p{N}]+|(?<=\p{L})(?=\d)/u)
-  if (!isPackage && parts.some((part) => HOSTS.has(part))) return false
+  const isOf = (list: ReadonlySet<string>) => parts.some((part) => list.has(part))
+  if (!isPackage && (isOf(HOSTS) || (sign === '@' && (isOf(USERS) || name.includes(':')))))
+    return false
   if (sign !== '@') return /\p{L}{2}/u.test(name)
   // `name@1.2.3.4:path` copies a file, `[name@1.2.3.4 ~]$` is a prompt.
   if (/^:\S/.test(after) && !/^:["'`,]/.test(after)) return false
