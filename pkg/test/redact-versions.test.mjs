@@ -63,6 +63,8 @@ const NO_ADDRESSES = [
   'Oracle Database 12.2.0.1',
   'library==1.2.3.4',
   'library >= 1.2.3.4',
+  'library<1.2.3.4',
+  'library > 1.2.3.4',
   'gem "library", "~> 1.2.3.4"',
   '{"library":"^1.2.3.4"}',
   '{"library":"~1.2.3.4"}',
@@ -171,10 +173,15 @@ const NO_ADDRESSES = [
   ],
   ...[
     'release candidate 1.2.3.4',
-    'since 1.2.3.4',
+    '@since 1.2.3.4',
     'patch 1.2.3.4',
     'tag 1.2.3.4',
     'Version 1.2.3.4: fixes',
+  ],
+  ...[
+    '<td>Version</td><td>1.2.3.4</td>',
+    '<b>Version:</b> 1.2.3.4',
+    '<dt>Build</dt> <dd>1.2.3.4</dd>',
   ],
   // Other languages
   ...['Abbildung 1.2.3.4', 'Abb. 1.2.3.4', 'Tabelle 1.2.3.4', 'tableau 1.2.3.4', 'figura 1.2.3.4'],
@@ -272,6 +279,16 @@ const ADDRESSES = [
   ...['ip-5.9.7.12', 'my-host-5.9.7.12', 'from-5.9.7.12', 'node-10.0.0.5', 'x-5.9.7.12'],
   ...['vpn-93.184.216.34', 'backup-93.184.216.34', 'package@93.184.216.34', 'package@10.0.0.1'],
   ...['jo7:x@5.9.7.12', 'sshd-5.9.7.12', 'http://jo7@5.9.7.12/'],
+  // Tags, arrows and comparisons: these were shown
+  ...['<td>5.9.7.12</td>', '<p>93.184.216.34</p>', '<b class="x">5.9.7.12</b>', 'x -> 5.9.7.12'],
+  ...[
+    'x => 5.9.7.12',
+    '> 5.9.7.12',
+    '80 > 5.9.7.12: ICMP',
+    'x == "93.184.216.34"',
+    'a<93.184.216.34>',
+  ],
+  ...['since 5.9.7.12 was seen', 'jo <5.9.7.12>'],
   // Words that stand before addresses too
   ...[
     'routing table 5.9.7.12',

@@ -17,7 +17,7 @@ const MORE = `(?:[ _-]?(?:${cased('number|string|name|code|id|label|tag|candidat
 /** What stands between a word and its number: `version: "`, `Version("`, `version is `, `| Version | `. */
 const GAP =
   `${MORE}${QUOTES}${MARKS}` +
-  `(?:\\.?[ \\t]{0,3}\\(?|[ \\t]{0,3}(?:=>|:=|[:=#>(：|])${MARKS}[ \\t]{0,3}[[#]?| (?:is|was|ist|est|es|är|er) )` +
+  `(?:\\.?[ \\t]{0,3}\\(?|[ \\t]{0,3}(?:=>|:=|[:=#>(：|])${MARKS}[ \\t]{0,3}[[#]?|:?[ \\t]?(?:</?[a-z][^<>]{0,20}>[ \\t]?){1,4}| (?:is|was|ist|est|es|är|er) )` +
   `${MARKS}${QUOTES}[vV^~=]?`
 /** Numbers of a range or a list before this one. */
 const NUMBER = `v?\\d+(?:\\.\\d+)+${QUOTES}`
@@ -38,7 +38,7 @@ const SECTIONS =
 /** Other parts of documents, which may also stand before addresses. */
 const PARTS =
   'table|tab|step|exercise|requirement|req|definition|algorithm|tabelle|tableau|tabla|tabela|tabella|таблица|табл|표|' +
-  'schritt|étape|paso|etapa|шаг|patch|tag|milestone|sdk|plugin|module|package|library|schema|protocol|since|as of'
+  'schritt|étape|paso|etapa|шаг|patch|tag|milestone|sdk|plugin|module|package|library|schema|protocol'
 /** Those that are parts of documents with a capital only: "an example 8.8.8.8". */
 const TITLES = 'Example|Item|Part|Rule|Control|Question|Point'
 const VERSIONS =
@@ -84,7 +84,9 @@ const WEAK = [
 ]
 /** `library==1.2.3.4`, `library >= 1.2.3.4`, `"library": "^1.2.3.4"`; but no `ip.addr == 10.0.0.1`. */
 const COMPARED =
-  /([\w.\]-]{0,40})["']?(?: ?(?:===?|[<>~!]=|~>) ?["']?|[:=]? ?["']?(?:[~^]|[<>]=?) ?)$/
+  /([\w.\]-]{0,40})["']?(?: ?(?:===?|[<>~!]=|~>) ?["']?|[:=]? ?["']?[~^] ?|(?:(?<=[a-z]) ?|[:=] ?["'])[<>]=? ?)$/i
+/** A tag of HTML, or an arrow: no comparison. */
+const NO_COMPARISON = /<[^<>]{1,60}> ?$|[-=]> ?$/
 const OF_ADDRESS = /ip|addr|host|src|dst|server|remote|client|gateway|peer|node|dns|net/i
 
 /** Words of which the number is one of a version or a part, where it looks like one. */
@@ -94,6 +96,8 @@ const NAMED = [
     `(?<!(?:rout(?:e|ing)|forwarding|lookup|address|hosts?|arp|nat|dns|ip))${named(PARTS)}${GAP}`,
   ),
   ends(`(?:^|[^\\p{L}\\p{N}])(?:${TITLES}|${TITLES.toUpperCase()})${GAP}`),
+  // Javadoc.
+  /@since v?$/,
   /\binstall(?:ed)? [^\n]{0,60}[\w+]=$/,
 ]
 /** `name@1.2.3.4`, `name-1.2.3.4`, `name_1.2.3.4`. */
@@ -144,9 +148,10 @@ export function isVersion(view: View, at: number, to: number): boolean | typeof 
   if (PRIVATE.test(number)) return false
   if (isSmall(number)) {
     if (NAMED.some((pattern) => pattern.test(before)) || isJoined(before, after)) return true
+    const [, compared] = COMPARED.exec(before) ?? []
+    const isCompared = compared !== undefined && !NO_COMPARISON.test(before) && after[0] !== '>'
+    if (isCompared && !OF_ADDRESS.test(compared)) return true
   }
-  const [, compared] = COMPARED.exec(before) ?? []
-  if (compared !== undefined && !OF_ADDRESS.test(compared)) return true
   return (
     WEAK.some((pattern) => pattern.test(before)) || (LATER.test(after) && BEFORE_LATER.test(before))
   )
