@@ -572,7 +572,11 @@ fn arguments_arrive_from_every_pair_of_elements() {
                     crate::random::grows(&history, &options, &text);
                     let found = arguments(&value(&Json::Array(normalized.messages)));
                     let known = if is_one { &found[..] } else { &found[..1] };
-                    assert_eq!(known, [args.clone()], "{one} and {two} {dialect:?}: {text}");
+                    assert_eq!(
+                        known,
+                        std::slice::from_ref(&args),
+                        "{one} and {two} {dialect:?}: {text}"
+                    );
                 }
             }
         }

@@ -190,7 +190,7 @@ async fn a_call_that_takes_too_long_is_dropped() {
         { "id": 2, "type": "search", "query": "quick" },
     ]);
     let callbacks = Callbacks::new(
-        async |_| Err::<Text, _>("not asked"),
+        async |_| Err::<ChainText, _>("not asked"),
         move |_| ready(Ok::<_, StepError>(plan.clone())),
         move |context: StepContext| {
             let hangs = hangs.clone();
@@ -219,7 +219,7 @@ async fn dropping_a_chain_closes_its_connections() {
         { "id": 2, "type": "search", "query": "stall-head" },
     ]);
     let callbacks = Callbacks::new(
-        async |_| Err::<Text, _>("not asked"),
+        async |_| Err::<ChainText, _>("not asked"),
         move |_| ready(Ok::<_, StepError>(plan.clone())),
         move |context: StepContext| async move {
             let url = format!("{}/s/{session}/{}/v1/chat/completions", url(), context.query);
@@ -227,7 +227,7 @@ async fn dropping_a_chain_closes_its_connections() {
             let (_, text) = post(&url, body.to_string(), signal!(context)).await?;
             Ok::<_, StepError>(text)
         },
-        async |_| Err::<Text, _>("not asked"),
+        async |_| Err::<ChainText, _>("not asked"),
     )
     .classify(async |_| Ok::<_, StepError>(Complexity::Complex));
     let chain = start((compare(), callbacks));
@@ -318,7 +318,7 @@ where
     R: serde::Serialize + 'static,
     E: Into<StepError> + 'static,
     S: Future<Output = Result<R, E>> + MaybeSend + 'static,
-    W: Future<Output = Result<Text, StepError>> + MaybeSend + 'static,
+    W: Future<Output = Result<ChainText, StepError>> + MaybeSend + 'static,
 {
     let callbacks = Callbacks::new(
         async |_| Ok::<_, StepError>("from memory"),
@@ -350,7 +350,7 @@ impl serde::Serialize for Unwritable {
 
 #[test]
 async fn what_cannot_be_said_or_written() {
-    let fail = async |_: SynthesisContext| Ok(Text::from("x"));
+    let fail = async |_: SynthesisContext| Ok(ChainText::from("x"));
     let ended = run(searching(async |_| Err::<Value, _>(Unsayable), fail)).await.result;
     assert_eq!(failures(&ended)["1"], "search.threw");
     assert_eq!(ended.steps[0].attempts, 2);
@@ -396,7 +396,7 @@ async fn text_that_breaks_off() {
                     assert!(!panics || piece == "First ", "planned: a piece");
                     if piece == "First " { Ok(piece) } else { Err("the line went dead") }
                 });
-                ready(Ok(Text::stream(pieces)))
+                ready(Ok(ChainText::stream(pieces)))
             },
         );
         let result = run(options).await.result;
@@ -413,7 +413,7 @@ async fn text_that_breaks_off() {
 async fn text_without_end() {
     let options = searching(
         async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
-        async |_| Ok(Text::stream(stream::repeat("more ").map(Ok::<_, StepError>))),
+        async |_| Ok(ChainText::stream(stream::repeat("more ").map(Ok::<_, StepError>))),
     );
     let mut chain = start(options);
     while let Some(event) = chain.next().await {
@@ -447,7 +447,7 @@ async fn a_step_that_writes_without_end() {
     let pieces = Seen::<usize>::default();
     let taken = pieces.clone();
     let callbacks = Callbacks::new(
-        async |_| Ok::<_, StepError>(Text::from("simple")),
+        async |_| Ok::<_, StepError>(ChainText::from("simple")),
         move |_| ready(Ok::<_, StepError>(plan.clone())),
         async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
         move |context: SynthesisContext| {
@@ -456,7 +456,7 @@ async fn a_step_that_writes_without_end() {
                 *taken.lock() += 1;
                 Ok::<_, StepError>(piece)
             });
-            let text = if context.is_final { "the end".into() } else { Text::stream(endless) };
+            let text = if context.is_final { "the end".into() } else { ChainText::stream(endless) };
             ready(Ok::<_, StepError>(text))
         },
     );
@@ -503,7 +503,7 @@ async fn a_search_refines_where_nothing_else_does() {
         ],
     });
     let callbacks = Callbacks::new(
-        async |_| Err::<Text, _>("not asked"),
+        async |_| Err::<ChainText, _>("not asked"),
         move |_| ready(Ok::<_, StepError>(plan.clone())),
         async |context: StepContext| {
             Ok::<_, StepError>(format!("{} from {}", context.focus, context.inputs.len()))

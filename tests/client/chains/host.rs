@@ -145,7 +145,7 @@ impl Host {
         *count - 1
     }
 
-    fn answer(&self, context: &AnswerContext) -> Result<Text, StepError> {
+    fn answer(&self, context: &AnswerContext) -> Result<ChainText, StepError> {
         assert!(!context.query.is_empty());
         Ok(self.write("answer", &[], &[]))
     }
@@ -175,7 +175,7 @@ impl Host {
         self.step(kind, &context.id, &context.query).await
     }
 
-    async fn synthesize(self, context: SynthesisContext) -> Result<Text, StepError> {
+    async fn synthesize(self, context: SynthesisContext) -> Result<ChainText, StepError> {
         let id = context.id.to_string();
         self.spends(&id).into_iter().for_each(|cost| context.spend(cost));
         if context.is_final {
@@ -230,18 +230,18 @@ impl Host {
         }))
     }
 
-    fn write(&self, kind: &'static str, results: &[StepId], missing: &[StepId]) -> Text {
+    fn write(&self, kind: &'static str, results: &[StepId], missing: &[StepId]) -> ChainText {
         let n = self.next(kind) as u64;
         let script = &self.scenario[kind];
         if let Some(why) = script["fails"].as_str()
             && n < script["times"].as_u64().unwrap_or(u64::MAX)
         {
-            return Text::stream(stream::iter([Err::<String, _>(why.to_owned())]));
+            return ChainText::stream(stream::iter([Err::<String, _>(why.to_owned())]));
         }
         if let Some(pieces) = script.as_array().cloned() {
             // Who cancels at the first piece may be on another thread: no other one comes.
             let cancelled = self.scenario["cancelOn"] == "text";
-            return Text::stream(stream::unfold(0, move |at| {
+            return ChainText::stream(stream::unfold(0, move |at| {
                 let piece = pieces.get(at).map(|piece| piece.as_str().unwrap().to_owned());
                 async move {
                     if at > 0 && cancelled {

@@ -46,9 +46,9 @@ async fn ask(
     Ok(pieces.collect())
 }
 
-async fn written(session: &str, content: &str, signal: Signal) -> Result<Text, StepError> {
+async fn written(session: &str, content: &str, signal: Signal) -> Result<ChainText, StepError> {
     let pieces = ask(session, "writer", content, signal).await?;
-    Ok(Text::stream(stream::iter(pieces).map(Ok::<_, StepError>)))
+    Ok(ChainText::stream(stream::iter(pieces).map(Ok::<_, StepError>)))
 }
 
 /// `createSearch` of tests/chain/library.mjs over the texts of its folder.
@@ -218,7 +218,7 @@ async fn cancelled_in_the_middle() {
     let cancels = control.clone();
     let session = "rust-chain-cancel";
     let callbacks = Callbacks::new(
-        async |_| Err::<Text, _>("not asked"),
+        async |_| Err::<ChainText, _>("not asked"),
         move |context: PlanContext| async move {
             let pieces = ask(session, "planner", &context.prompt, signal!(context)).await;
             pieces.map(|pieces| pieces.concat())
@@ -232,7 +232,7 @@ async fn cancelled_in_the_middle() {
                 future::pending::<Result<Value, StepError>>().await
             }
         },
-        async |_| Err::<Text, _>("not asked"),
+        async |_| Err::<ChainText, _>("not asked"),
     );
     let chain = run_chain(ChainOptions::new(COMPARE), callbacks).unwrap();
     control.set(Some(chain.control()));
