@@ -25,7 +25,9 @@ export interface InspectReport extends Partial<RecognizedText> {
   error?: Error
 }
 
+/** Options of `inspectText`. */
 export interface InspectOptions {
+  /** The provider whose rules the history must follow. */
   dialect: Dialect
   /** Default: `"reconstruct"`. */
   strategy?: Strategy
