@@ -12,7 +12,7 @@ import {
   patternStats,
   runChain,
   runTurn,
-} from '../../.cache/trap/dist/index.js'
+} from '../../.cache/trap/dist/browser.js'
 
 const PLAN = {
   reasoning: 'both',

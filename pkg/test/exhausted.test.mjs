@@ -14,8 +14,9 @@ import {
 import { exhaust, nearTheEnd } from './exhaust.mjs'
 import { partsOf } from './parts.mjs'
 
-await init()
+// Imports the parts of every entry, which `init` then loads.
 const { parts } = await partsOf('../dist')
+await init()
 const messages = [{ role: 'user', content: 'go' }]
 
 test('an instance that is exhausted gets no page more, in each part', () => {

@@ -13,7 +13,7 @@ import {
   runBundle,
   runTurn,
   runPlanning,
-} from '../../.cache/trap/dist/index.js'
+} from '../../.cache/trap/dist/browser.js'
 
 const user = [{ role: 'user', content: 'go' }]
 const stalling = customModel(async function* (_, { signal }) {

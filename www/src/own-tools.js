@@ -1,7 +1,7 @@
 // Tools that the visitor describes as JSON, with the results that they return. They stay in this
 // browser.
 import { defineTool } from 'turnlock'
-import { syntaxError } from 'turnlock/inspect'
+import { parseJson } from 'turnlock/inspect'
 import { byId } from './dom.js'
 import { recall, remember } from './kept.js'
 
@@ -19,12 +19,7 @@ const text = () => byId('own-tools').value.trim()
  */
 function toolsOf(given) {
   if (!given) return undefined
-  let list
-  try {
-    list = JSON.parse(given)
-  } catch (error) {
-    throw syntaxError(given, error)
-  }
+  let list = parseJson(given)
   if (isObject(list)) list = list.tools ?? [list]
   if (!Array.isArray(list) || !list.length) throw new Error('expected a list of tools')
   const tools = Object.create(null)

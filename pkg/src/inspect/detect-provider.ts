@@ -1,4 +1,5 @@
 /** Detects the provider whose request a text is. */
+import { wrong } from '../errors.js'
 import type { Dialect } from '../types.js'
 import type { RecognizedText } from './format.js'
 
@@ -34,8 +35,13 @@ const FORMATS: readonly [RegExp, Dialect][] = [
  */
 export function detectProvider(
   text: string,
-  { format, history }: Pick<RecognizedText, 'format' | 'history'>,
+  recognized: Pick<RecognizedText, 'format' | 'history'>,
 ): Dialect | undefined {
+  const { format, history } = Object(recognized) as Partial<RecognizedText>
+  if (typeof text !== 'string') throw wrong('text', 'a string')
+  if (typeof format !== 'string' || !Array.isArray(history)) {
+    throw wrong('recognized', 'what `recognizeFormat` returns')
+  }
   if (history.some(isFrameworkMessage)) return undefined
   const isCurl = format.startsWith('curl command, ')
   const address = isCurl ? /https?:\/\/[^\s'"?]+/.exec(text)?.[0] : undefined

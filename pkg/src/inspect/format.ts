@@ -1,5 +1,5 @@
 /** Recognizes the format of a pasted text, and finds the history in it. Sends nothing anywhere. */
-import { TurnlockError } from '../errors.js'
+import { TurnlockError, wrong } from '../errors.js'
 import { canonicalize } from '../signature.js'
 import { decodeStream } from '../stream.js'
 
@@ -51,6 +51,7 @@ const hasType = (list: readonly JsonObject[], ...types: string[]) =>
  *   text field counts) for text in no such format, `options.invalid` for JSON without a history
  */
 export function recognizeFormat(text: string): RecognizedText {
+  if (typeof text !== 'string') throw wrong('text', 'a string')
   let found: Found | undefined
   try {
     found = findHistory(text)
@@ -76,8 +77,21 @@ function isReference(value: unknown): boolean {
   return typeof id === 'string' && id !== ''
 }
 
-/** Returns the error of `JSON.parse` with the place, which not every engine reports. */
-export function syntaxError(text: string, { message }: Error): TurnlockError {
+/**
+ * Parses JSON, with the place in the error, which not every engine reports.
+ *
+ * @throws TurnlockError `json.syntax` with `details: { offset, line, column }` in UTF-16 units
+ */
+export function parseJson(text: string): unknown {
+  if (typeof text !== 'string') throw wrong('text', 'a string')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw syntaxError(text, error as Error)
+  }
+}
+
+function syntaxError(text: string, { message }: Error): TurnlockError {
   try {
     canonicalize(text)
   } catch (error) {

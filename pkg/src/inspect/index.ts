@@ -6,7 +6,7 @@
  * @module
  */
 export { detectProvider } from './detect-provider.js'
-export { recognizeFormat, syntaxError, type RecognizedText } from './format.js'
+export { parseJson, recognizeFormat, type RecognizedText } from './format.js'
 export {
   estimateSavings,
   findLoops,

@@ -1,4 +1,6 @@
 /** The calls of a history with their signatures, the repeats among them, and the cost of these. */
+import { isObject } from '../checks.js'
+import { wrong } from '../errors.js'
 import { normalizeHistory } from '../history/history.js'
 import { signature } from '../signature.js'
 
@@ -104,8 +106,23 @@ function signCall(name: string, args: string): string {
   }
 }
 
+/**
+ * Returns the trace.
+ *
+ * @throws TurnlockError `options.invalid` for any other value
+ */
+export function checkTrace(trace: CallTrace): CallTrace {
+  const { calls, inferences, messages } = Object(trace) as Partial<CallTrace>
+  const isTrace = [calls, inferences, messages].every(
+    (list) => Array.isArray(list) && list.every(isObject),
+  )
+  if (!isTrace) throw wrong('trace', 'a trace of `traceCalls`')
+  return trace
+}
+
 /** Groups calls by signature within a user turn, the most repeated first. */
 export function groupCalls(calls: readonly TracedCall[]): CallGroup[] {
+  if (!Array.isArray(calls) || !calls.every(isObject)) throw wrong('calls', 'the calls of a trace')
   const groups = new Map<string, { group: CallGroup; results: Set<unknown> }>()
   calls.forEach(({ name, args, signature, turn, result }, place) => {
     const key = `${turn} ${signature}`
@@ -130,7 +147,7 @@ export function groupCalls(calls: readonly TracedCall[]): CallGroup[] {
  * @param trace of `traceCalls`, or a history in any format that `normalizeHistory` takes
  */
 export function findLoops(trace: CallTrace | readonly unknown[]): CallGroup[] {
-  const { calls } = 'calls' in trace ? trace : traceCalls(trace)
+  const { calls } = Array.isArray(trace) ? traceCalls(trace) : checkTrace(trace as CallTrace)
   return groupCalls(calls).filter(({ places }) => places.length > 1)
 }
 
@@ -149,7 +166,9 @@ export interface BudgetSavings {
  * Estimates what `maxTools: budget` would have saved: in each user turn, the model answers as soon as
  * that many different calls have run.
  */
-export function estimateSavings({ calls, inferences }: CallTrace, budget: number): BudgetSavings {
+export function estimateSavings(trace: CallTrace, budget: number): BudgetSavings {
+  const { calls, inferences } = checkTrace(trace)
+  if (!Number.isSafeInteger(budget) || budget < 0) throw wrong('budget', 'a whole number from 0')
   const savings: BudgetSavings = { inferences: 0, runs: 0, bytes: 0, cut: undefined }
   let turn: number | undefined
   let ran = new Set<string>()

@@ -1,11 +1,12 @@
 /** Replays a trace through Turnlock, with the recorded model output and tool results. */
+import { wrong } from '../errors.js'
 import { customModel } from '../models/custom.js'
 import type { ModelRequest } from '../models/model.js'
 import { signature } from '../signature.js'
 import { defineTool, type Tool } from '../tools/tools.js'
 import { runTurn, type Turn } from '../turn/turn.js'
 import type { Delta, Policy } from '../types.js'
-import type { CallTrace, ChatMessage } from './loops.js'
+import { checkTrace, type CallTrace, type ChatMessage } from './loops.js'
 
 /** A replay in progress. */
 export interface Replay {
@@ -30,11 +31,11 @@ const RECORDED = {
  * returned.
  *
  * @param trace of `traceCalls`, with at least one call
- * @throws RangeError for a trace without calls
+ * @throws TurnlockError `options.invalid` for a trace without calls
  */
 export function replay(trace: CallTrace, policy: Policy = {}): Replay {
-  const last = trace.calls.at(-1)
-  if (!last) throw new RangeError('the trace has no call')
+  const last = checkTrace(trace).calls.at(-1)
+  if (!last) throw wrong('trace', 'a trace with a call')
   const inferences = trace.inferences.filter(({ turn }) => turn === last.turn)
   const calls = trace.calls.filter(({ turn }) => turn === last.turn)
   const first = inferences[0] as (typeof inferences)[0]

@@ -39,7 +39,7 @@ export interface InspectOptions {
 
 /** Inspects a text in any format of `recognizeFormat`. Does not throw: see `error`. */
 export function inspectText(text: string, options: InspectOptions): InspectReport {
-  const { dialect, strategy = 'reconstruct', conversationId, providerError } = options
+  const { dialect, strategy = 'reconstruct', conversationId, providerError } = options ?? {}
   const report: InspectReport = {}
   try {
     const recognized = recognizeFormat(text)
