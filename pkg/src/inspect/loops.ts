@@ -120,13 +120,19 @@ export function checkTrace(trace: CallTrace): CallTrace {
   return trace
 }
 
+interface GroupEntry {
+  group: CallGroup
+  results: Set<unknown>
+}
+
 /** Groups calls by signature within a user turn, the most repeated first. */
 export function groupCalls(calls: readonly TracedCall[]): CallGroup[] {
-  if (!Array.isArray(calls) || !calls.every(isObject)) throw wrong('calls', 'the calls of a trace')
-  const groups = new Map<string, { group: CallGroup; results: Set<unknown> }>()
+  if (!Array.isArray(calls) || calls.some((call) => !isObject(call)))
+    throw wrong('calls', 'the calls of a trace')
+  const groups = new Map<string, GroupEntry>()
   calls.forEach(({ name, args, signature, turn, result }, place) => {
     const key = `${turn} ${signature}`
-    const entry = groups.get(key) ?? {
+    const entry: GroupEntry = groups.get(key) ?? {
       group: { name, args, signature, turn, places: [], texts: [], results: 0 },
       results: new Set(),
     }
