@@ -190,6 +190,9 @@ impl Decoder {
             Framing::Frames(frames, _) => half = frames.is_cut().then(String::new),
             Framing::Page(page) => meaning.page(&page, out),
         }
+        if !meaning.failed && half.is_none() {
+            meaning.events.end(out);
+        }
         if meaning.failed || meaning.events.is_finished() {
             return;
         }

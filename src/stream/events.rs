@@ -14,6 +14,9 @@ pub(crate) trait Events: Clone + PartialEq + Send + Sync + 'static {
     /// Whether the model has finished: a finish reason or the wire's end mark was seen.
     fn is_finished(&self) -> bool;
 
+    /// Takes the end of the body, which ends inside no event.
+    fn end(&mut self, _out: &mut Vec<Delta>) {}
+
     /// The id of a complete response that the provider can keep.
     fn response(&self) -> Option<&str> {
         None
@@ -30,6 +33,10 @@ impl AnyEvents {
 
     pub(super) fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
         self.0.data(data, out);
+    }
+
+    pub(super) fn end(&mut self, out: &mut Vec<Delta>) {
+        self.0.end(out);
     }
 
     pub(super) fn is_finished(&self) -> bool {
@@ -63,6 +70,7 @@ impl fmt::Debug for AnyEvents {
 /// What [`AnyEvents`] needs of [`Events`], in a form that a trait object can have.
 trait Face: Send + Sync {
     fn data(&mut self, data: &str, out: &mut Vec<Delta>);
+    fn end(&mut self, out: &mut Vec<Delta>);
     fn is_finished(&self) -> bool;
     fn response(&self) -> Option<&str>;
     fn boxed(&self) -> Box<dyn Face>;
@@ -73,6 +81,10 @@ trait Face: Send + Sync {
 impl<E: Events> Face for E {
     fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
         Events::data(self, data, out);
+    }
+
+    fn end(&mut self, out: &mut Vec<Delta>) {
+        Events::end(self, out);
     }
 
     fn is_finished(&self) -> bool {

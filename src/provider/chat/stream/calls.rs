@@ -19,6 +19,10 @@ pub(super) struct Calls {
     certainty: Certainty,
     /// The response was cut: no call ends any more.
     cut: bool,
+    /// A finish reason was received.
+    finished: bool,
+    /// What may be arguments stood in a place that is not read: no call without arguments ends.
+    unread: bool,
 }
 
 /// How certain it is that each fragment was added to its call. The later value prevails.
@@ -49,11 +53,15 @@ struct Call {
     /// The index in the deltas, once the call has started there.
     started: Option<u32>,
     ready: bool,
+    /// It has no arguments at the finish reason.
+    waits: bool,
     ended: bool,
     /// Its head repeats that of another call, and it starts only if it has arguments.
     repeats: bool,
     /// Its arguments contradict each other, so it never ends.
     contradictory: bool,
+    /// What may be its arguments stood in a place that is not read.
+    unread: bool,
 }
 
 /// What a fragment is.
@@ -85,11 +93,19 @@ impl Calls {
         self.doubt(Certainty::Lost);
     }
 
+    /// Ends no call without arguments, because they may stand in a place that is not read.
+    pub(super) fn doubt_empty(&mut self) {
+        self.unread = true;
+    }
+
     /// Adds a fragment.
     pub(super) fn take(&mut self, fragment: Fragment<'_>, out: &mut Vec<Delta>) {
         let at = match self.part(&fragment) {
             Part::Of(at) => at,
-            Part::Nothing => return,
+            Part::Nothing => {
+                self.unread |= fragment.unread;
+                return;
+            }
             part @ (Part::New | Part::Repeated) => {
                 if self.calls.len() >= limits::STREAM_CALLS {
                     out.push(Delta::Error(malformed("the response has too many calls", "")));
@@ -100,7 +116,11 @@ impl Calls {
                 self.calls.len() - 1
             }
         };
+        let finished = self.finished;
         let Some(call) = self.calls.get_mut(at) else { return };
+        call.unread |= fragment.unread;
+        // It waits for the end of the response, because a finish reason came before its arguments.
+        call.contradictory |= call.waits && finished && !fragment.is_blank();
         if call.ended {
             if !fragment.is_blank() && !fragment.repeats(call) {
                 let said = "arguments of a call came after its end";
@@ -130,8 +150,20 @@ impl Calls {
         }
     }
 
+    /// Ends the calls that have arguments, because the model finished normally. Some providers send
+    /// the reason with the beginning of a call: one without arguments waits for the end of the
+    /// response.
+    pub(super) fn finish(&mut self, out: &mut Vec<Delta>) {
+        self.finished = true;
+        self.end_calls(false, out);
+    }
+
     /// Ends the calls, because the response has ended normally.
     pub(super) fn end(&mut self, out: &mut Vec<Delta>) {
+        self.end_calls(true, out);
+    }
+
+    fn end_calls(&mut self, is_last: bool, out: &mut Vec<Delta>) {
         self.show(out);
         if self.cut {
             return;
@@ -141,18 +173,26 @@ impl Calls {
         let form = |call: &Call| (call.id.is_some(), call.index.is_some());
         let first = self.calls.first().map(form);
         let same_form = self.calls.iter().all(|call| Some(form(call)) == first);
-        let certainty = self.certainty;
+        let (certainty, unread) = (self.certainty, self.unread);
         for call in self.calls.iter_mut().filter(|call| !call.ended) {
             let Some(index) = call.started else { continue };
-            call.ended = true;
+            let is_empty = call.is_empty();
+            call.contradictory |= is_empty && (call.unread || unread);
+            call.waits = is_empty && !is_last;
+            call.ended = !call.waits;
             let is_certain = match certainty {
                 Certainty::Certain => same_form || call.arguments != Shape::Blank,
                 Certainty::Incomplete => call.arguments != Shape::Blank,
                 Certainty::Doubtful => all_whole,
                 Certainty::Lost => false,
             };
-            if is_certain && !call.contradictory {
+            if !is_certain || call.contradictory {
+                continue;
+            }
+            if call.ended {
                 out.push(Delta::ToolCallEnd { index });
+            } else if !std::mem::replace(&mut call.ready, true) {
+                out.push(Delta::ToolCallReady { index });
             }
         }
     }
@@ -276,6 +316,11 @@ impl Calls {
         let elsewhere = has_index && fragment.index != call.index;
         let (whole, begins) = (call.is_whole(), fragment.begins());
         if fragment.renames(call) {
+            // It is not known which of the two tools the model meant.
+            if has_index && !elsewhere && !call.ended {
+                self.contradict(at);
+                return Part::Nothing;
+            }
             if !elsewhere && !whole {
                 self.doubt(Certainty::Doubtful);
             }
@@ -401,6 +446,10 @@ impl Call {
 
     fn is_whole(&self) -> bool {
         self.arguments == Shape::Whole
+    }
+
+    fn is_empty(&self) -> bool {
+        self.arguments == Shape::Blank || self.sum == Sum::of("{}")
     }
 
     fn add(&mut self, fragment: Fragment<'_>) {

@@ -14,6 +14,8 @@ pub(super) struct Chunk<'a> {
     pub(super) calls: Vec<Fragment<'a>>,
     /// What may be a piece of a call has another form.
     pub(super) unreadable: bool,
+    /// What may be the arguments of a call stands in a member that is not read.
+    pub(super) unread: bool,
     pub(super) finish: Option<Cow<'a, str>>,
     pub(super) usage: Option<Usage>,
     pub(super) error: Option<StreamError>,
@@ -41,6 +43,8 @@ pub(super) struct Fragment<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
     pub(super) arguments: Option<Cow<'a, str>>,
+    /// What may be its arguments stands in a member that is not read.
+    pub(super) unread: bool,
 }
 
 impl<'a> Chunk<'a> {
@@ -53,7 +57,11 @@ impl<'a> Chunk<'a> {
         match key {
             "choices" => {
                 self.known = true;
-                list(reader, &mut |reader| self.choice(reader))
+                self.unread |= reader.peek()? == Kind::Object;
+                list(reader, &mut |reader| {
+                    self.unread |= reader.peek()? == Kind::Array;
+                    self.choice(reader)
+                })
             }
             // Perplexity and xAI.
             "citations" | "search_results" => keep(key, reader, &mut self.sources),
@@ -82,8 +90,20 @@ impl<'a> Chunk<'a> {
                 }
                 Ok(())
             }
-            _ => reader.skip(),
+            // Of a gateway that wraps its chunks, or of another wire format.
+            "data" | "delta" => self.unread_value(reader),
+            key => self.unread(key, reader),
         }
+    }
+
+    /// Skips a member, and notes whether it may hold the arguments of a call.
+    fn unread(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        if is_of_call(key) { self.unread_value(reader) } else { reader.skip() }
+    }
+
+    fn unread_value(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        self.unread |= has_content(reader)?;
+        Ok(())
     }
 
     fn choice(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
@@ -98,15 +118,18 @@ impl<'a> Chunk<'a> {
             // Perplexity tells with each delta what was said so far.
             "message" if streamed => reader.skip(),
             "delta" | "message" => {
+                one.unread |= reader.peek()? == Kind::Array;
                 if key == "delta" && reader.peek()? == Kind::Object {
+                    // The calls of an earlier member with this name are not read.
+                    one.unreadable |= streamed && !one.calls.is_empty();
                     streamed = true;
-                    let (finish, error) = (one.finish.take(), one.error.take());
-                    one = Chunk { finish, error, ..Chunk::default() };
+                    let Chunk { finish, error, unread, unreadable, .. } = std::mem::take(&mut one);
+                    one = Chunk { finish, error, unread, unreadable, ..Chunk::default() };
                 }
                 object(reader, &mut |key, reader| one.delta(key, reader))
             }
             "finish_reason" => {
-                one.finish = text(reader)?;
+                one.finish = reason(reader)?.or_else(|| one.finish.take());
                 Ok(())
             }
             // OpenRouter: <https://openrouter.ai/docs/api/reference/overview>
@@ -116,7 +139,7 @@ impl<'a> Chunk<'a> {
                 one.error = Some(error).filter(|error| !error.is_null()).map(|e| failure(&e, &raw));
                 Ok(())
             }
-            _ => reader.skip(),
+            key => one.unread(key, reader),
         })?;
         // A second choice is an alternative answer, which was not requested.
         if first {
@@ -134,6 +157,7 @@ impl<'a> Chunk<'a> {
             self.tools.append(&mut one.tools);
             self.calls.append(&mut one.calls);
             self.unreadable |= one.unreadable;
+            self.unread |= one.unread;
             self.finish = one.finish.or_else(|| self.finish.take());
             self.error = self.error.take().or(one.error);
         }
@@ -198,13 +222,17 @@ impl<'a> Chunk<'a> {
                 self.unreadable |= reader.peek()? != Kind::Null;
                 reader.skip()
             }
-            _ => reader.skip(),
+            "finish_reason" => {
+                self.finish = self.finish.take().or(reason(reader)?);
+                Ok(())
+            }
+            key => self.unread(key, reader),
         }
     }
 
     /// Mistral: content as a list of `text` and `thinking` parts.
     fn part(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
-        let mut pieces = Vec::new();
+        let (mut pieces, mut unread) = (Vec::new(), false);
         object(reader, &mut |key, reader| match key {
             "text" => {
                 pieces.extend(text(reader)?.map(Piece::Text));
@@ -223,8 +251,12 @@ impl<'a> Chunk<'a> {
                     _ => reader.skip(),
                 })
             }),
-            _ => reader.skip(),
+            key => {
+                unread |= is_of_call(key) && has_content(reader)?;
+                if is_of_call(key) { Ok(()) } else { reader.skip() }
+            }
         })?;
+        self.unread |= unread;
         self.said.append(&mut pieces);
         Ok(())
     }
@@ -263,6 +295,9 @@ impl<'a> Fragment<'a> {
                     Ok(())
                 }
                 "arguments" => {
+                    let before = self.arguments.take().is_some_and(|text| !text.trim().is_empty());
+                    // Of two members with one name, it is not known which is meant.
+                    self.unread |= before;
                     self.arguments = match reader.peek()? {
                         Kind::String => Some(reader.string()?),
                         Kind::Null => {
@@ -274,10 +309,74 @@ impl<'a> Fragment<'a> {
                     };
                     Ok(())
                 }
-                _ => reader.skip(),
+                key => self.unread(key, reader),
             }),
-            _ => reader.skip(),
+            key => self.unread(key, reader),
         }
+    }
+
+    /// Skips a member. One that no provider is known to send may hold arguments.
+    fn unread(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        let has_content = has_content(reader)?;
+        self.unread |= has_content && !BESIDE.contains(&key);
+        Ok(())
+    }
+}
+
+/// What providers and gateways send beside the arguments of a call.
+const BESIDE: [&str; 14] = [
+    "index",
+    "id",
+    "type",
+    "name",
+    "description",
+    "status",
+    "extra_content",
+    "metadata",
+    "provider_metadata",
+    "providerMetadata",
+    "provider_specific_fields",
+    "thought_signature",
+    "thoughtSignature",
+    "signature",
+];
+
+/// Whether a member with this name may be a call or its arguments, in a place where none is read.
+fn is_of_call(key: &str) -> bool {
+    matches!(
+        key,
+        "tool_calls"
+            | "tool_call"
+            | "toolCalls"
+            | "toolCall"
+            | "tool_call_chunks"
+            | "tool_use"
+            | "toolUse"
+            | "function"
+            | "function_call"
+            | "function_calls"
+            | "functionCall"
+            | "arguments"
+            | "args"
+            | "input"
+            | "parameters"
+            | "partial_json"
+    )
+}
+
+/// Skips a value, and returns whether it is a text, an object or an array with content.
+fn has_content(reader: &mut Reader<'_>) -> Result<bool, JsonError> {
+    let raw = reader.raw()?;
+    let text = raw.strip_prefix(['"', '{', '[']).unwrap_or_default();
+    Ok(text.len() > 1 && !text.get(..text.len() - 1).unwrap_or_default().trim_ascii().is_empty())
+}
+
+/// Reads a finish reason. One that is no text is a reason, too, but none that is known.
+fn reason<'a>(reader: &mut Reader<'a>) -> Result<Option<Cow<'a, str>>, JsonError> {
+    match reader.peek()? {
+        Kind::String => reader.string().map(Some),
+        Kind::Null => reader.null().map(|()| None),
+        _ => reader.raw().map(|raw| Some(raw.into())),
     }
 }
 

@@ -17,18 +17,30 @@ use chunk::{Chunk, Piece};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Chunks {
     calls: Calls,
-    finished: bool,
+    /// The reason to finish, as far as calls are concerned: the last one that was given.
+    finish: Option<FinishReason>,
     done: bool,
 }
 
 impl Events for Chunks {
     fn is_finished(&self) -> bool {
-        self.finished || self.done
+        self.finish.is_some() || self.done
+    }
+
+    fn end(&mut self, out: &mut Vec<Delta>) {
+        if self.finish.is_some_and(is_normal) {
+            self.calls.end(out);
+        }
     }
 
     fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
         if data.trim() == "[DONE]" {
-            self.calls.end(out);
+            // The end mark stands for a finish reason, and overrides none.
+            if self.finish.is_none_or(is_normal) {
+                self.calls.end(out);
+            } else {
+                self.calls.show(out);
+            }
             self.done = true;
             return;
         }
@@ -38,6 +50,9 @@ impl Events for Chunks {
         if read.and_then(|()| reader.end()).is_err() {
             out.push(Delta::Error(malformed("an event of the model is no JSON object", data)));
             return;
+        }
+        if chunk.unread {
+            self.calls.doubt_empty();
         }
         if !chunk.known && chunk.usage.is_none() && chunk.error.is_none() {
             out.push(Delta::Other { raw: data.to_owned() });
@@ -52,7 +67,7 @@ impl Events for Chunks {
 /// behind that of a filter.
 fn reason_of(raw: &str) -> FinishReason {
     let kind = raw.split_once(':').map_or(raw, |(kind, _)| kind);
-    match kind.to_ascii_lowercase().as_str() {
+    match kind.trim().to_ascii_lowercase().as_str() {
         "stop" | "eos" | "end_turn" | "stop_sequence" => FinishReason::Stop,
         "length"
         | "max_tokens"
@@ -76,6 +91,11 @@ fn reason_of(raw: &str) -> FinishReason {
         | "incomplete" => FinishReason::Error,
         _ => FinishReason::Other,
     }
+}
+
+/// Whether the calls of a response that finishes for this reason are those that the model meant.
+fn is_normal(reason: FinishReason) -> bool {
+    matches!(reason, FinishReason::Stop | FinishReason::ToolCalls)
 }
 
 /// A tool that the provider ran itself. It takes none of it back.
@@ -132,15 +152,17 @@ impl Chunks {
     fn finish(&mut self, raw: &str, out: &mut Vec<Delta>) {
         let said = reason_of(raw);
         match said {
-            FinishReason::Stop | FinishReason::ToolCalls => self.calls.end(out),
-            // The end mark of the stream may still follow.
-            FinishReason::Other => self.calls.show(out),
-            FinishReason::Length | FinishReason::ContentFilter | FinishReason::Error => {
-                self.calls.cut(out);
-            }
+            FinishReason::Stop | FinishReason::ToolCalls => self.calls.finish(out),
+            // What ended the response is not known to be its normal end.
+            FinishReason::Other
+            | FinishReason::Length
+            | FinishReason::ContentFilter
+            | FinishReason::Error => self.calls.cut(out),
         }
+        let before = self.finish;
+        self.finish = before.filter(|before| !is_normal(*before)).or(Some(said));
         // Some providers send the reason with the call and again after it: the first one counts.
-        if std::mem::replace(&mut self.finished, true) {
+        if before.is_some() {
             let is_cut = matches!(said, FinishReason::Length | FinishReason::ContentFilter);
             if (is_cut || said == FinishReason::Error) && self.calls.has_ended() {
                 out.push(Delta::Error(malformed("the response ends in two different ways", raw)));
