@@ -2,6 +2,7 @@
 
 use super::classify::malformed;
 use super::delta::Delta;
+use crate::json::Json;
 use crate::limits;
 
 /// The key of a call that started without an index.
@@ -18,11 +19,9 @@ pub(crate) struct Calls {
     /// The key of the call that started last.
     last: u64,
     started: u32,
-    /// A call that ended without arguments. The output limit may have cut it before them, so its end
-    /// counts once another call starts or the response ends normally.
-    blank: Option<u32>,
-    /// Calls without an end mark. They end if the response ends normally.
-    unmarked: Vec<u32>,
+    /// Calls without an end mark, and calls that ended without arguments: the output limit may have
+    /// cut one before them, or a later event has them. They end if the response ends normally.
+    waiting: Vec<u32>,
     /// The response was cut, or a piece belongs to no call and may be of any: no call ends any more.
     lost: bool,
 }
@@ -40,6 +39,8 @@ struct Started {
     whole: Option<String>,
     /// Its arguments contradict each other, or some of them may be missing: it never ends.
     doubtful: bool,
+    /// What may be its arguments stood in a member that is not read: without others, it never ends.
+    unread: bool,
     ended: bool,
 }
 
@@ -77,6 +78,21 @@ impl Sum {
     }
 }
 
+/// Whether arguments are missing, or an empty object.
+fn is_empty(sum: Sum) -> bool {
+    sum == Sum::default() || sum == Sum::of("{}")
+}
+
+/// Whether a member that is none of `known` is a text, an object or an array with content: then it may
+/// hold arguments.
+pub(crate) fn has_unread(value: &Json<'_>, known: &[&str]) -> bool {
+    let has_content = |value: &Json<'_>| match value {
+        Json::String(text) => !text.trim().is_empty(),
+        value => value.members().len() > 0 || value.items().len() > 0,
+    };
+    value.members().any(|(key, value)| has_content(value) && !known.contains(&key))
+}
+
 impl Calls {
     /// Whether the response has calls.
     pub(crate) fn any(&self) -> bool {
@@ -89,7 +105,6 @@ impl Calls {
             out.push(Delta::Error(malformed("the response has too many calls", "")));
             return;
         }
-        self.end_blank(out);
         let index = self.started;
         self.started += 1;
         self.last = key;
@@ -120,10 +135,43 @@ impl Calls {
     /// Compares the name of an open call with a later one. If they differ, it is not known which the
     /// model meant.
     pub(crate) fn compare_name(&mut self, key: u64, name: &str) {
+        let call = self.open_or_waiting(key);
+        let Some(call) = call.filter(|call| !name.is_empty() && call.name != name) else { return };
+        call.doubtful = true;
+        let index = call.index;
+        self.waiting.retain(|waiting| *waiting != index);
+    }
+
+    /// A call that has not ended, or that ended and waits for the end of the response.
+    fn open_or_waiting(&mut self, key: u64) -> Option<&mut Started> {
+        let place = self.place(key).ok()?;
+        let waiting = &self.waiting;
+        let is_open = |call: &&mut Started| !call.ended || waiting.contains(&call.index);
+        self.calls.get_mut(place).filter(is_open)
+    }
+
+    /// Compares the calls that wait for the end of the response with what it says at its end of the
+    /// call with this id.
+    pub(crate) fn confirm(&mut self, id: &str, name: &str, whole: &str) {
+        let waiting = &self.waiting;
+        let has_id = |call: &&Started| waiting.contains(&call.index) && call.id == id;
+        let keys: Vec<u64> = self.calls.iter().filter(has_id).map(|call| call.key).collect();
+        for key in keys {
+            self.compare_name(key, name);
+            self.expect(key, whole);
+        }
+    }
+
+    /// Notes that what may be arguments of the call stood in a member that is not read.
+    pub(crate) fn unread(&mut self, key: u64) {
         let place = self.place(key).ok();
-        let call = place.and_then(|place| self.calls.get_mut(place)).filter(|call| !call.ended);
-        let Some(call) = call else { return };
-        call.doubtful |= !name.is_empty() && call.name != name;
+        if let Some(call) = place.and_then(|place| self.calls.get_mut(place)) {
+            call.unread = true;
+            let index = call.index;
+            if is_empty(call.sum) {
+                self.waiting.retain(|waiting| *waiting != index);
+            }
+        }
     }
 
     /// Whether a call is open; `Some(true)` if a piece of its arguments was received.
@@ -149,7 +197,7 @@ impl Calls {
         }
         if !text.trim().is_empty() {
             let of = known.and_then(|place| self.calls.get(place)).map(|call| call.index);
-            self.blank.take_if(|blank| of.is_none_or(|index| index == *blank));
+            self.waiting.retain(|waiting| of.is_some_and(|index| index != *waiting));
             if of.is_none() {
                 self.calls.iter_mut().for_each(|call| call.doubtful = true);
             }
@@ -160,26 +208,33 @@ impl Calls {
     /// Notes the whole arguments of an open call. They count if no piece of them is received. If they
     /// differ from the pieces, or were others before, it is not known which the model meant.
     pub(crate) fn expect(&mut self, key: u64, whole: &str) {
-        let place = self.place(key).ok();
-        let call = place.and_then(|place| self.calls.get_mut(place)).filter(|call| !call.ended);
-        let Some(call) = call.filter(|_| !whole.trim().is_empty()) else { return };
+        let call = self.open_or_waiting(key).filter(|_| !whole.trim().is_empty());
+        let Some(call) = call else { return };
+        let sum = Sum::of(whole);
+        if call.ended {
+            let both_empty = is_empty(call.sum) && is_empty(sum);
+            if !both_empty && call.sum != sum {
+                self.doubt(key);
+            }
+            return;
+        }
         let before = call.whole.get_or_insert_with(|| whole.to_owned());
-        call.doubtful |= Sum::of(before) != Sum::of(whole);
+        call.doubtful |= Sum::of(before) != sum;
     }
 
     /// Ends a call; `false` if there is no such call. `whole`: as for [`Calls::expect`]. A call whose
     /// arguments contradict each other does not end.
     pub(crate) fn end(&mut self, key: u64, whole: &str, out: &mut Vec<Delta>) -> bool {
         let Some(call) = self.close(key, whole, out) else { return false };
-        let (index, has_arguments) = (call.index, call.said);
+        let (index, is_empty) = (call.index, is_empty(call.sum));
         if call.doubtful {
             return true;
         }
-        if has_arguments {
-            out.push(Delta::ToolCallEnd { index });
-        } else {
-            self.blank = Some(index);
+        if is_empty {
+            self.waiting.push(index);
             out.push(Delta::ToolCallReady { index });
+        } else {
+            out.push(Delta::ToolCallEnd { index });
         }
         true
     }
@@ -188,7 +243,7 @@ impl Calls {
     pub(crate) fn end_later(&mut self, key: u64, whole: &str, out: &mut Vec<Delta>) {
         let call = self.close(key, whole, out).filter(|call| !call.doubtful);
         if let Some(index) = call.map(|call| call.index) {
-            self.unmarked.push(index);
+            self.waiting.push(index);
             out.push(Delta::ToolCallReady { index });
         }
     }
@@ -204,6 +259,7 @@ impl Calls {
         }
         let call = self.calls.get_mut(place)?;
         call.doubtful |= whole.is_some_and(|whole| Sum::of(&whole) != call.sum);
+        call.doubtful |= call.unread && is_empty(call.sum);
         call.ended = true;
         Some(call)
     }
@@ -212,8 +268,7 @@ impl Calls {
     pub(crate) fn lose(&mut self) {
         self.lost = true;
         self.calls.iter_mut().for_each(|call| call.doubtful = true);
-        self.unmarked.clear();
-        self.blank = None;
+        self.waiting.clear();
     }
 
     /// Notes that the call with this key may lack a piece, or have one of another call.
@@ -221,7 +276,8 @@ impl Calls {
         let place = self.place(key).ok();
         let Some(call) = place.and_then(|place| self.calls.get_mut(place)) else { return };
         call.doubtful = true;
-        self.blank.take_if(|blank| *blank == call.index);
+        let index = call.index;
+        self.waiting.retain(|waiting| *waiting != index);
     }
 
     /// Forgets an open call, which then never ends.
@@ -235,27 +291,31 @@ impl Calls {
         self.end_later(WHOLE, arguments, out);
     }
 
-    /// Ends the calls that wait for the normal end of the response.
-    pub(crate) fn complete(&mut self, out: &mut Vec<Delta>) {
-        self.end_blank(out);
-        out.extend(self.unmarked.drain(..).map(|index| Delta::ToolCallEnd { index }));
+    /// As [`Calls::whole`], of a call with a member that is not read and may hold its arguments.
+    pub(crate) fn whole_unread(
+        &mut self,
+        (id, name): (&str, &str),
+        arguments: &str,
+        out: &mut Vec<Delta>,
+    ) {
+        self.start(WHOLE, id, name, out);
+        self.unread(WHOLE);
+        self.end_later(WHOLE, arguments, out);
     }
 
-    /// Ends the call that ended without arguments, because it was not cut.
-    fn end_blank(&mut self, out: &mut Vec<Delta>) {
-        if let Some(index) = self.blank.take() {
-            out.push(Delta::ToolCallEnd { index });
-        }
+    /// Ends the calls that wait for the normal end of the response.
+    pub(crate) fn complete(&mut self, out: &mut Vec<Delta>) {
+        out.extend(self.waiting.drain(..).map(|index| Delta::ToolCallEnd { index }));
     }
 
     /// Ends all calls of which arguments were received.
     pub(crate) fn end_all(&mut self, out: &mut Vec<Delta>) {
-        self.complete(out);
         let open = |call: &&Started| !call.ended && (call.said || call.whole.is_some());
         let keys: Vec<u64> = self.calls.iter().filter(open).map(|call| call.key).collect();
         for key in keys {
             self.end(key, "", out);
         }
+        self.complete(out);
     }
 
     fn set(&mut self, call: Started) {

@@ -45,7 +45,7 @@ mod template;
 mod tree;
 mod values;
 
-pub(crate) use calls::{Calls, NO_INDEX, Sum};
+pub(crate) use calls::{Calls, NO_INDEX, Sum, has_unread};
 pub(crate) use classify::{failure, finish_error, malformed};
 pub(crate) use events::{AnyEvents, Events};
 pub(crate) use frames::{FRAMES, Framer};

@@ -258,6 +258,19 @@ impl Items {
 
     /// Takes a response at its end.
     fn response(&mut self, all: &Json<'_>, kind: &str, raw: &str, out: &mut Vec<Delta>) {
+        for item in list(all, "output") {
+            let (id, name) = (text(item, "call_id"), text(item, "name"));
+            match text(item, "type") {
+                "function_call" => {
+                    self.calls.confirm(id, name, &arguments_text(item, "arguments"));
+                }
+                "custom_tool_call" => {
+                    let input = object! { "input": Json::from(text(item, "input")) };
+                    self.calls.confirm(id, name, &input.to_text());
+                }
+                _ => {}
+            }
+        }
         let status = Some(text(all, "status")).filter(|status| !status.is_empty());
         let status = status.unwrap_or(kind);
         let failed = !part(all, "error").is_null() || status == "failed";
