@@ -9,7 +9,7 @@ use crate::json::{Json, Reader};
 use crate::limits;
 use crate::stream::{
     Delta, Events, FinishReason, Hosted, NO_INDEX, ProviderToolStatus, REDACTED, Sum, Usage,
-    failure, malformed, part, push_reasoning, push_text, push_tool, text,
+    failure, has_unread, malformed, part, push_reasoning, push_text, push_tool, text,
 };
 use event::{Change, Event};
 
@@ -40,7 +40,8 @@ enum Block {
     /// Text or thinking; the type of each delta tells which.
     Plain,
     /// A call for the host to run. `whole` is the input, if it came with the start.
-    Call { index: u32, whole: Option<String>, pieces: Option<Sum> },
+    /// `unread`: what may be its input stood in a member that is not read.
+    Call { index: u32, whole: Option<String>, pieces: Option<Sum>, unread: bool },
     /// A tool that the provider runs. `whole` is the input, as it came with the start.
     Hosted { block: Hosted, whole: String },
     /// The result of such a tool, or an unknown block.
@@ -55,6 +56,10 @@ struct Tokens {
     cache_read: Option<u64>,
     output: Option<u64>,
 }
+
+/// The members of a call that are read, and those that are no input.
+const KNOWN: [&str; 7] =
+    ["type", "id", "name", "input", "caller", "cache_control", "signature"];
 
 impl Events for Messages {
     fn is_finished(&self) -> bool {
@@ -180,7 +185,8 @@ impl Messages {
                 let id = id.unwrap_or_else(|| format!("call_{index}"));
                 out.push(Delta::ToolCallStart { index, id, name: text("name") });
                 let whole = block.and_then(|block| whole_input(block.get("input")?));
-                Block::Call { index, whole, pieces: None }
+                let unread = block.is_some_and(|block| has_unread(block, &KNOWN));
+                Block::Call { index, whole, pieces: None, unread }
             }
             "server_tool_use" | "mcp_tool_use" => {
                 let mut own = block.cloned().unwrap_or_default();
@@ -220,6 +226,11 @@ impl Messages {
     }
 
     fn block_delta(&mut self, at: u64, change: &Change<'_>, data: &str, out: &mut Vec<Delta>) {
+
+        let block = self.blocks.iter_mut().rev().find(|(open, _)| *open == at);
+        if let Some((_, Block::Call { unread, .. })) = block {
+            *unread |= change.unread || change.kind != "input_json_delta" && change.has_content;
+        }
         match &*change.kind {
             "text_delta" => push_text(&change.text, out),
             "thinking_delta" => push_reasoning(&change.thinking, None, out),
@@ -265,10 +276,13 @@ impl Messages {
         let place = self.blocks.iter().position(|(open, _)| *open == at);
         let block = place.map(|place| self.blocks.remove(place).1);
         match block {
-            Some(Block::Call { index, whole, pieces }) => {
+            Some(Block::Call { index, whole, pieces, unread }) => {
                 self.ended_calls += 1;
                 let pieces = pieces.filter(|pieces| *pieces != Sum::default());
                 let is_blank = whole.is_none() && pieces.is_none();
+                if unread && whole.is_none() && pieces.is_none_or(|sum| sum == Sum::of("{}")) {
+                    return;
+                }
                 match (whole, pieces) {
                     // It is not known which of them the model meant, so the call never ends.
                     (Some(whole), Some(pieces)) if Sum::of(&whole) != pieces => return,

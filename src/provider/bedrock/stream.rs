@@ -7,7 +7,7 @@
 use crate::json::{Json, object};
 use crate::stream::{
     Calls, Delta, Events, FinishReason, Hosted, NO_INDEX, ProviderToolStatus, REDACTED, Sum, Usage,
-    arguments_text, count, event, failure, finished, list, part, push_finish, push_other,
+    arguments_text, count, event, failure, finished, has_unread, list, part, push_finish, push_other,
     push_reasoning, push_text, push_tool, text,
 };
 
@@ -99,6 +99,9 @@ impl Blocks {
             return;
         }
         let known = delta.get("text").is_some() || !reasoning.is_null();
+        if has_unread(call, &["input"]) {
+            self.calls.unread(at);
+        }
         if !known && !input.is_some_and(|piece| self.calls.arguments(at, &piece, out)) {
             push_other(raw, out);
         }

@@ -6,7 +6,7 @@
 use crate::json::Json;
 use crate::stream::{
     Calls, Delta, Events, FinishReason, NO_INDEX, PART, Usage, arguments_text, count, event,
-    failure, finished, is_failure, list, part, push_finish, push_other, push_reasoning, push_text,
+    failure, finished, has_unread, is_failure, list, part, push_finish, push_other, push_reasoning, push_text,
     text,
 };
 
@@ -38,8 +38,11 @@ impl Events for Steps {
             "tool-call-start" => {
                 self.calls.start(at, text(call, "id"), text(function, "name"), out);
                 self.calls.arguments(at, &arguments(function), out);
+                self.unread(at, call);
             }
-            "tool-call-delta" if self.calls.arguments(at, &arguments(function), out) => {}
+            "tool-call-delta" if self.calls.arguments(at, &arguments(function), out) => {
+                self.unread(at, call);
+            }
             "tool-call-end" if self.calls.end(at, "", out) => {}
             "message-start" | "citation-end" => {}
             "message-end" => self.finish(delta, data, out),
@@ -55,6 +58,13 @@ impl Events for Steps {
 }
 
 impl Steps {
+    /// Notes that a piece of a call has members that are not read.
+    fn unread(&mut self, at: u64, call: &Json<'_>) {
+        if is_unread(call) {
+            self.calls.unread(at);
+        }
+    }
+
     /// Takes a response that is no stream.
     fn whole(&mut self, event: &Json<'_>, raw: &str, out: &mut Vec<Delta>) {
         let message = part(event, "message");
@@ -65,8 +75,12 @@ impl Steps {
         }
         for call in list(message, "tool_calls") {
             let function = part(call, "function");
-            let name = text(function, "name");
-            self.calls.whole(text(call, "id"), name, &arguments(function), out);
+            let called = (text(call, "id"), text(function, "name"));
+            if is_unread(call) {
+                self.calls.whole_unread(called, &arguments(function), out);
+            } else {
+                self.calls.whole(called.0, called.1, &arguments(function), out);
+            }
         }
         for citation in list(message, "citations") {
             push_other(&citation.to_text(), out);
@@ -124,6 +138,14 @@ impl Steps {
             }));
         }
     }
+}
+
+/// Whether a piece of a call has the form of another wire format, or members that are not read.
+fn is_unread(call: &Json<'_>) -> bool {
+    call.items().len() > 0
+        || has_unread(call, &["id", "type", "index", "function"])
+        || has_unread(part(call, "function"), &["name", "arguments", "description"])
+        || part(call, "function").items().len() > 0
 }
 
 /// Cohere sends `null`, as a value or as text, for a tool without parameters.

@@ -9,12 +9,14 @@ use crate::json::Json;
 use crate::limits;
 use crate::stream::{
     Calls, Counts, Delta, Events, FinishReason, PART, ProviderToolStatus, Usage, arguments_text,
-    count, event, finished, is_failure, list, malformed, part, push_finish, push_other,
+    count, event, finished, has_unread, is_failure, list, malformed, part, push_finish, push_other,
     push_reasoning, push_text, push_tool, text,
 };
 
 mod partial;
 
+/// The members of a call that are read, and its signature.
+const KNOWN: [&str; 6] = ["id", "name", "args", "partialArgs", "thoughtSignature", "thought_signature"];
 /// The key of the one call that can be open.
 const OPEN: u64 = 0;
 /// The key of calls that do not end.
@@ -125,6 +127,10 @@ impl Parts {
             push_reasoning("", Some(signature), out);
             self.thinks = false;
             self.call(call, refused, out);
+        } else if let Some(call) = one.get("function_call") {
+            // Of another wire format: it may be a piece of any call.
+            self.calls.lose();
+            push_other(&call.to_text(), out);
         } else if hosted(one, out) {
             // Its signature goes back with it.
             self.thinks = false;
@@ -153,9 +159,12 @@ impl Parts {
         let name = text(call, "name");
         if !name.is_empty() && !goes_on && call.get("partialArgs").is_none() {
             let (id, args) = (text(call, "id"), arguments_text(call, "args"));
+            let is_unread = has_unread(call, &KNOWN);
             if refused {
                 self.calls.start(REFUSED, id, name, out);
                 self.calls.arguments(REFUSED, &args, out);
+            } else if is_unread {
+                self.calls.whole_unread((id, name), &args, out);
             } else {
                 self.calls.whole(id, name, &args, out);
             }
@@ -164,7 +173,8 @@ impl Parts {
         if !name.is_empty() {
             self.calls.start(OPEN, text(call, "id"), name, out);
             (self.arguments, self.held) = (Json::Object(Vec::new()), 0);
-            self.is_cut = false;
+            // A call that is to go on, and does not, lacks its arguments.
+            self.is_cut = goes_on;
         }
         if self.calls.said(OPEN).is_none() {
             // A part of a call that has not begun.
@@ -176,8 +186,12 @@ impl Parts {
             }
             return;
         }
+        if has_unread(call, &KNOWN) {
+            self.calls.unread(OPEN);
+        }
         let args = part(call, "args");
         if !args.is_null() {
+            self.is_cut = false;
             if self.arguments.members().len() > 0 && self.arguments != *args {
                 self.calls.doubt(OPEN);
             }

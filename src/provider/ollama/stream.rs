@@ -4,8 +4,8 @@
 //! normally.
 
 use crate::stream::{
-    Calls, Delta, Events, FinishReason, Usage, arguments_text, count, event, finished, is_failure,
-    list, part, push_finish, push_other, push_reasoning, push_text, text,
+    Calls, Delta, Events, FinishReason, Usage, arguments_text, count, event, finished, has_unread,
+    is_failure, list, part, push_finish, push_other, push_reasoning, push_text, text,
 };
 
 /// The state between two lines.
@@ -41,7 +41,14 @@ impl Events for Lines {
                 // Its arguments may be those of any call.
                 self.calls.lose();
             }
-            self.calls.whole(text(call, "id"), name, &arguments, out);
+            let id = text(call, "id");
+            let in_call = ["id", "type", "index", "function"];
+            let in_function = ["name", "arguments", "index", "description"];
+            if has_unread(call, &in_call) || has_unread(function, &in_function) {
+                self.calls.whole_unread((id, name), &arguments, out);
+            } else {
+                self.calls.whole(id, name, &arguments, out);
+            }
         }
         if done == Some(true) && !std::mem::replace(&mut self.finished, true) {
             let raw = text(&line, "done_reason");

@@ -23,6 +23,10 @@ pub(super) struct Change<'a> {
     pub(super) signature: Option<Cow<'a, str>>,
     pub(super) partial_json: Cow<'a, str>,
     pub(super) stop_reason: Option<Cow<'a, str>>,
+    /// A member beside the type has content.
+    pub(super) has_content: bool,
+    /// So has one that is not read.
+    pub(super) unread: bool,
 }
 
 impl<'a> Event<'a> {
@@ -51,8 +55,13 @@ impl<'a> Change<'a> {
             Kind::String => reader.string()?,
             // Some gateways send the value itself.
             kind if key == "partial_json" && kind != Kind::Null => reader.raw()?.into(),
-            _ => return reader.skip(),
+            kind => {
+                let is_empty = matches!(&*reader.raw()?.replace(char::is_whitespace, ""), "{}" | "[]");
+                self.note(key, matches!(kind, Kind::Object | Kind::Array) && !is_empty);
+                return Ok(());
+            }
         };
+        self.note(key, !text.trim().is_empty());
         match key {
             "type" => self.kind = text,
             "text" => self.text = text,
@@ -63,5 +72,12 @@ impl<'a> Change<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Notes a member, and whether it is a text, an object or an array with content.
+    fn note(&mut self, key: &str, has_content: bool) {
+        let known = ["type", "text", "thinking", "signature", "partial_json", "stop_reason"];
+        self.has_content |= has_content && key != "type";
+        self.unread |= has_content && !known.contains(&key);
     }
 }

@@ -15,9 +15,18 @@ pub(super) fn add(arguments: &mut Json<'static>, piece: &Json<'_>) -> bool {
     match (place, value) {
         (Json::String(before), Some(Json::String(more))) => before.to_mut().push_str(more),
         (place, Some(value)) => *place = value.clone().into_owned(),
-        (place, None) => *place = Json::Null,
+        (place, None) if piece.get("nullValue").is_some() => *place = Json::Null,
+        // It begins a text, or ends it.
+        (_, None) if !has_unknown(piece) => {}
+        (_, None) => return false,
     }
     true
+}
+
+/// Whether a piece has a kind of value that is not known.
+fn has_unknown(piece: &Json<'_>) -> bool {
+    let known = ["jsonPath", "willContinue"];
+    piece.members().any(|(key, value)| !value.is_null() && !known.contains(&key))
 }
 
 /// The place of `path`, which is made if it is missing.
