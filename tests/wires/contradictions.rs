@@ -484,3 +484,277 @@ fn a_whole_call_ends_with_its_response() {
     twice.push(json!({ "candidates": [{ "finishReason": "STOP" }] }));
     assert_eq!(read("gemini", &twice), (vec![], 1), "a normal reason after another one");
 }
+
+fn head(id: &str, name: &str, arguments: &str) -> Value {
+    let function = json!({ "name": name, "arguments": arguments });
+    json!({ "index": 0, "id": id, "type": "function", "function": function })
+}
+
+fn finished(mut chunk: Value, reason: Value) -> Value {
+    chunk["choices"][0]["finish_reason"] = reason;
+    chunk
+}
+
+const GOOD: &str = r#"{"only":"tmp.txt"}"#;
+
+/// Gateways send the finish reason with each chunk, or before the arguments. A call without arguments
+/// waits for the end of the response; others end as before.
+#[test]
+fn a_call_without_arguments_waits_for_the_end_of_the_response() {
+    let more = || chat(json!([{ "index": 0, "function": { "arguments": GOOD } }]));
+    for arguments in ["", "{}", " { } "] {
+        for reason in ["tool_calls", "stop", "function_call", "STOP", " stop "] {
+            let first = || finished(chat(json!([head("a", "remove", arguments)])), json!(reason));
+            let (ended, open) = read("openai-chat", &[first()]);
+            let want = vec![("remove".to_owned(), arguments.to_owned())];
+            assert_eq!((ended, open), (want, 0), "{reason}: the end of the body");
+            for late in [more(), finished(more(), json!(reason))] {
+                let got = read("openai-chat", &[first(), late]);
+                assert_eq!(got, (vec![], 1), "{arguments:?}, {reason}");
+            }
+            let mut deltas = Vec::new();
+            let mut decoder = turnlock::stream::Decoder::new(dialect("openai-chat")).unwrap();
+            decoder.feed(format!("data: {}\n\n", first()).as_bytes(), &mut deltas);
+            let is_end = |delta: &turnlock::stream::Delta| {
+                matches!(delta, turnlock::stream::Delta::ToolCallEnd { .. })
+            };
+            assert!(!deltas.iter().any(is_end), "{reason}: before the end of the response");
+            decoder.feed(b"data: [DONE]\n\n", &mut deltas);
+            assert!(deltas.iter().any(is_end), "{reason}: at the end mark");
+        }
+    }
+    let whole = finished(chat(json!([head("a", "remove", GOOD)])), json!("tool_calls"));
+    assert_eq!(read("openai-chat", &[whole]).1, 0);
+}
+
+/// A finish reason that is none of the normal ones, with the end mark behind it.
+#[test]
+fn an_end_mark_does_not_override_a_finish_reason() {
+    let reasons = [
+        json!("aborted"),
+        json!("cancelled"),
+        json!("refusal"),
+        json!("token_limit"),
+        json!("repetition_truncation"),
+        json!("engine_overloaded"),
+        json!("a word of tomorrow"),
+        json!(" length "),
+        json!("Length"),
+        json!(1),
+        json!(true),
+        json!(["length"]),
+        json!({ "type": "length" }),
+    ];
+    for reason in reasons {
+        for arguments in ["", "{}", GOOD] {
+            for in_delta in [false, true] {
+                let mut end = finished(chat(json!([])), reason.clone());
+                if in_delta {
+                    end["choices"][0] = json!({ "index": 0, "delta": { "finish_reason": reason } });
+                }
+                let call = chat(json!([head("a", "remove", arguments)]));
+                let stream = format!("data: {call}\n\ndata: {end}\n\ndata: [DONE]\n\n");
+                let mut response = Response::default();
+                for delta in decode(dialect("openai-chat"), [stream.as_bytes()]) {
+                    response.take(&delta).unwrap();
+                }
+                assert_eq!(response.calls.len(), 1, "{reason}: dropped");
+                assert!(response.calls.iter().all(|call| !call.ended), "{reason} {arguments}");
+            }
+        }
+    }
+}
+
+/// Arguments in a member that no reader of the wire format knows are not an empty object.
+#[test]
+fn arguments_in_a_place_that_is_not_read_are_not_dropped() {
+    let object = || json!({ "only": "tmp.txt" });
+    let delta = |delta: Value| json!({ "choices": [{ "index": 0, "delta": delta }] });
+    let piece = || json!([{ "index": 0, "function": { "arguments": GOOD } }]);
+    let mut chat_rows = vec![
+        chat(json!([{ "index": 0, "function": [{ "arguments": GOOD }] }])),
+        json!({ "choices": [{ "index": 0, "tool_calls": piece(), "delta": {} }] }),
+        json!({ "choices": [{ "index": 0, "delta": [{ "tool_calls": piece() }] }] }),
+        json!({ "choices": { "index": 0, "delta": { "tool_calls": piece() } } }),
+        json!({ "choices": [[{ "index": 0, "delta": { "tool_calls": piece() } }]] }),
+        json!({ "data": { "choices": [{ "index": 0, "delta": { "tool_calls": piece() } }] } }),
+        json!({ "delta": { "tool_calls": piece() } }),
+        json!({ "tool_calls": piece() }),
+        delta(json!({ "content": [{ "type": "tool_use", "input": object() }] })),
+        delta(json!({ "tool_calls": piece().to_string() })),
+    ];
+    for value in [json!(GOOD), object(), json!([GOOD])] {
+        for key in ["parameters", "input", "args", "partial_json", "arguments_delta", "later"] {
+            chat_rows.push(chat(json!([{ "index": 0, "function": { key: value } }])));
+            chat_rows.push(chat(json!([{ "index": 0, key: value }])));
+        }
+        for key in ["toolCalls", "tool_call", "input", "args", "parameters", "partial_json"] {
+            chat_rows.push(delta(json!({ key: value })));
+            chat_rows.push(json!({ "choices": [{ "index": 0, "delta": {}, key: value }] }));
+        }
+    }
+    for arguments in ["", "{}"] {
+        for row in &chat_rows {
+            let call = chat(json!([head("a", "remove", arguments)]));
+            for events in [[call.clone(), row.clone()], [row.clone(), call]] {
+                let [first, second] = events;
+                let (ended, _) = read("openai-chat", &[first, second, chat_end()]);
+                assert_eq!(ended, [], "{row}");
+            }
+        }
+    }
+    // What providers send beside a call does not concern it.
+    let mut beside = head("a", "remove", "{}");
+    beside["extra_content"] = json!({ "google": { "thought_signature": "x" } });
+    beside["later"] = json!({});
+    let (ended, _) = read("openai-chat", &[chat(json!([beside])), chat_end()]);
+    assert_eq!(ended.len(), 1);
+    // Nor does an unknown member hide arguments that were read.
+    let mut both = head("a", "remove", GOOD);
+    both["function"]["parameters"] = object();
+    assert_eq!(read("openai-chat", &[chat(json!([both])), chat_end()]).0.len(), 1);
+
+    let ollama = |call: Value| {
+        vec![json!({ "message": { "tool_calls": [call] }, "done": true, "done_reason": "stop" })]
+    };
+    let gemini = |parts: Value| json!({ "candidates": [{ "content": { "parts": parts } }] });
+    let gemini_end = || json!({ "candidates": [{ "finishReason": "STOP" }] });
+    let cohere = |start: Value, piece: Value| {
+        vec![
+            json!({ "type": "tool-call-start", "index": 0, "delta": { "message": { "tool_calls": start } } }),
+            json!({ "type": "tool-call-delta", "index": 0, "delta": { "message": { "tool_calls": piece } } }),
+            json!({ "type": "tool-call-end", "index": 0 }),
+            json!({ "type": "message-end", "delta": { "finish_reason": "TOOL_CALL" } }),
+        ]
+    };
+    let cohere_start = json!({ "id": "a", "function": { "name": "remove", "arguments": "" } });
+    let with_delta = |delta: Value| {
+        let mut events = anthropic(&json!({}), &[]);
+        events.insert(1, json!({ "type": "content_block_delta", "index": 0, "delta": delta }));
+        events
+    };
+    let bedrock = |piece: Value| {
+        let start = json!({ "toolUse": { "toolUseId": "a", "name": "remove" } });
+        let delta = json!({ "toolUse": piece });
+        vec![
+            json!({ "contentBlockStart": { "contentBlockIndex": 0, "start": start } }),
+            json!({ "contentBlockDelta": { "contentBlockIndex": 0, "delta": delta } }),
+            json!({ "contentBlockStop": { "contentBlockIndex": 0 } }),
+            json!({ "messageStop": { "stopReason": "tool_use" } }),
+        ]
+    };
+    let by_path = |value: Value| {
+        let mut piece = value;
+        piece["jsonPath"] = json!("$.only");
+        vec![
+            gemini(json!([{ "functionCall": { "name": "remove", "willContinue": true } }])),
+            gemini(json!([{ "functionCall": { "partialArgs": [piece], "willContinue": true } }])),
+            gemini(json!([{ "functionCall": {} }])),
+            gemini_end(),
+        ]
+    };
+    let rows = [
+        ("ollama", ollama(json!({ "function": { "name": "remove", "parameters": object() } }))),
+        (
+            "ollama",
+            ollama(json!({ "function": { "name": "remove", "arguments": {}, "input": GOOD } })),
+        ),
+        ("ollama", ollama(json!({ "function": { "name": "remove" }, "args": object() }))),
+        ("cohere", cohere(cohere_start.clone(), json!([{ "function": { "arguments": GOOD } }]))),
+        ("cohere", cohere(cohere_start.clone(), json!({ "function": { "parameters": object() } }))),
+        ("cohere", cohere(cohere_start, json!({ "parameters": object() }))),
+        ("anthropic", with_delta(json!({ "type": "input_json_delta", "input": GOOD }))),
+        ("anthropic", with_delta(json!({ "type": "input_json_delta", "input": object() }))),
+        ("anthropic", with_delta(json!({ "type": "text_delta", "text": GOOD }))),
+        ("anthropic", with_delta(json!({ "type": "input_delta", "partial_json": GOOD }))),
+        ("bedrock", bedrock(json!({ "partialInput": GOOD }))),
+        (
+            "gemini",
+            vec![
+                gemini(json!([{ "functionCall": { "name": "remove", "arguments": object() } }])),
+                gemini_end(),
+            ],
+        ),
+        (
+            "gemini",
+            vec![
+                gemini(json!([{ "functionCall": { "name": "remove" } }])),
+                gemini(json!([{ "function_call": { "args": object() } }])),
+                gemini_end(),
+            ],
+        ),
+        // A call that is to go on, and does not.
+        (
+            "gemini",
+            vec![
+                gemini(json!([{ "functionCall": { "name": "remove", "willContinue": true } }])),
+                gemini_end(),
+            ],
+        ),
+        ("gemini", by_path(json!({ "listValue": ["tmp.txt"] }))),
+        ("gemini", by_path(json!({ "intValue": 5 }))),
+    ];
+    for (wire, events) in rows {
+        let (ended, open) = read(wire, &events);
+        assert_eq!((ended, open), (vec![], 1), "{wire} {events:#?}");
+    }
+}
+
+/// What the end of a response says of a call that had no arguments before.
+#[test]
+fn the_end_of_a_response_contradicts_a_call_without_arguments() {
+    let completed = |name: &str, arguments: &str| {
+        let mut output = item("a", name, arguments);
+        output["item"]["status"] = json!("completed");
+        json!({ "type": "response.completed", "response": { "status": "completed", "output": [output["item"]] } })
+    };
+    let arguments_done = || {
+        responses(
+            "function_call_arguments.done",
+            Some(0),
+            json!({ "item_id": "a", "arguments": GOOD }),
+        )
+    };
+    for arguments in ["", "{}"] {
+        for has_start in [false, true] {
+            let begin = || {
+                let mut events =
+                    vec![responses("output_item.done", Some(0), item("a", "remove", arguments))];
+                if has_start {
+                    events.insert(
+                        0,
+                        responses("output_item.added", Some(0), item("a", "remove", "")),
+                    );
+                }
+                events
+            };
+            let with = |more: Vec<Value>| [begin(), more].concat();
+            let next = || responses("output_item.added", Some(1), item("b", "list", ""));
+            for (why, events) in [
+                ("other arguments", with(vec![completed("remove", GOOD)])),
+                ("another name", with(vec![completed("list", arguments)])),
+                ("arguments after the item", with(vec![arguments_done(), responses_end()])),
+                ("another call between", with(vec![next(), completed("remove", GOOD)])),
+            ] {
+                let (ended, _) = read("openai-responses", &events);
+                assert_eq!(ended, [], "{why}: {arguments:?} {has_start}");
+            }
+            for events in [with(vec![responses_end()]), with(vec![completed("remove", "{}")])] {
+                assert_eq!(read("openai-responses", &events).0.len(), 1, "{arguments:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_names_under_one_id_and_index_are_a_contradiction() {
+    for (first, second) in [("{}", GOOD), ("", GOOD), (GOOD, "{}"), ("{", "}"), (GOOD, GOOD)] {
+        let heads = [head("a", "remove", first), head("a", "list", second)];
+        let at_once = vec![chat(json!(heads)), chat_end()];
+        let apart = vec![chat(json!([heads[0]])), chat(json!([heads[1]])), chat_end()];
+        for events in [at_once, apart] {
+            let (ended, open) = read("openai-chat", &events);
+            assert_eq!((ended, open > 0), (vec![], true), "{first} {second}");
+        }
+    }
+}
