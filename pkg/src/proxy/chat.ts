@@ -1,13 +1,24 @@
 /** OpenAI's Chat Completions. */
 import { dataOf } from './frames.js'
 import { isSaid, resultText, type Call, type PastCall } from './judge.js'
-import { list, object, stringify, text, type Members } from './json.js'
+import {
+  areNumbers,
+  areObjects,
+  areTexts,
+  isArguments,
+  list,
+  object,
+  stringify,
+  text,
+  type Members,
+} from './json.js'
 import { Pieces } from './pieces.js'
 import { hasEscapes, type Places } from './stray.js'
 import { INTERRUPTED, rowEnds, type Keyed, type Step, type StreamWire, type Wire } from './wire.js'
 
 /** The name and the arguments of a call: of a function, or of a custom tool. */
-function callOf(call: Members): Call {
+function callOf(value: unknown): Call {
+  const call = object(value)
   const [called, custom] = [object(call.function), object(call.custom)]
   const name = called.name ?? custom.name
   const args = called.arguments ?? custom.input ?? ''
@@ -18,7 +29,12 @@ function callOf(call: Members): Call {
   const others = [call.arguments, call.input, called.input, called.parameters, custom.arguments]
   // Some clients take what stands beside the function, or in the other kind of call.
   const isBeside = (call.name || name) !== name || others.some(isOther)
-  const isUnclear = isBeside || (isFull(called) && isFull(custom))
+  const isFormed =
+    areObjects(value, call.function, call.custom) &&
+    areTexts(call.id, call.type, called.name, custom.name) &&
+    areNumbers(call.index) &&
+    isArguments(args)
+  const isUnclear = !isFormed || isBeside || (isFull(called) && isFull(custom))
   return {
     name: text(name),
     args: json,
@@ -148,11 +164,12 @@ class ChatStream implements StreamWire {
       const delta = object(choice.delta)
       const which = choiceOf(choice)
       if (text(delta.content) || text(delta.refusal)) step.text = true
-      for (const piece of list(delta.tool_calls).map(object)) {
-        if (!this.#piece(which, piece)) step.stray = true
+      for (const value of list(delta.tool_calls)) {
+        const piece = object(value)
+        if (!areObjects(value) || !this.#piece(which, piece)) step.stray = true
       }
       const { function_call: called } = delta
-      const piece = { index: 'function', function: called }
+      const piece = { function: called }
       if (isFull(called) && !this.#piece(which, called, piece)) step.stray = true
       if (!text(choice.finish_reason)) continue
       this.#over.add(which)
@@ -170,18 +187,26 @@ class ChatStream implements StreamWire {
   #piece(choice: string, own: Members, piece: Members = own): boolean {
     const { name, args, isText = false, isUnclear = false } = callOf(piece)
     const kind = kindOf(piece)
+    // The call of older models has no place.
+    const isOnly = piece !== own
     const id = text(piece.id)
     const isHead = id !== '' || name !== ''
-    const hasIndex = piece.index != null
+    const hasIndex = isOnly || piece.index != null
     const calls = this.#callsOf(choice)
     // Without an index, calls are told apart by their ids; a client that takes it for 0 merges them.
-    const index = hasIndex ? String(piece.index) : isHead ? `#${id || name}` : ''
+    const index = isOnly
+      ? 'function'
+      : hasIndex
+        ? String(piece.index)
+        : isHead
+          ? `#${id || name}`
+          : ''
     const placed = calls.places.get(index)
     const { last } = calls
-    if (!name && !placed && this.#over.has(choice)) return args === ''
+    if (!name && !placed && this.#over.has(choice)) return args === '' && !isUnclear
     let call = placed?.last ?? last
     // The whole call again adds nothing.
-    if (call && isHead && isRepeat(call, { id, name, args })) {
+    if (call && isHead && !isUnclear && isRepeat(call, { id, name, args })) {
       this.#keys.set(own, call.key)
       return true
     }
@@ -412,25 +437,23 @@ const endOf = (reason: unknown) =>
 /** Calls of a member, and whether it stands in a delta of a stream, or in a message of a whole response. */
 const placesIn = (holder: 'delta' | 'message'): Places => ({
   calls(name, value) {
-    if (name === 'function_call') return isFull(value) ? [callOf({ function: value })] : []
+    if (name === 'function_call') {
+      return Object.keys(value).length ? [callOf({ function: value })] : []
+    }
     if (name !== 'tool_calls') return []
-    return Array.isArray(value)
-      ? value.map((one) => callOf(object(one)))
-      : isFull(value)
-        ? [callOf(value)]
-        : []
+    return Array.isArray(value) ? value.map(callOf) : isFull(value) ? [callOf(value)] : []
   },
   isKnown: (path, value) =>
     path === `choices.*.${holder}.tool_calls`
       ? Array.isArray(value)
-      : path === `choices.*.${holder}.function_call`,
+      : path === `choices.*.${holder}.function_call` && !Array.isArray(value),
   data: new Set(),
 })
 
 /** The calls of a message of a whole response: a list, and the only one of older models. */
 function callsOf(choice: Members, at: number): Keyed[] {
   const { tool_calls: all, function_call: called } = object(choice.message)
-  const calls = list(all).map((call, place) => ({ key: `${at}:${place}`, ...callOf(object(call)) }))
+  const calls = list(all).map((call, place) => ({ key: `${at}:${place}`, ...callOf(call) }))
   return isFull(called) ? [...calls, { key: `${at}:f`, ...callOf({ function: called }) }] : calls
 }
 

@@ -10,6 +10,27 @@ export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value
 
 export const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
+/** The text of a value for a client that joins it to one: that of `["a"]` is `a`. */
+export const joinedText = (value: unknown): string => {
+  if (Array.isArray(value)) return value.map(joinedText).join()
+  return value == null || isObject(value) ? '' : String(value)
+}
+
+/** Whether each value is a text, or not there: of others, each client makes a text of its own. */
+export const areTexts = (...values: unknown[]): boolean =>
+  values.every((value) => value == null || typeof value === 'string')
+
+/** Whether each value is a number, or not there. */
+export const areNumbers = (...values: unknown[]): boolean =>
+  values.every((value) => value == null || typeof value === 'number')
+
+/** Whether each value is an object, or not there. */
+export const areObjects = (...values: unknown[]): boolean =>
+  values.every((value) => value == null || isObject(value))
+
+/** Whether arguments are an object or a text, or not there. */
+export const isArguments = (value: unknown): boolean => areTexts(value) || isObject(value)
+
 /** The JSON object of a text; `undefined` for everything else. */
 export function parse(json: string): Members | undefined {
   if (!/^\s*\{/.test(json)) return undefined

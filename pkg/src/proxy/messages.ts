@@ -4,6 +4,10 @@ import { isSaid, resultText, type Call, type PastCall } from './judge.js'
 import {
   elementsOf,
   list,
+  areNumbers,
+  areTexts,
+  isArguments,
+  joinedText,
   membersOf,
   object,
   stringify,
@@ -95,8 +99,9 @@ class MessagesStream implements StreamWire {
           return { text: block.type === 'text', open: !this.#open.isEmpty }
         }
         // What a block begins with are its arguments, if nothing follows.
-        const { name, args } = callOf(block)
-        const begun = this.#open.begin(at, { name, args: args === '{}' ? '' : args })
+        const { args, ...head } = callOf(block)
+        const begun = this.#open.begin(at, { ...head, args: args === '{}' ? '' : args })
+        if (!areNumbers(json.index)) begun.isUnclear = true
         this.#blocks.push(begun)
         this.#places.delete(at)
         this.#others.delete(at)
@@ -111,7 +116,7 @@ class MessagesStream implements StreamWire {
           if (this.#blocks[at] || !call) return { stray: true }
           call.isUnclear = true
         }
-        if (call && !isPiece(json)) call.isUnclear = true
+        if (call && !(isPiece(json) && areNumbers(json.index))) call.isUnclear = true
         this.#open.add(at, text(piece))
         return { open: !this.#open.isEmpty }
       }
@@ -316,11 +321,12 @@ function isPiece({ delta, partial_json, text: said, input, arguments: args }: Me
   return type === 'input_json_delta' && typeof piece === 'string' && isAlone
 }
 
-const isCall = ({ type }: Members): boolean => type === 'tool_use'
+const isCall = ({ type }: Members): boolean => joinedText(type) === 'tool_use'
 
-const callOf = ({ name, input }: Members): Call => ({
+const callOf = ({ type, id, name, input }: Members): Call => ({
   name: text(name),
   args: stringify(input ?? {}),
+  ...(!(areTexts(type, id, name) && isArguments(input)) && { isUnclear: true }),
 })
 
 const placesIn = (isKnown: Places['isKnown']): Places => ({

@@ -2,7 +2,17 @@
 import { saysSomething } from './chat.js'
 import { eventOf } from './frames.js'
 import { resultText, type Call, type PastCall } from './judge.js'
-import { list, object, stringify, text, type Members } from './json.js'
+import {
+  areNumbers,
+  areTexts,
+  isArguments,
+  joinedText,
+  list,
+  object,
+  stringify,
+  text,
+  type Members,
+} from './json.js'
 import { hasEscapes, type Places } from './stray.js'
 import {
   INTERRUPTED,
@@ -20,7 +30,7 @@ const OWN =
 
 /** Whether the client is asked to run something, or to approve it: whatever is no call of the provider. */
 function isCall({ type, execution, environment }: Members): boolean {
-  const kind = text(type)
+  const kind = joinedText(type)
   if (kind === 'mcp_approval_request' || execution === 'client') return true
   // A shell in a container of the provider.
   const isShell = /shell_call$/.test(kind)
@@ -41,6 +51,12 @@ const hasOther = (item: Members, args: unknown): boolean =>
   })
 
 function callOf(item: Members): Call {
+  const { type, id, call_id, name, arguments: args, input } = item
+  const isFormed = areTexts(type, id, call_id, name) && isArguments(args) && isArguments(input)
+  return { ...callIn(item), ...(!isFormed && { isUnclear: true }) }
+}
+
+function callIn(item: Members): Call {
   const name = text(item.name)
   const json = (args: unknown) => (typeof args === 'string' ? args : stringify(args))
   const { arguments: args = '', input = '' } = item
@@ -125,9 +141,6 @@ class Rows {
   }
 }
 
-/** Whether a member is a text, or not there. */
-const isOptionalText = (value: unknown): boolean => value == null || typeof value === 'string'
-
 const sameAs = (id: string, { name, args }: Call): string => JSON.stringify([id, name, args])
 
 class ResponsesStream implements StreamWire {
@@ -171,6 +184,7 @@ class ResponsesStream implements StreamWire {
     const call = this.#open.at(at)
     // The response itself has no place, as a call may have none.
     if (call && json.response === undefined) this.#keys.set(json, call.key)
+    if (call && !areNumbers(json.output_index)) call.isUnclear = true
     switch (json.type) {
       case 'response.created':
       case 'response.queued':
@@ -198,7 +212,8 @@ class ResponsesStream implements StreamWire {
         // Some clients look for the item. Ids that are of no item differ in each event of some servers.
         const named = this.#items.get(text(json.item_id))
         if (named && named !== call) return { stray: true }
-        if (![json.delta, json.arguments, json.input].every(isOptionalText)) call.isUnclear = true
+        const { delta, arguments: args, input, name, item_id } = json
+        if (!areTexts(delta, args, input, name, item_id)) call.isUnclear = true
         this.#open.add(at, text(json.delta))
         const wholes = [text(json.arguments), text(json.input)].filter(Boolean)
         if (!this.#drops) (call.copies ??= []).push(...wholes)
@@ -227,6 +242,7 @@ class ResponsesStream implements StreamWire {
   #begin(json: Members, at: number, item: Members): Step {
     const { args, ...head } = callOf(item)
     const call = this.#open.begin(at, { ...head, args: this.#drops ? '' : args })
+    if (!areNumbers(json.output_index)) call.isUnclear = true
     this.#places.delete(at)
     const told = { id: idOf(item), call, isDone: false }
     this.#told.set(call, told)

@@ -1,6 +1,6 @@
 /** Calls in places where a wire has none, and in what cannot be read. */
 import type { Call } from './judge.js'
-import type { Members } from './json.js'
+import { joinedText, type Members } from './json.js'
 
 /** Where the JSON of a wire has calls. */
 export interface Places {
@@ -108,7 +108,7 @@ export function isAmbiguous(root: Members, words: RegExp, data: ReadonlySet<stri
       if (all.size < names.length || names.some(isOdd)) return true
     }
     for (const [name, inner] of Object.entries(value)) {
-      if (name === 'type' && typeof inner === 'string' && isOddType(inner, words)) return true
+      if (name === 'type' && isOddType(joinedText(inner), words)) return true
       if (!data.has(name) && !TOOL_DATA.has(name)) left.push(inner)
     }
   }
