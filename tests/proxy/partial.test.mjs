@@ -48,6 +48,7 @@ const PARTIAL = [
   { thread: { type: 'continue', previous_message_id: 'msg_1' } },
   { thread: { type: 'continue' } },
   { thread: 'th_1' },
+  { thread: { id: 'th_1' } },
   { previous_response_id: 'resp_1' },
   { conversation: 'conv_1' },
   { conversation: { id: 'conv_1' } },

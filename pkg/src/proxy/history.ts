@@ -29,14 +29,14 @@ const ROUNDS = 8
 
 /**
  * Whether a request continues state at the provider, so that its history is partial: it may answer
- * calls that only the provider has. Anthropic's `thread` (also as the id alone), OpenAI's
+ * calls that only the provider has. Anthropic's `thread` (also as the id alone, or `{ id }`), OpenAI's
  * `previous_response_id` and `conversation`.
  */
 export function isPartial(body: Members): boolean {
   const { thread, previous_response_id: response, conversation } = body
-  const { type, previous_message_id: message } = object(thread)
+  const { type, id, previous_message_id: message } = object(thread)
   const named = typeof thread === 'string' ? thread : message
-  return type === 'continue' || [named, response, conversation].some(isReference)
+  return type === 'continue' || [named, id, response, conversation].some(isReference)
 }
 
 const isReference = (value: unknown): boolean =>
