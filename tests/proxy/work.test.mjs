@@ -371,3 +371,25 @@ test('the work of the proxy grows with its input', async (t) => {
     }
   }
 })
+
+test('what comes in one piece reaches the client in one, however many frames are read', async () => {
+  // A runtime takes each of many pieces off its queue at the cost of all.
+  const frames = rows(2000, (at) =>
+    event({ type: 'message_delta', delta: {}, usage: { [`tokens_${at}`]: at } }),
+  )
+  const answer = [start(), ...frames, event({ type: 'message_stop' })].join('')
+  for (const mode of ['observe', 'repair', 'bound']) {
+    const proxy = createProxy({
+      upstream: 'https://provider.example',
+      authorize: () => ({ tenant: 'me' }),
+      mode,
+      fetch: async () => new Response(streamOf(answer, answer.length)),
+    })
+    const body = JSON.stringify(WIRES.messages.body([]))
+    const url = `https://edge.example${WIRES.messages.path}`
+    const response = await proxy(new Request(url, { method: 'POST', body }))
+    const pieces = []
+    for await (const piece of response.body) pieces.push(piece)
+    assert.deepEqual([pieces.length, Buffer.concat(pieces).toString()], [1, answer], mode)
+  }
+})

@@ -197,19 +197,19 @@ class Run {
     return true
   }
 
+  /** Sends in one piece: a runtime takes each of many pieces off its queue at the cost of all. */
   #send(controller: Controller, all: readonly Uint8Array[]): boolean {
-    let sent = false
-    for (const bytes of all) {
-      if (bytes.length === 0) continue
-      this.#relay.report.bytes.response += bytes.length
-      controller.enqueue(bytes)
-      if (this.#kind === 'events') {
-        if (this.#frames.isRaw) this.#terminal.readPiece(bytes)
-        else this.#terminal.read(bytes)
-      }
-      sent = true
+    const length = all.reduce((sum, piece) => sum + piece.length, 0)
+    if (length === 0) return false
+    const [first = NOTHING] = all
+    const bytes = first.length === length ? first : joined(all, length)
+    this.#relay.report.bytes.response += length
+    controller.enqueue(bytes)
+    if (this.#kind === 'events') {
+      if (this.#frames.isRaw) this.#terminal.readPiece(bytes)
+      else this.#terminal.read(bytes)
     }
-    return sent
+    return true
   }
 
   async #ended(controller: Controller): Promise<boolean> {
