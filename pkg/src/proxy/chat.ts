@@ -457,6 +457,9 @@ function callsOf(choice: Members, at: number): Keyed[] {
   return isFull(called) ? [...calls, { key: `${at}:f`, ...callOf({ function: called }) }] : calls
 }
 
+/** Members of chunks; some servers send usage, what a filter says, or padding by themselves. */
+const CHUNK = ['choices', 'error', 'usage', 'prompt_filter_results', 'obfuscation', 'x_groq']
+
 export const chat: Wire = {
   name: 'chat',
   dialect: 'openai-chat',
@@ -482,6 +485,9 @@ export const chat: Wire = {
   // Official clients leave out events of other APIs.
   events: /^\s*(?:thread\.|error\s*$)/,
   hasTypes: false,
+  isEvent: (json) =>
+    json.object === 'chat.completion.chunk' || CHUNK.some((name) => json[name] != null),
+  isResponse: (json) => Array.isArray(json.choices) || json.error != null,
   words: /tool_calls|function_call/iu,
   calls: (json) => list(json.choices).map(object).flatMap(callsOf),
   without: (json, refused, notice) => ({

@@ -4,6 +4,7 @@ import { judged, misplaced, unjudged, type Call, type Judge, type Refused } from
 import { namesWord, parseResponse, repeatsMembers, text as textOf, type Members } from './json.js'
 import { framesOf, isMisnamed, isPlain, type Frame } from './frames.js'
 import type { ProxyReport } from './report.js'
+import { isForeign, KEEP_ALIVE, mayBeForeign } from './foreign.js'
 import { cleaned, isAmbiguous, mentions } from './stray.js'
 import { AllBut, type Keyed, type StreamWire, type Wire } from './wire.js'
 
@@ -36,6 +37,8 @@ export interface Gated {
   report: ProxyReport
   /** Whether calls are held and refused, not only reported. */
   holds: boolean
+  /** Whether the provider refused the request: its response has no calls, and passes. */
+  isFailure: boolean
   /** Whether the request forbade calls already. */
   forced: boolean
   /** Maximum bytes that are held. */
@@ -62,6 +65,10 @@ export class Gate {
   /** Calls that may run. */
   readonly #passed = new Set<string>()
   #isFirst = true
+  /** Some event was in the form of the wire; before it, others wait. */
+  #isKnown = false
+  #unknown: Frame[] = []
+  #unknownBytes = 0
   #isClosed = false
   #usageAt: number | undefined
   #said = false
@@ -104,26 +111,53 @@ export class Gate {
   /** Takes whole frames; returns what the client gets. @throws TurnlockError `proxy.response_format` */
   push(bytes: Uint8Array): Uint8Array[] {
     if (bytes.length === 0) return []
-    let text: string
+    if (this.#given.isFailure) return [bytes]
     try {
-      text = this.#textOf(bytes)
+      return this.#read(bytes)
     } catch (error) {
       // An answer that was requested is one, or is left out.
       if (!this.#second && !this.#waits) throw error
       this.#isClosed = true
       return this.withoutAnswer()
     }
+  }
+
+  #read(bytes: Uint8Array): Uint8Array[] {
+    const text = this.#textOf(bytes)
     const isCalm = !this.#open && !this.#changed && !(this.#given.holds && this.#given.forced)
     if (isCalm && this.#ending === undefined) {
-      if (!this.#stream.matters(text)) return [bytes]
+      const isOwn = !this.#given.holds || (this.#isKnown && !mayBeForeign(text, this.#given.wire))
+      if (isOwn && !this.#stream.matters(text)) return [bytes]
     }
     const frames = framesOf(bytes)
     if (!this.#given.holds) {
       for (const { data } of frames) this.#watch(data)
       return [bytes]
     }
-    for (const frame of frames) this.#take(frame)
+    for (const frame of frames) for (const known of this.#known(frame)) this.#take(known)
     return this.#flush()
+  }
+
+  /** The frames that can be taken now. @throws TurnlockError `proxy.response_format` */
+  #known(frame: Frame): Frame[] {
+    const { data, events } = frame
+    const { wire, most } = this.#given
+    const json = data === '' ? undefined : parseResponse(data)
+    if (json && isForeign(json, wire)) throw foreign()
+    if (this.#isKnown) return [frame]
+    const isOwn = events.includes('error') || (json !== undefined && wire.isEvent(json))
+    // Lines that a client is not to read as JSON are judged by their words.
+    const isSilent = data === '' || data === '[DONE]' || KEEP_ALIVE.test(textOf(json?.type))
+    if (!isOwn && (this.#unknown.length > 0 || !isSilent)) {
+      this.#unknown.push(frame)
+      this.#unknownBytes += frame.bytes.length
+      if (this.#unknownBytes > most) throw foreign()
+      return []
+    }
+    if (isOwn) this.#isKnown = true
+    const before = this.#unknown
+    this.#unknown = []
+    return [...before, frame]
   }
 
   #flush(): Uint8Array[] {
@@ -421,6 +455,7 @@ export class Gate {
   /** What is held when the provider's stream is over. Calls that have not ended are judged then. */
   end(): Uint8Array[] {
     const { holds, forced } = this.#given
+    if (holds && this.#unknown.length > 0) throw foreign()
     const calls = this.#stream.rest()
     if (!holds) {
       for (const call of calls) this.#judge(call)

@@ -357,6 +357,9 @@ export const messages: Wire = {
   },
   events: /message_|content_block_|^error$/,
   hasTypes: true,
+  isEvent: ({ type }) => /^(?:message_|content_block_|error$)/.test(text(type)),
+  isResponse: ({ type, content }) =>
+    Array.isArray(content) || type === 'message' || type === 'error',
   words: /tool_use|partial_json/iu,
   calls: (json) =>
     list(json.content).flatMap((value, at) => {

@@ -336,6 +336,7 @@ class Exchange<S extends ProxySession> {
       // Tools may be declared elsewhere: by a stored prompt. What a provider says of a failure passes:
       // clients match its words.
       holds: holds && response.ok,
+      isFailure: !response.ok,
       most: this.#limits.heldBytes,
       keepAliveMs: this.#limits.keepAliveMs,
       choices: Number(sent.members?.n ?? 1),

@@ -7,6 +7,7 @@ import { foreign, Gate, NOTICES, type Gated } from './gate.js'
 import { judged, misplaced } from './judge.js'
 import { namesWord, parseResponse, repeatsMembers, type Members } from './json.js'
 import type { Source } from './source.js'
+import { isForeign } from './foreign.js'
 import { cleaned, isAmbiguous, mentions } from './stray.js'
 import { TerminalEvent } from './terminal.js'
 import type { Keyed } from './wire.js'
@@ -265,6 +266,7 @@ class Run {
   async #judged(controller: Controller): Promise<Uint8Array[]> {
     const { report, holds, forced } = this.#relay
     const before = holds ? this.#whole : []
+    if (this.#relay.isFailure) return []
     const isTooLong = this.#wholeBytes > this.#relay.most
     const read = isTooLong ? holds && TOO_LONG : this.#read(this.#whole)
     if (!read) return before
@@ -319,7 +321,13 @@ class Run {
       mentions(text, wire.words) &&
       namesWord(text, wire.words)
     const { data } = wire.places.whole
-    if (text === undefined || !whole || (namesCall && isAmbiguous(whole, wire.words, data))) {
+    const isOwn = !holds || (whole && wire.isResponse(whole) && !isForeign(whole, wire))
+    if (
+      text === undefined ||
+      !whole ||
+      !isOwn ||
+      (namesCall && isAmbiguous(whole, wire.words, data))
+    ) {
       if (!holds) return undefined
       if (!isSecond) throw foreign()
       return { json: undefined, calls: [], isChanged: true }

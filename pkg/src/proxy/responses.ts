@@ -488,6 +488,9 @@ export const responses: Wire = {
   },
   events: /response\.|^error$/,
   hasTypes: true,
+  isEvent: ({ type }) => /^(?:response\.|error$)/.test(text(type)),
+  isResponse: ({ object: kind, output, error }) =>
+    Array.isArray(output) || kind === 'response' || error != null,
   words: /_call(?!s)|custom_tool|mcp_approval_request/iu,
   calls: (json) =>
     list(json.output).flatMap((value, at) => {

@@ -168,6 +168,10 @@ export interface Wire {
   events: RegExp
   /** Whether the JSON of each event has its type. */
   hasTypes: boolean
+  /** Whether an event, by its JSON and its type, is in the form of the wire. */
+  isEvent(json: Members): boolean
+  /** Whether a whole response is in the form of the wire. */
+  isResponse(json: Members): boolean
   /** Words without which a text has no call, be it JSON or not. */
   words: RegExp
   /** Of a whole response. */
