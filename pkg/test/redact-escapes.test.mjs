@@ -99,10 +99,11 @@ test('of what begins like an escape, no more is held back than may be one', () =
   assert.equal(redactor.feed('- &'), '\\- ')
 })
 
-test('without values, nothing waits for an escape', () => {
+test('without values, only what may be an escape of JSON is waited for', () => {
   for (const values of [undefined, []]) {
     const { feed, end } = createRedactor({ values, kinds: ['value', 'card'] })
-    assert.deepEqual([feed('. &am'), feed('\\u00'), end()], ['. &am', '\\u00', ''])
+    assert.deepEqual([feed('. &am'), feed('\\x4')], ['. &am', '\\x4'])
+    assert.deepEqual([feed('\\u00'), feed('zz'), end()], ['', '\\u00zz', ''])
   }
 })
 

@@ -111,7 +111,7 @@ export const FOUND = {
     ]),
     ...inJson([`ghp_${random(36)}`, `AKIA${'QWERTYUIOPASDF23'}`, `eyJ${random(20)}.${random(30)}`]),
     ['"\\ntel 555-2671\\ncall 5552671"', '"\\ntel ‡\\ncall ‡"'],
-    ['"\\u003cada@example.com\\u003e \\u002B14155552671"', '"\\u003c‡\\u003e \\u002B‡"'],
+    ['"\\u003cada@example.com\\u003e \\u002B14155552671"', '"\\u003c‡\\u003e ‡"'],
   ],
   'phones in tables and addresses': [
     ['1,Ada,415-555-2671\n2,Bob,(415) 555-2671,x', '1,Ada,‡\n2,Bob,‡,x'],

@@ -19,6 +19,7 @@ import { cardEnd, emailEnd, ibanEnd, ipEnd, local, localStart, LONGEST_LOCAL } f
 import { phoneEnd } from './phones.js'
 import { Escaped } from './escapes.js'
 import { JsonText } from './json-text.js'
+import { Spelling } from './spelling.js'
 import { foreignAt, Names } from './names.js'
 import { tables, type Found } from './tables.js'
 import type { Values } from './values.js'
@@ -99,11 +100,16 @@ const LOOKS: readonly Look[] = [
 const OPENINGS = chars('%%[\\__')
 
 export class Scanner implements View {
+  /** As it is read: `spelling.ts`. All positions are those of this text, but for `#raw…`. */
   text = ''
   final = false
   steps = 0
   readonly #plan: Plan
   readonly #tables = tables()
+  readonly #spelling = new Spelling()
+  /** In the text as it came: what is looked at next for registered values, and up to where it is shown. */
+  #rawNext = 0
+  #rawShown = 0
   /** Where `text` begins in the whole text; what is read next, in `text`. */
   #base = 0
   #at = 0
@@ -111,7 +117,9 @@ export class Scanner implements View {
   #shown = 0
   #masked = 0
   #state = 0
+  /** Of registered values: in the text as it came, and as it is read. */
   #valueState = 0
+  #readState = 0
   /** Characters of a name that may be one of an e-mail address. */
   #name = 0
   /**
@@ -146,7 +154,7 @@ export class Scanner implements View {
 
   /** Takes the next part of the text. Returns what can be shown. */
   feed(chunk: string): string {
-    this.text += chunk
+    this.text += this.#spelling.take(chunk)
     this.#grow()
     this.#scan()
     return this.#show(this.#safe())
@@ -154,7 +162,9 @@ export class Scanner implements View {
 
   /** Ends the text. Returns its rest. */
   end(): string {
-    this.final = true
+    this.text += this.#spelling.flush()
+    this.#grow()
+    this.#finally(true)
     this.#scan()
     return this.#show(this.#base + this.text.length) + this.#writer.end()
   }
@@ -167,7 +177,13 @@ export class Scanner implements View {
   /** Whether something is held back. */
   get holds(): boolean {
     const isShort = Math.max(this.#shown, this.#masked) < this.#base + this.text.length
-    return isShort || this.#writer.holds
+    const { held, rawBase, raw } = this.#spelling
+    const isHeld = held !== '' && rawBase + raw.text.length + held.length > this.#rawShown
+    return isShort || isHeld || this.#writer.holds
+  }
+
+  #finally(final: boolean): void {
+    this.final = this.#spelling.raw.final = final
   }
 
   /**
@@ -176,26 +192,46 @@ export class Scanner implements View {
    */
   pause(): string {
     const { text } = this
+    const { raw, held, rawBase } = this.#spelling
+    const came = raw.text
     const end = this.#base + text.length
-    const [at, state, valueState] = [this.#at, this.#state, this.#valueState]
+    const [at, rawNext, state] = [this.#at, this.#rawNext, this.#state]
+    const [valueState, readState] = [this.#valueState, this.#readState]
     const [name, last] = [this.#name, this.#last]
     const key = this.#key && { ...this.#key }
     const place = this.#escaped && { ...this.#escaped.place }
     const foreign = this.#foreign.place
-    this.text += String.fromCharCode(CUT)
-    this.final = true
+    const rest = held + String.fromCharCode(CUT)
+    this.text += rest
+    raw.text += rest
+    this.#finally(true)
     this.#scan()
-    const shown = this.#take(end) + this.#writer.pause()
+    const shown = this.#take(end) + this.#begun(held, end) + this.#writer.pause()
     this.#masked = Math.min(this.#masked, end)
+    this.#rawShown = rawBase + came.length + held.length
     this.#matches = []
+    for (const run of this.#runs) {
+      run.to = Math.min(run.to, end)
+      if (run.match) run.match.to = Math.min(run.match.to, end)
+    }
     this.text = text
-    this.final = false
-    ;[this.#at, this.#state, this.#valueState] = [at, state, valueState]
+    raw.text = came
+    this.#finally(false)
+    ;[this.#at, this.#rawNext, this.#state] = [at, rawNext, state]
+    ;[this.#valueState, this.#readState] = [valueState, readState]
     ;[this.#name, this.#last] = [name, last]
     this.#key = key
     if (this.#escaped && place) this.#escaped.place = place
     this.#foreign.place = foreign
     return shown
+  }
+
+  /** Writes what there is of an escape, which goes on. */
+  #begun(held: string, end: number): string {
+    const text = held.slice(Math.max(0, this.#rawShown - this.#spelling.rawAt(end)))
+    const match = this.#matches.find(({ from, to }) => from < end + held.length && to > end)
+    const kind = this.#masked > end ? this.#kind : match?.kind
+    return this.#writer.take(text, kind, this.#isUnwritten || this.#masked <= end)
   }
 
   #scan(): void {
@@ -225,18 +261,11 @@ export class Scanner implements View {
         (at > reach || !opened(text, at))
       if (!isWithin && !this.#begins(at, code, here)) return
       if (within(OPENINGS, code)) reach = at + OPENED
-      const read = this.#escaped?.read(this, at, this.#base) ?? NO
-      if (read === WAIT) return
       if (values && this.#escaped) {
-        this.#valueState = values.step(this.#valueState, code)
-        const length = values.length[this.#valueState] as number
+        if (!this.#registered(at + 1, values, this.#escaped, here)) return
+        this.#readState = values.step(this.#readState, code)
+        const length = values.length[this.#readState] as number
         if (length > 0) here.push(this.#match(at + 1 - length, at + 1, 'value'))
-        // What a cut has left of a value.
-        const begun = code === CUT ? this.#escaped.begun(LEAST_OF_VALUE) : NO
-        if (begun !== NO) here.push(this.#match(begun - this.#base, at, 'value'))
-        const from = read === NO ? NO : this.#escaped.take(read, this.#base + at)
-        if (from !== NO && read !== NO)
-          here.push(this.#match(from - this.#base, at + read.size, 'value'))
       }
       this.#state = state
       if (this.#names) this.#name = local(code) ? Math.min(this.#name + 1, LONGEST_LOCAL) : 0
@@ -245,15 +274,44 @@ export class Scanner implements View {
     }
   }
 
+  /** Looks for registered values in the text as it came, up to a position. Returns whether all is known. */
+  #registered(end: number, values: Values, escaped: Escaped, here: Match[]): boolean {
+    const { raw, rawBase } = this.#spelling
+    const to = this.#spelling.rawAt(this.#base + end)
+    for (; this.#rawNext < to; this.#rawNext++) {
+      const at = this.#rawNext - rawBase
+      const code = raw.text.charCodeAt(at)
+      const read = escaped.read(raw, at, rawBase)
+      if (read === WAIT) return false
+      this.#valueState = values.step(this.#valueState, code)
+      const next = this.#rawNext + 1
+      const length = values.length[this.#valueState] as number
+      if (length > 0) here.push(this.#value(next - length, next))
+      // What a cut has left of a value.
+      const begun = code === CUT ? escaped.begun(LEAST_OF_VALUE) : NO
+      if (begun !== NO) here.push(this.#value(begun, this.#rawNext))
+      const from = read === NO ? NO : escaped.take(read, this.#rawNext)
+      if (from !== NO && read !== NO) here.push(this.#value(from, this.#rawNext + read.size))
+    }
+    return true
+  }
+
+  /** A registered value; positions are those of the whole text as it came. */
+  #value(rawFrom: number, rawTo: number): Match {
+    const from = this.#spelling.readAt(rawFrom)
+    return { from, to: this.#spelling.readAt(rawTo, true), kind: 'value', told: false }
+  }
+
   /** Where a match may begin that is not known yet, in the whole text. */
   #safe(): number {
-    const back = Math.max(
-      this.#tables.hold[this.#state] as number,
-      this.#plan.values?.depth[this.#valueState] ?? 0,
-      this.#name,
-    )
+    const depths = this.#plan.values?.depth
+    const depth = depths?.[this.#valueState] ?? 0
+    const readDepth = depths?.[this.#readState] ?? 0
+    const back = Math.max(this.#tables.hold[this.#state] as number, this.#name, readDepth)
     const begun = this.#escaped?.begun(1) ?? NO
-    const safe = Math.min(this.#at - back, begun === NO ? this.#at : begun - this.#base)
+    const rawSafe = begun === NO ? this.#rawNext - depth : Math.min(this.#rawNext - depth, begun)
+    const least = this.#escaped ? this.#spelling.readAt(rawSafe) - this.#base : this.#at
+    const safe = Math.min(this.#at - back, least)
     // No half of a pair is shown.
     const last = this.text.charCodeAt(safe - 1)
     return this.#base + safe - (last >= 0xd800 && last <= 0xdbff ? 1 : 0)
@@ -418,8 +476,10 @@ export class Scanner implements View {
   /** Shows the text up to a position, and forgets it. */
   #show(to: number): string {
     const shown = this.#take(to)
-    const gone = Math.max(0, Math.min(to - this.#base, this.#at) - BEHIND)
+    const least = Math.max(0, Math.min(to - this.#base, this.#at) - BEHIND)
+    const gone = this.#spelling.edge(this.#base + least) - this.#base
     if (gone > 0) {
+      this.#spelling.forget(this.#base + gone)
       this.text = this.text.slice(gone)
       this.#base += gone
       this.#at -= gone
@@ -429,7 +489,8 @@ export class Scanner implements View {
   }
 
   /** Hands the text up to a position to its writer, with what hides each part of it. */
-  #take(to: number): string {
+  #take(end: number): string {
+    const to = this.#spelling.edge(end)
     const rank = ({ kind }: Match) => KINDS.indexOf(kind)
     this.#matches.sort((a, b) => a.from - b.from || rank(a) - rank(b))
     let shown = ''
@@ -440,7 +501,7 @@ export class Scanner implements View {
       match.told = true
       const isNew = match.from >= this.#masked && match.to > this.#shown
       // After a pause, what is shown already stays.
-      shown += this.#write(isNew ? match.from : Math.min(this.#masked, to))
+      shown += this.#write(Math.min(isNew ? match.from : this.#masked, to))
       if (isNew) this.#isUnwritten = true
       if (isNew || match.to > this.#masked) this.#kind = match.kind
       this.#masked = Math.max(this.#masked, match.to)
@@ -452,22 +513,25 @@ export class Scanner implements View {
   #kind: RedactKind = 'value'
   #isUnwritten = false
 
-  /** Writes the text up to a position: what a match hides, then what is shown. */
-  #write(to: number): string {
-    const base = this.#base
+  /** Writes the text up to a position: what a match hides, then what is shown. No escape is parted. */
+  #write(end: number): string {
+    const to = this.#spelling.edge(end)
+    const hidden = Math.min(this.#spelling.edge(this.#masked, true), to)
     let written = ''
-    const hidden = Math.min(this.#masked, to)
     if (this.#shown < hidden) {
-      const text = this.text.slice(this.#shown - base, hidden - base)
+      const text = this.#came(hidden)
       written += this.#writer.take(text, this.#kind, this.#isUnwritten)
-      this.#isUnwritten = false
-      this.#shown = hidden
+      if (text !== '') this.#isUnwritten = false
     }
-    if (this.#shown < to) {
-      written += this.#writer.take(this.text.slice(this.#shown - base, to - base), undefined, false)
-      this.#shown = to
-    }
+    if (this.#shown < to) written += this.#writer.take(this.#came(to), undefined, false)
     return written
+  }
+
+  /** The text as it came from what is shown to a position, which is shown then. */
+  #came(to: number): string {
+    const from = Math.max(this.#spelling.rawAt(this.#shown), this.#rawShown)
+    this.#shown = to
+    return this.#spelling.slice(from, to)
   }
 }
 
