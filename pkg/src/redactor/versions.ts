@@ -50,8 +50,8 @@ const PLURALS =
 /** Names of versions and of parts of documents: what follows is no address. */
 const STRONG = [
   ends(named(`${VERSIONS}|${SECTIONS}|oid|object identifier`) + GAP),
-  // `-v` asks for more words: `ping -v 10.0.0.1`.
-  ends(named('v', '-') + GAP),
+  // `-v` asks for more words: `ping -v 10.0.0.1`. Behind `v` and a space an address may stand.
+  ends(`${named('v', '-')}(?!\\.?[ \\t]+$)${GAP}`),
   ends(named(PLURALS) + GAP),
   /(?:§{1,2}|版本|版|章|節|节|バージョン|第|[図图圖表]) ?(?:[:：] ?)?$/,
   // `library-v1.2.3.4`
@@ -96,6 +96,7 @@ const NAMED = [
     `(?<!(?:rout(?:e|ing)|forwarding|lookup|address|hosts?|arp|nat|dns|ip))${named(PARTS)}${GAP}`,
   ),
   ends(`(?:^|[^\\p{L}\\p{N}])(?:${TITLES}|${TITLES.toUpperCase()})${GAP}`),
+  ends(`${named('v', '-')}\\.?[ \\t]{1,3}`),
   // Javadoc.
   /@since v?$/,
   /\binstall(?:ed)? [^\n]{0,60}[\w+]=$/,
