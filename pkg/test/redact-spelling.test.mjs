@@ -190,6 +190,34 @@ for (const [text, expected] of ROWS) {
   })
 }
 
+test('escaped JSON: with another event in its middle it stays JSON, and no secret is whole', async () => {
+  const secret = /hunter2xyz|4111111111111111|ada@example\.com|registered\/value\+1/
+  const plain = (text) =>
+    text
+      .replace(/\\+u([\da-f]{4})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)))
+      .replaceAll('\\/', '/')
+  const texts = [
+    ...ROWS.map(([text]) => text).filter((text) => secret.test(plain(text))),
+    raw`{"e":"\u0061\u0064\u0061\u0040example\u002ecom"}`,
+    raw`{"a":"registered\/valu\u0065+1","b":"x"}`,
+    raw`{"password":"hunter2\u0078y\u007a","b":"\u0022"}`,
+  ]
+  assert.ok(texts.length > 10)
+  for (const text of texts)
+    for (let cut = 1; cut < text.length; cut++) {
+      const redactor = createRedactor({ mask, values: [VALUE] })
+      async function* events() {
+        yield { type: 'text', chunk: text.slice(0, cut) }
+        yield { type: 'tool.start', name: 'search', callId: '1' }
+        yield { type: 'text', chunk: text.slice(cut) }
+      }
+      let shown = ''
+      for await (const event of redactor.events(events())) shown += event.chunk ?? ''
+      assert.doesNotThrow(() => JSON.parse(shown), `${text} cut at ${cut} => ${shown}`)
+      assert.doesNotMatch(plain(shown), secret, `${text} cut at ${cut}`)
+    }
+})
+
 test('escaped JSON: fields of values, and the texts of JSON in them', () => {
   const redactor = createRedactor({ mask, fields: ['/a/secret'] })
   const text = raw`{"pan":"\u0034111111111111111","password":"hunter2xyz"}`

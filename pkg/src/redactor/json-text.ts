@@ -65,6 +65,8 @@ export class JsonText {
   #unitBegins = false
   /** Characters of the unit that were emitted when the text was divided. */
   #unitShown = 0
+  /** Whether those were emitted as they are, without a mask. */
+  #isUnitPlain = false
   /** Whether the mask of the current match was emitted in this token. */
   #isTold = false
   #out = ''
@@ -123,9 +125,10 @@ export class JsonText {
   pause(): string {
     this.#cut(true)
     const left = this.#unit.slice(this.#unitShown)
-    if (left && this.#unitKind)
+    if (left && this.#unitKind && !this.#isUnitPlain)
       this.#hide(this.#unitKind, this.#unitBegins, this.#levels.length - 1)
     else this.#out += left
+    if (left && this.#unitShown === 0) this.#isUnitPlain = !this.#unitKind
     if (left) [this.#unitShown, this.#unitBegins] = [this.#unit.length, false]
     return this.#flushed()
   }
@@ -144,6 +147,7 @@ export class JsonText {
     this.#scalar = undefined
     this.#unit = ''
     this.#unitShown = 0
+    this.#isUnitPlain = false
   }
 
   #flushed(): string {
@@ -161,8 +165,9 @@ export class JsonText {
 
   #write(shape: Exclude<Shape, 'more'>): void {
     const [unit, kind, shown] = [this.#unit, this.#unitKind, this.#unitShown]
-    const begins = this.#unitBegins
+    const [begins, isPlain] = [this.#unitBegins, this.#isUnitPlain]
     this.#unit = ''
+    this.#isUnitPlain = false
     this.#unitKind = undefined
     this.#unitShown = 0
     this.#unitBegins = false
@@ -171,7 +176,7 @@ export class JsonText {
       this.#isTold = false
     } else if (shape === 'scalar' || shape === 'space')
       this.#append(unit.slice(shown), kind, begins, shape)
-    else if (kind && !(shown > 0 && begins)) this.#hide(kind, begins, shape)
+    else if (kind && !isPlain) this.#hide(kind, begins, shape)
     else {
       // The rest of an escape whose beginning was emitted belongs to it; the match goes on after it.
       this.#out += unit.slice(shown)

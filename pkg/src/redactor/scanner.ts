@@ -201,19 +201,17 @@ export class Scanner implements View {
     const key = this.#key && { ...this.#key }
     const place = this.#escaped && { ...this.#escaped.place }
     const foreign = this.#foreign.place
-    const rest = held + String.fromCharCode(CUT)
-    this.text += rest
-    raw.text += rest
+    this.text += String.fromCharCode(CUT)
+    raw.text += String.fromCharCode(CUT)
     this.#finally(true)
     this.#scan()
-    const shown = this.#take(end) + this.#begun(held, end) + this.#writer.pause()
+    // What there is of an escape goes on: no mask may part it.
+    const begun = held.slice(Math.max(0, this.#rawShown - rawBase - came.length))
+    const shown =
+      this.#take(end) + this.#writer.take(begun, undefined, false) + this.#writer.pause()
     this.#masked = Math.min(this.#masked, end)
     this.#rawShown = rawBase + came.length + held.length
     this.#matches = []
-    for (const run of this.#runs) {
-      run.to = Math.min(run.to, end)
-      if (run.match) run.match.to = Math.min(run.match.to, end)
-    }
     this.text = text
     raw.text = came
     this.#finally(false)
@@ -224,14 +222,6 @@ export class Scanner implements View {
     if (this.#escaped && place) this.#escaped.place = place
     this.#foreign.place = foreign
     return shown
-  }
-
-  /** Writes what there is of an escape, which goes on. */
-  #begun(held: string, end: number): string {
-    const text = held.slice(Math.max(0, this.#rawShown - this.#spelling.rawAt(end)))
-    const match = this.#matches.find(({ from, to }) => from < end + held.length && to > end)
-    const kind = this.#masked > end ? this.#kind : match?.kind
-    return this.#writer.take(text, kind, this.#isUnwritten || this.#masked <= end)
   }
 
   #scan(): void {
