@@ -758,3 +758,11 @@ fn two_names_under_one_id_and_index_are_a_contradiction() {
         }
     }
 }
+
+#[test]
+fn arguments_under_an_index_of_two_calls_may_be_those_of_the_first() {
+    let more = json!({ "index": 0, "function": { "arguments": GOOD } });
+    let heads = json!([head("a", "remove", ""), head("b", "list", "")]);
+    let (ended, open) = read("openai-chat", &[chat(heads), chat(json!([more])), chat_end()]);
+    assert_eq!((ended, open), (vec![("list".to_owned(), GOOD.to_owned())], 1));
+}

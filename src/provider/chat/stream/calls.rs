@@ -306,7 +306,20 @@ impl Calls {
         if !fragment.is_blank() && at_index.is_none() {
             self.doubt(if at.is_none() { Certainty::Lost } else { Certainty::Doubtful });
         }
+        if let Some(at) = at.filter(|_| fragment.begins()) {
+            self.share(at);
+        }
         at.map_or(Part::Nothing, Part::Of)
+    }
+
+    /// Notes that arguments begin under an index that several calls without arguments have: they may
+    /// be those of an earlier one.
+    fn share(&mut self, at: usize) {
+        let of = self.calls.get(at).filter(|call| call.arguments == Shape::Blank);
+        let Some(index) = of.map(|call| call.index) else { return };
+        let is_shared = |call: &&mut Call| call.index == index && call.arguments == Shape::Blank;
+        let earlier = self.calls.iter_mut().take(at).filter(is_shared);
+        earlier.for_each(|call| call.contradictory = true);
     }
 
     /// `at`: the last call with the id of the fragment.

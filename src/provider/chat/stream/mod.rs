@@ -74,7 +74,7 @@ fn reason_of(raw: &str) -> FinishReason {
         | "max_output_tokens"
         | "model_length"
         | "model_context_window_exceeded" => FinishReason::Length,
-        "tool_calls" | "function_call" => FinishReason::ToolCalls,
+        "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
         "content_filter" | "sensitive" | "safety" | "recitation" | "prohibited_content" => {
             FinishReason::ContentFilter
         }
