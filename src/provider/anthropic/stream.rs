@@ -58,8 +58,7 @@ struct Tokens {
 }
 
 /// The members of a call that are read, and those that are no input.
-const KNOWN: [&str; 7] =
-    ["type", "id", "name", "input", "caller", "cache_control", "signature"];
+const KNOWN: [&str; 7] = ["type", "id", "name", "input", "caller", "cache_control", "signature"];
 
 impl Events for Messages {
     fn is_finished(&self) -> bool {
@@ -226,7 +225,6 @@ impl Messages {
     }
 
     fn block_delta(&mut self, at: u64, change: &Change<'_>, data: &str, out: &mut Vec<Delta>) {
-
         let block = self.blocks.iter_mut().rev().find(|(open, _)| *open == at);
         if let Some((_, Block::Call { unread, .. })) = block {
             *unread |= change.unread || change.kind != "input_json_delta" && change.has_content;

@@ -7,8 +7,8 @@
 use crate::json::{Json, object};
 use crate::stream::{
     Calls, Delta, Events, FinishReason, Hosted, NO_INDEX, ProviderToolStatus, REDACTED, Sum, Usage,
-    arguments_text, count, event, failure, finished, has_unread, list, part, push_finish, push_other,
-    push_reasoning, push_text, push_tool, text,
+    arguments_text, count, event, failure, finished, has_unread, list, part, push_finish,
+    push_other, push_reasoning, push_text, push_tool, text,
 };
 
 /// The state between two events.

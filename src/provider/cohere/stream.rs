@@ -6,8 +6,8 @@
 use crate::json::Json;
 use crate::stream::{
     Calls, Delta, Events, FinishReason, NO_INDEX, PART, Usage, arguments_text, count, event,
-    failure, finished, has_unread, is_failure, list, part, push_finish, push_other, push_reasoning, push_text,
-    text,
+    failure, finished, has_unread, is_failure, list, part, push_finish, push_other, push_reasoning,
+    push_text, text,
 };
 
 /// The state between two events.

@@ -16,7 +16,8 @@ use crate::stream::{
 mod partial;
 
 /// The members of a call that are read, and its signature.
-const KNOWN: [&str; 6] = ["id", "name", "args", "partialArgs", "thoughtSignature", "thought_signature"];
+const KNOWN: [&str; 6] =
+    ["id", "name", "args", "partialArgs", "thoughtSignature", "thought_signature"];
 /// The key of the one call that can be open.
 const OPEN: u64 = 0;
 /// The key of calls that do not end.

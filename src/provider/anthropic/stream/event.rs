@@ -56,7 +56,8 @@ impl<'a> Change<'a> {
             // Some gateways send the value itself.
             kind if key == "partial_json" && kind != Kind::Null => reader.raw()?.into(),
             kind => {
-                let is_empty = matches!(&*reader.raw()?.replace(char::is_whitespace, ""), "{}" | "[]");
+                let is_empty =
+                    matches!(&*reader.raw()?.replace(char::is_whitespace, ""), "{}" | "[]");
                 self.note(key, matches!(kind, Kind::Object | Kind::Array) && !is_empty);
                 return Ok(());
             }

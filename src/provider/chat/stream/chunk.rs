@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::unread::{BESIDE, has_content, is_of_call};
 use crate::json::{Json, JsonError, Kind, Reader};
 use crate::stream::{StreamError, Usage, failure};
 
@@ -321,54 +322,6 @@ impl<'a> Fragment<'a> {
         self.unread |= has_content && !BESIDE.contains(&key);
         Ok(())
     }
-}
-
-/// What providers and gateways send beside the arguments of a call.
-const BESIDE: [&str; 14] = [
-    "index",
-    "id",
-    "type",
-    "name",
-    "description",
-    "status",
-    "extra_content",
-    "metadata",
-    "provider_metadata",
-    "providerMetadata",
-    "provider_specific_fields",
-    "thought_signature",
-    "thoughtSignature",
-    "signature",
-];
-
-/// Whether a member with this name may be a call or its arguments, in a place where none is read.
-fn is_of_call(key: &str) -> bool {
-    matches!(
-        key,
-        "tool_calls"
-            | "tool_call"
-            | "toolCalls"
-            | "toolCall"
-            | "tool_call_chunks"
-            | "tool_use"
-            | "toolUse"
-            | "function"
-            | "function_call"
-            | "function_calls"
-            | "functionCall"
-            | "arguments"
-            | "args"
-            | "input"
-            | "parameters"
-            | "partial_json"
-    )
-}
-
-/// Skips a value, and returns whether it is a text, an object or an array with content.
-fn has_content(reader: &mut Reader<'_>) -> Result<bool, JsonError> {
-    let raw = reader.raw()?;
-    let text = raw.strip_prefix(['"', '{', '[']).unwrap_or_default();
-    Ok(text.len() > 1 && !text.get(..text.len() - 1).unwrap_or_default().trim_ascii().is_empty())
 }
 
 /// Reads a finish reason. One that is no text is a reason, too, but none that is known.

@@ -4,6 +4,7 @@
 mod calls;
 mod chunk;
 mod shape;
+mod unread;
 
 use crate::json::{Json, Reader};
 use crate::stream::{
