@@ -1,9 +1,10 @@
 // Redaction of JSON whose characters are written as escapes: what is masked does not depend on how
 // the JSON was written, at any level and however a stream is cut.
 //
-// Reports and documents (read 2026-11-29): System.Text.Json writes `"` as `\u0022` and `+` as `\u002B`
-// by default (dotnet/runtime#1564, "How to customize character encoding with System.Text.Json");
-// PHP does with JSON_HEX_QUOT and JSON_HEX_AMP, and writes `/` as `\/` (php.net/json_encode).
+// Public reports, rebuilt (read 2026-11-29): dotnet/corefx#39554 (quotes are `\u0022` by default) of
+// 2019-07-16, dotnet/runtime#50998 (`+` is `\u002B`) of 2021-04-09, SwissLife-OSS/Confix#183 (the same)
+// of 2026-04-30, MCKRUZ/microsoft-agentic-harness#391 (keys in nested JSON are missed) of 2026-08-14.
+// PHP writes `\/` for a slash by default, and `\u0022` with JSON_HEX_QUOT.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
@@ -171,6 +172,11 @@ const ROWS = [
     raw`{"a":"{\"b\":\"{\u005cu0022pan\u005c\u0022:\\\"‡\\\"}\"}"}`,
   ],
   [raw`{"a":"{\"b\":\"registered\\/valu\\u0065+1\"}"}`, raw`{"a":"{\"b\":\"‡\"}"}`],
+  [raw`{"A":"\u002B14155552671","B":"a \u002B b"}`, raw`{"A":"‡","B":"a \u002B b"}`],
+  [
+    raw`{"body":"{\u0022api_key\u0022:\u0022sk-1a2b3c4d\u0022,\u0022n\u0022:1}"}`,
+    raw`{"body":"{\u0022api_key\u0022:\u0022‡\u0022,\u0022n\u0022:1}"}`,
+  ],
   // What is no secret stays as it was written, also beginnings of escapes and paths.
   [
     raw`{"a":"\u0041\u0022\u005c\/\u00e9\u001b","b":"C:\\u0041\\"}`,
