@@ -197,11 +197,17 @@ for (const [name, tool_calls] of Object.entries({
 }
 
 test('fragments: arguments after the end of a call fail the response', () => {
+  const given = { ...head, function: { ...head.function, arguments: '{"only":"a.txt"}' } }
   const piece = chunk({ tool_calls: [{ index: 0, function: { arguments: late } }] }, 'tool_calls')
-  const body = `${chunk({ tool_calls: [head] }, 'tool_calls')}${piece}data: [DONE]\n\n`
-  assert.equal(deltasOf('openai-chat', body).filter(({ type }) => type === 'error').length, 1)
-  const twice = `${chunk({ tool_calls: [head] }, 'stop')}${chunk({}, 'length')}data: [DONE]\n\n`
-  assert.equal(deltasOf('openai-chat', twice).filter(({ type }) => type === 'error').length, 1)
+  const bodies = (call) => [
+    `${chunk({ tool_calls: [call] }, 'tool_calls')}${piece}data: [DONE]\n\n`,
+    `${chunk({ tool_calls: [call] }, 'stop')}${chunk({}, 'length')}data: [DONE]\n\n`,
+  ]
+  const count = (body, wanted) =>
+    deltasOf('openai-chat', body).filter(({ type }) => type === wanted).length
+  for (const body of bodies(given)) assert.equal(count(body, 'error'), 1)
+  // A call without arguments has not ended yet.
+  for (const body of bodies(head)) assert.equal(count(body, 'tool_call_end'), 0)
 })
 
 test('fragments: a finish reason in capitals is the same reason', () => {
