@@ -256,9 +256,9 @@ export const others = [
   bug(
     'an error ends the calls before it',
     'provider/chat/stream/mod.rs',
-    'FinishReason::Stop | FinishReason::ToolCalls => self.calls.end(out),',
-    (name) => `FinishReason::Error if ${planted(name)} => self.calls.end(out),
-            FinishReason::Stop | FinishReason::ToolCalls => self.calls.end(out),`,
+    'FinishReason::Stop | FinishReason::ToolCalls => self.calls.finish(out),',
+    (name) => `FinishReason::Error if ${planted(name)} => self.calls.finish(out),
+            FinishReason::Stop | FinishReason::ToolCalls => self.calls.finish(out),`,
   ),
   bug(
     'the last step offers tools',
