@@ -77,7 +77,12 @@ test('bodies that lie about their type are watched for what they are', async () 
     [Buffer.from('<html>no JSON</html>'), 'text/event-stream', 0, true],
     [Buffer.from(''), 'text/event-stream', 0],
     [Buffer.from('{"choices": broken'), 'application/json', 0, true],
-    [Buffer.from('data: {"choices": broken\n\ndata: 7\n\ndata: null\n\n'), 'text/event-stream', 0],
+    [
+      Buffer.from('data: {"choices": broken\n\ndata: 7\n\ndata: null\n\n'),
+      'text/event-stream',
+      0,
+      true,
+    ],
   ]) {
     for (const mode of MODES) {
       const { proxy, seen } = proxyOf({ mode }, [bytes], type)

@@ -67,7 +67,7 @@ export class Gate {
   #isFirst = true
   /** Some event was in the form of the wire; before it, others wait. */
   #isKnown = false
-  #unknown: Frame[] = []
+  #unknown: Held[] = []
   #unknownBytes = 0
   #isClosed = false
   #usageAt: number | undefined
@@ -139,17 +139,18 @@ export class Gate {
   }
 
   /** The frames that can be taken now. @throws TurnlockError `proxy.response_format` */
-  #known(frame: Frame): Frame[] {
+  #known(frame: Frame): Held[] {
     const { data, events } = frame
     const { wire, most } = this.#given
     const json = data === '' ? undefined : parseResponse(data)
     if (json && isForeign(json, wire)) throw foreign()
-    if (this.#isKnown) return [frame]
+    const held = { frame, json }
+    if (this.#isKnown) return [held]
     const isOwn = events.includes('error') || (json !== undefined && wire.isEvent(json))
     // Lines that a client is not to read as JSON are judged by their words.
     const isSilent = data === '' || data === '[DONE]' || KEEP_ALIVE.test(textOf(json?.type))
     if (!isOwn && (this.#unknown.length > 0 || !isSilent)) {
-      this.#unknown.push(frame)
+      this.#unknown.push(held)
       this.#unknownBytes += frame.bytes.length
       if (this.#unknownBytes > most) throw foreign()
       return []
@@ -157,7 +158,7 @@ export class Gate {
     if (isOwn) this.#isKnown = true
     const before = this.#unknown
     this.#unknown = []
-    return [...before, frame]
+    return [...before, held]
   }
 
   #flush(): Uint8Array[] {
@@ -218,12 +219,11 @@ export class Gate {
     return false
   }
 
-  #take(frame: Frame): void {
+  #take(came: Held): void {
     if (this.#asks) return
-    const held = this.#readable(frame)
+    const held = this.#readable(came)
     if (!held) return
-    const { json } = held
-    frame = held.frame
+    const { frame, json } = held
     if (this.#waits) {
       if (json) this.#begin()
       // Comments keep the connection; other bytes are no answer.
@@ -248,10 +248,9 @@ export class Gate {
   }
 
   /** The frame without calls that stand where the wire has none; nothing, if it is withheld. */
-  #readable(frame: Frame): Held | undefined {
+  #readable({ frame, json }: Held): Held | undefined {
     const { wire } = this.#given
     const { data, lines, others } = frame
-    const json = parseResponse(data)
     const isNamed = mentions(data, wire.words)
     // Comments and fields that nobody knows, until a client ends lines at other characters.
     const isHidden = others !== '' && mentions(others, wire.words)
