@@ -257,7 +257,7 @@ export const others = [
     'an error ends the calls before it',
     'provider/chat/stream/mod.rs',
     'FinishReason::Stop | FinishReason::ToolCalls => self.calls.finish(out),',
-    (name) => `FinishReason::Error if ${planted(name)} => self.calls.finish(out),
+    (name) => `FinishReason::Error if ${planted(name)} => self.calls.end(out),
             FinishReason::Stop | FinishReason::ToolCalls => self.calls.finish(out),`,
   ),
   bug(
