@@ -1,5 +1,6 @@
 /** Recognizes the format of a pasted text, and finds the history in it. Sends nothing anywhere. */
 import { TurnlockError, wrong } from '../errors.js'
+import { isPartial } from '../history/partial.js'
 import { canonicalize } from '../signature.js'
 import { decodeStream } from '../stream.js'
 
@@ -58,23 +59,11 @@ export function recognizeFormat(text: string): RecognizedText {
   } catch (error) {
     throw syntaxError(text, error as Error)
   }
-  if (found) return { ...found, partial: isPartial(found.body) }
+  if (found) return { ...found, partial: isPartial(found.body ?? {}) }
   throw new TurnlockError(
     'options.invalid',
     'there is no history in it: a list of messages or events',
   )
-}
-
-function isPartial(body: JsonObject | undefined): boolean {
-  if (!body) return false
-  const { thread, previous_response_id: response, conversation } = body
-  return thread?.type === 'continue' || isReference(response) || isReference(conversation)
-}
-
-/** Whether the value is an id, or an object that has one. */
-function isReference(value: unknown): boolean {
-  const id = isObject(value) ? value.id : value
-  return typeof id === 'string' && id !== ''
 }
 
 /**

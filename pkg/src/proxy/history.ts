@@ -2,6 +2,7 @@
 import type { HistoryCode, Repair } from '../generated/common.js'
 import type { Violation } from '../generated/history.js'
 import { diagnoseHistory, normalizeHistory } from '../history/history.js'
+import { isPartial } from '../history/partial.js'
 import { elementsOf, list, membersOf, object, stringsOf, type Members, type Range } from './json.js'
 import type { Wire } from './wire.js'
 
@@ -26,21 +27,6 @@ export interface Mended {
 
 /** What a repair of a repair brings about is mended in one or two rounds. */
 const ROUNDS = 8
-
-/**
- * Whether a request continues state at the provider, so that its history is partial: it may answer
- * calls that only the provider has. Anthropic's `thread` (also as the id alone, or `{ id }`), OpenAI's
- * `previous_response_id` and `conversation`.
- */
-export function isPartial(body: Members): boolean {
-  const { thread, previous_response_id: response, conversation } = body
-  const { type, id, previous_message_id: message } = object(thread)
-  const named = typeof thread === 'string' ? thread : message
-  return type === 'continue' || [named, id, response, conversation].some(isReference)
-}
-
-const isReference = (value: unknown): boolean =>
-  value !== undefined && value !== null && value !== ''
 
 /** The request with a history that the provider accepts; `undefined` if nothing is to be mended. */
 export function mend(json: string, body: Members, wire: Wire): Mended | undefined {
