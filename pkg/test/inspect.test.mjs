@@ -194,6 +194,9 @@ test('a replay runs the recorded calls under another policy, without requests', 
 test('repeats are found in a history or in its trace', () => {
   const repeated = findLoops(LOOP)
   assert.deepEqual(repeated, findLoops(traceCalls(LOOP)))
+  const recognized = recognizeFormat(JSON.stringify(LOOP))
+  assert.deepEqual(repeated, findLoops(recognized))
+  assert.deepEqual(replay(recognized).messages, replay(traceCalls(LOOP)).messages)
   assert.deepEqual(
     repeated.map(({ name, places, results }) => [name, places.length, results]),
     [['read_file', 4, 1]],
@@ -213,4 +216,22 @@ test('a text becomes a report; an error stands beside what was known before it',
   assert.equal(refused.violations, undefined)
   const curl = `curl https://api.groq.com/openai/v1/chat/completions -d '${JSON.stringify({ messages: [{ role: 'user', content: 'x' }] })}'`
   assert.equal(detectProvider(curl, recognizeFormat(curl)), 'groq')
+})
+
+test('a request that continues state at the provider is partial in every form', () => {
+  const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'x' }
+  const messages = [{ role: 'user', content: [result] }]
+  for (const thread of [
+    'th_1',
+    { id: 'th_1' },
+    { type: 'continue' },
+    { previous_message_id: 'msg_1' },
+  ]) {
+    const text = JSON.stringify({ messages, thread })
+    assert.equal(recognizeFormat(text).partial, true)
+    const { violations, result } = inspectText(text, { dialect: 'anthropic' })
+    assert.deepEqual([violations, result.repairs], [[], []], text)
+  }
+  const whole = inspectText(JSON.stringify({ messages }), { dialect: 'anthropic' })
+  assert.ok(whole.violations.length > 0)
 })

@@ -16,6 +16,7 @@ export {
   type CallGroup,
   type CallTrace,
   type ChatMessage,
+  type Traceable,
   type TracedCall,
   type TracedInference,
 } from './loops.js'

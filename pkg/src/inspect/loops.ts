@@ -106,22 +106,30 @@ function signCall(name: string, args: string): string {
   }
 }
 
+/** A trace, the history in `recognizeFormat`'s result, or a history. */
+export type Traceable = CallTrace | { history: readonly unknown[] } | readonly unknown[]
+
 /**
- * Returns the trace.
+ * Returns the trace, or reads it from a history.
  *
  * @throws TurnlockError `options.invalid` for any other value
  */
-export function checkTrace(trace: CallTrace): CallTrace {
-  const { calls, inferences, messages } = Object(trace) as Partial<CallTrace>
+export function toTrace(source: Traceable): CallTrace {
+  if (Array.isArray(source)) return traceCalls(source)
+  const { calls, inferences, messages, history } = Object(source) as Partial<
+    CallTrace & { history: readonly unknown[] }
+  >
+  if (Array.isArray(history)) return traceCalls(history)
   const isTrace = [calls, inferences, messages].every(
     (list) => Array.isArray(list) && list.every(isObject),
   )
-  if (!isTrace) throw wrong('trace', 'a trace of `traceCalls`')
-  return trace
+  if (!isTrace) throw wrong('trace', 'a history, or what `traceCalls` or `recognizeFormat` returns')
+  return source as CallTrace
 }
 
 interface GroupEntry {
-  group: CallGroup
+  group: Omit<CallGroup, 'texts' | 'results'>
+  texts: Set<string>
   results: Set<unknown>
 }
 
@@ -133,27 +141,27 @@ export function groupCalls(calls: readonly TracedCall[]): CallGroup[] {
   calls.forEach(({ name, args, signature, turn, result }, place) => {
     const key = `${turn} ${signature}`
     const entry: GroupEntry = groups.get(key) ?? {
-      group: { name, args, signature, turn, places: [], texts: [], results: 0 },
+      group: { name, args, signature, turn, places: [] },
+      texts: new Set(),
       results: new Set(),
     }
     groups.set(key, entry)
     entry.group.places.push(place)
-    if (!entry.group.texts.includes(args)) entry.group.texts.push(args)
+    entry.texts.add(args)
     entry.results.add(result)
-    entry.group.results = entry.results.size
   })
   return [...groups.values()]
-    .map(({ group }) => group)
+    .map(({ group, texts, results }) => ({ ...group, texts: [...texts], results: results.size }))
     .sort((a, b) => b.places.length - a.places.length)
 }
 
 /**
  * Returns the calls that occur more than once within a user turn, the most repeated first.
  *
- * @param trace of `traceCalls`, or a history in any format that `normalizeHistory` takes
+ * @param trace of `traceCalls` or `recognizeFormat`, or a history
  */
-export function findLoops(trace: CallTrace | readonly unknown[]): CallGroup[] {
-  const { calls } = Array.isArray(trace) ? traceCalls(trace) : checkTrace(trace as CallTrace)
+export function findLoops(trace: Traceable): CallGroup[] {
+  const { calls } = toTrace(trace)
   return groupCalls(calls).filter(({ places }) => places.length > 1)
 }
 
@@ -172,8 +180,8 @@ export interface BudgetSavings {
  * Estimates what `maxTools: budget` would have saved: in each user turn, the model answers as soon as
  * that many different calls have run.
  */
-export function estimateSavings(trace: CallTrace, budget: number): BudgetSavings {
-  const { calls, inferences } = checkTrace(trace)
+export function estimateSavings(trace: Traceable, budget: number): BudgetSavings {
+  const { calls, inferences } = toTrace(trace)
   if (!Number.isSafeInteger(budget) || budget < 0) throw wrong('budget', 'a whole number from 0')
   const savings: BudgetSavings = { inferences: 0, runs: 0, bytes: 0, cut: undefined }
   let turn: number | undefined

@@ -6,7 +6,7 @@ import { signature } from '../signature.js'
 import { defineTool, type Tool } from '../tools/tools.js'
 import { runTurn, type Turn } from '../turn/turn.js'
 import type { Delta, Policy } from '../types.js'
-import { checkTrace, type CallTrace, type ChatMessage } from './loops.js'
+import { toTrace, type CallTrace, type ChatMessage, type Traceable } from './loops.js'
 
 /** A replay in progress. */
 export interface Replay {
@@ -30,11 +30,12 @@ const RECORDED = {
  * No model is requested and no tool runs: the model writes what it wrote, and tools return what they
  * returned.
  *
- * @param trace of `traceCalls`, with at least one call
+ * @param source a trace of `traceCalls` or `recognizeFormat`, or a history, with at least one call
  * @throws TurnlockError `options.invalid` for a trace without calls
  */
-export function replay(trace: CallTrace, policy: Policy = {}): Replay {
-  const last = checkTrace(trace).calls.at(-1)
+export function replay(source: Traceable, policy: Policy = {}): Replay {
+  const trace = toTrace(source)
+  const last = trace.calls.at(-1)
   if (!last) throw wrong('trace', 'a trace with a call')
   const inferences = trace.inferences.filter(({ turn }) => turn === last.turn)
   const calls = trace.calls.filter(({ turn }) => turn === last.turn)
