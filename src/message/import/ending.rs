@@ -126,6 +126,9 @@ impl Ending {
         let failed = is("isError", true) || is("is_error", true) || is("success", false);
         let told = |key| fields.get(key).map_or(Self::Unstated, Self::of_status);
         let flagged = Self::failure_if(failed || is("ok", false));
+        // Older versions of LangChain have the flag there.
+        let more = fields.get("additional_kwargs").and_then(|more| more.get("is_error"));
+        let flagged = flagged.or(Self::failure_if(more.and_then(flag) == Some(true)));
         flagged.or(told("status")).or(told("state"))
     }
 

@@ -118,8 +118,9 @@ fn response<'a>(mut given: Fields<'a>, beside: Fields<'a>, index: usize) -> Piec
     let only = response.as_object().filter(|all| all.len() == 1).and_then(|all| all.first());
     // "Use `error` key to specify error details (if any)":
     // https://ai.google.dev/api/caching#FunctionResponse
-    let (_, told) = call::told(None, response.get("error").cloned());
-    let failed = told || only.is_some_and(|(key, _)| key == "error");
+    let (_, told) =
+        call::told(None, response.get("error").filter(|error| !error.is_null()).cloned());
+    let failed = told || only.is_some_and(|(key, error)| key == "error" && error.is_text());
     let mcp = ["result", "output"].iter().any(|key| response.get(key).is_some_and(is_mcp));
     let plain =
         only.is_some_and(|(key, value)| (key == "result" || key == "error") && value.is_text());
@@ -129,7 +130,7 @@ fn response<'a>(mut given: Fields<'a>, beside: Fields<'a>, index: usize) -> Piec
         }
         value => Content::Value(value),
     };
+    let ending = Ending::read(&given).taken(&mut given).or(Ending::failure_if(failed || mcp));
     let extra = given.with(beside).rest();
-    let ending = Ending::failure_if(failed || mcp);
     call::answer((id, name), (content, ending), (Marks::GEMINI, extra), index)
 }

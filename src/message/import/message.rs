@@ -233,16 +233,26 @@ fn hidden<'a>(fields: &mut Fields<'a>, entry: &mut Entry<'a>) {
 /// Parses a message that is a result.
 fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let mut marks = Marks::NONE;
-    let sdk = |item: &Json<'_>| {
-        let kind = item.kind().unwrap_or_default();
-        kind == "tool-result" || kind == "tool-approval-response"
+    // LangChain takes Anthropic's blocks in a tool message, too.
+    let ids = ["tool_use_id", "toolUseId", "tool_call_id"];
+    let sdk = |item: &Json<'_>| match item.kind().unwrap_or_default() {
+        "tool-result" | "tool-approval-response" => true,
+        "tool_result" => ids.iter().any(|key| item.get(key).is_some_and(Json::is_text)),
+        _ => false,
     };
     let content = fields.take("content");
     if let Some(Json::Array(items)) = &content
         && !items.is_empty()
         && items.iter().any(sdk)
     {
-        let (_, results, _) = content::content(content, index, &mut marks)?;
+        let (_, mut results, _) = content::content(content, index, &mut marks)?;
+        let ending = Ending::read(&fields);
+        for piece in &mut results {
+            if let Piece::Result { result, .. } = piece {
+                result.error |= ending.is_failure();
+                result.uncertain |= ending == Ending::Unknown;
+            }
+        }
         return Some(results);
     }
     let spelled = fields.has("toolCallId");
