@@ -225,6 +225,7 @@ pub(super) fn told<'a>(
 }
 
 /// As [`told`], with the error among these members, and how the call ended by it and by the others.
+#[inline(never)]
 pub(super) fn ended<'a>(
     value: Option<Json<'a>>,
     fields: &mut Fields<'a>,

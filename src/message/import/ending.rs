@@ -8,6 +8,7 @@ use super::super::model::{Content, Part};
 use super::Fields;
 use crate::json::Json;
 use crate::limits;
+use crate::text::holds;
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -96,10 +97,9 @@ impl Ending {
     }
 
     /// Reads a word for a status or a state.
+    #[inline(never)]
     pub(super) fn of_word(word: &str) -> Self {
-        let letters = word.chars().filter(|c| c.is_alphanumeric()).take(32);
-        let word: String = letters.map(|c| c.to_ascii_lowercase()).collect();
-        let is_in = |words: &[&str]| words.contains(&word.as_str());
+        let is_in = |words: &[&str]| words.iter().any(|known| is_word(word, known));
         match () {
             () if is_in(&FAILURE) => Self::Failure,
             () if is_in(&UNKNOWN) => Self::Unknown,
@@ -110,6 +110,7 @@ impl Ending {
 
     /// Reads a status: a word, or an object that has one, as assistant-ui's
     /// `{ type: "incomplete", reason: "error" }` and CopilotKit's `{ code: "Failed" }`.
+    #[inline(never)]
     fn of_status(status: &Json<'_>) -> Self {
         let word = |json: &Json<'_>| json.as_str().map_or(Self::Unstated, Self::of_word);
         let inner = |key| status.get(key).map_or(Self::Unstated, word);
@@ -121,6 +122,7 @@ impl Ending {
     }
 
     /// Reads how a call ended from the members of its result.
+    #[inline(never)]
     pub(super) fn read(fields: &Fields<'_>) -> Self {
         let is = |key, wanted| fields.get(key).and_then(flag) == Some(wanted);
         let failed = is("isError", true) || is("is_error", true) || is("success", false);
@@ -135,6 +137,7 @@ impl Ending {
     /// As [`Ending::read`]. Takes the members that the result then has no more need of: the flags, a
     /// status that is known, and all of a failure. A status of another word stays, to be reported as
     /// unknown.
+    #[inline(never)]
     pub(super) fn take(fields: &mut Fields<'_>) -> Self {
         let ending = Self::read(fields);
         fields.forget(&["isError", "is_error"]);
@@ -145,6 +148,7 @@ impl Ending {
     }
 
     /// Removes the members that tell of a failure.
+    #[inline(never)]
     pub(super) fn taken(self, fields: &mut Fields<'_>) -> Self {
         if self.is_failure() {
             fields.forget(&MEMBERS);
@@ -154,17 +158,24 @@ impl Ending {
 }
 
 /// A flag in any form: a truth value, a number, or the text of one.
+#[inline(never)]
 pub(in crate::message) fn flag(value: &Json<'_>) -> Option<bool> {
     match value {
         Json::Bool(flag) => Some(*flag),
         Json::Number(number) => Some(number != "0"),
-        Json::String(text) => match text.trim().to_ascii_lowercase().as_str() {
-            "true" | "1" => Some(true),
-            "false" | "0" => Some(false),
-            _ => None,
-        },
+        Json::String(text) => {
+            let is = |words: [&str; 2]| words.iter().any(|known| is_word(text, known));
+            is(["true", "1"]).then_some(true).or_else(|| is(["false", "0"]).then_some(false))
+        }
         _ => None,
     }
+}
+
+/// Whether a text is this word, in any case, whatever separates its parts.
+#[inline(never)]
+fn is_word(text: &str, word: &str) -> bool {
+    let letters = text.bytes().filter(|c| !matches!(c, b' ' | b'-' | b'_' | b'.'));
+    letters.map(|c| c.to_ascii_lowercase()).eq(word.bytes())
 }
 
 /// Whether a content is MCP's result of a call that failed, which clients put into a result as it is:
@@ -187,7 +198,7 @@ pub(super) fn is_mcp_failure(content: &Content<'_>) -> bool {
 pub(in crate::message) fn is_mcp_text(text: &Json<'_>) -> bool {
     let Json::String(text) = text else { return false };
     text.trim_start().starts_with('{')
-        && text.contains("\"isError\"")
+        && holds(text, "\"isError\"")
         && Json::parse_lossy(text.as_bytes(), limits::JSON_BYTES).is_ok_and(|value| is_mcp(&value))
 }
 
