@@ -103,7 +103,16 @@ fn history(random: &mut Random) -> Vec<Value> {
                             result["name"] = json!("f");
                         }
                         if random.below(if camel { 4 } else { 20 }) == 0 {
-                            result["isError"] = json!(true);
+                            let flags =
+                                [json!(true), json!("true"), json!(1), json!(0), json!("no")];
+                            result["isError"] = flags[random.below(flags.len())].clone();
+                        }
+                        if random.below(8) == 0 {
+                            // A result of MCP, as a client stores it.
+                            let block = json!({ "type": "text", "text": text(random) });
+                            let failed =
+                                json!({ "content": [block], "isError": random.below(3) > 0 });
+                            result["content"] = json!(failed.to_string());
                         }
                         all.push(result);
                     }
