@@ -460,8 +460,15 @@ fn a_hosted_call_gets_its_input_back() {
         json!([hosted(json!({ "partial_json": "{\"query\":\"cats\"}" })), found]),
         json!([hosted(json!({})), whole, found]),
         json!([hosted(json!({ "input": { "query": "cats" } })), found]),
+        json!([hosted(json!({})), found]),
     ] {
-        let history = json!([{ "role": "user", "content": "go" }, { "type": "ai", "content": content },
+        // LangChain's standard blocks describe it, too.
+        let described = json!([
+            { "type": "server_tool_call", "id": "s1", "name": "web_search", "args": { "query": "cats" } },
+            { "type": "server_tool_result", "tool_call_id": "s1", "status": "success", "output": [] },
+        ]);
+        let history = json!([{ "role": "user", "content": "go" },
+            { "type": "ai", "content": content, "content_blocks": described },
             { "role": "user", "content": "and now?" }]);
         let history = history.to_string();
         let normalized = made(&history, &HistoryOptions::new(Dialect::Anthropic));

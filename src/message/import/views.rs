@@ -10,7 +10,7 @@ use super::block::{self, Block};
 use super::calls::List;
 use super::content::{Described, complete, content};
 use super::{Fields, call, gemini, ui};
-use crate::index::Index;
+use crate::index::{Index, slot};
 use crate::json::Json;
 use crate::provider::Marks;
 
@@ -113,6 +113,7 @@ impl<'a> View<'a> {
                 _ => false,
             });
         let mut list = List::of(entry, pieces);
+        let hosted = Hosted::of(entry);
         let mut rest = Vec::new();
         for part in self.parts {
             match part {
@@ -122,7 +123,7 @@ impl<'a> View<'a> {
                     }
                 }
                 Part::Call(_) => {}
-                Part::Native { block, .. } if is_known(&block, entry) => {}
+                Part::Native { block, .. } if hosted.describe(&block, entry) => {}
                 part if is_empty => rest.push(part),
                 _ => {}
             }
@@ -156,21 +157,38 @@ fn has_content(entry: &Entry<'_>) -> bool {
     })
 }
 
-/// Whether a block is a LangChain's description of a call that the provider ran itself, of which the
-/// message has the provider's own block. That one gets the arguments if it has none.
-fn is_known<'a>(block: &Json<'a>, entry: &mut Entry<'a>) -> bool {
-    let Some(id) = block.get("id").filter(|_| block.kind() == Some("server_tool_call")) else {
-        return false;
-    };
-    let known = entry.parts.iter_mut().find_map(|part| match part {
-        Part::Native { block, .. } if block.get("id") == Some(id) => Some(block),
-        _ => None,
-    });
-    match known {
-        Some(known) => {
-            complete(known, call::args_of(block.get("args").cloned()));
-            true
+/// The provider's own blocks of a message: their places among the parts, by the numbers of their ids.
+#[derive(Default)]
+struct Hosted {
+    ids: Index,
+    places: Vec<usize>,
+}
+
+impl Hosted {
+    fn of(entry: &Entry<'_>) -> Self {
+        let mut hosted = Self::default();
+        for (at, part) in entry.parts.iter().enumerate() {
+            if let Part::Native { block, .. } = part
+                && let Some(id) = block.get("id").and_then(Json::as_str)
+            {
+                *slot(&mut hosted.places, hosted.ids.number(id)) = at;
+            }
         }
-        None => false,
+        hosted
+    }
+
+    /// Whether a block is LangChain's description of a call that the provider ran itself, of which the
+    /// message has the provider's own block. That one gets the arguments if it has none.
+    fn describe<'a>(&self, block: &Json<'a>, entry: &mut Entry<'a>) -> bool {
+        let id = block.get("id").and_then(Json::as_str);
+        let id = id.filter(|_| block.kind() == Some("server_tool_call"));
+        let place = id.and_then(|id| self.places.get(self.ids.find(id)?).copied());
+        match place.and_then(|at| entry.parts.get_mut(at)) {
+            Some(Part::Native { block: known, .. }) => {
+                complete(known, call::args_of(block.get("args").cloned()));
+                true
+            }
+            _ => false,
+        }
     }
 }
