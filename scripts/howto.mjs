@@ -111,7 +111,13 @@ assert.deepEqual(
   [...drivers, 'src/provider/mod.rs', acts, 'src/turn/policy.rs', effects, emits].sort(),
 )
 const texts = written.map((file) => readFileSync(join(copy, file), 'utf8')).join('')
-for (const word of ["'telex'", 'toolSteps?: number', '@defaultValue 1000', "type: 'slow'"]) {
+for (const word of [
+  "'telex'",
+  'export const TELEX',
+  'toolSteps?: number',
+  '@defaultValue 1000',
+  "type: 'slow'",
+]) {
   assert.ok(texts.includes(word), `no generated file has ${word}`)
 }
 console.log(

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { byDialect, CLIENTS } from '../tests/lanes.mjs'
 import { loadRequests, loadScenarios } from '../tests/provider/scenarios.mjs'
-import { DOCUMENTED_PATHS } from '../pkg/dist/testing/provider/wire/index.js'
+import { CHAT_DIALECTS, PROVIDERS } from '../pkg/dist/generated/providers.js'
 import { root } from './setup.mjs'
 
 const read = (file) => readFileSync(join(root, file), 'utf8')
@@ -20,16 +20,16 @@ function row([wire, client], plays) {
   }
   const played = plays.filter(({ dialect }) => dialect === wire).length
   const recorded = JSON.parse(read(`tests/wires/${wire}.json`)).length
+  const { path } = PROVIDERS.find(({ dialect }) => dialect === wire)
   const cells = [`\`${wire}\``, `\`${client}\``, `\`Model::${constructor}\``]
-  return `| ${[...cells, `\`${DOCUMENTED_PATHS[wire]}\``, played, recorded].join(' | ')} |`
+  return `| ${[...cells, `\`${path}\``, played, recorded].join(' | ')} |`
 }
 
 /** The lines between the marks. */
 function table() {
   const tables = [...loadScenarios().values(), ...loadRequests().values()]
   const plays = byDialect('node', tables)
-  const [, list] = /DIALECTS = \[([^\]]*)\]/.exec(read('pkg/src/models/openai-chat.ts'))
-  const [, ...kin] = [...list.matchAll(/'([^']+)'/g)].map(([, name]) => `\`${name}\``)
+  const [, ...kin] = CHAT_DIALECTS.map((name) => `\`${name}\``)
   return [
     '| wire | client | in Rust | `POST` | plays | recordings |',
     '|---|---|---|---|---|---|',

@@ -39,6 +39,8 @@ export { gemini, type GeminiOptions } from './models/gemini.js'
 export type { Model, ModelRequest, SignableRequest, SignedHeaders } from './models/model.js'
 export { ollama, type OllamaOptions } from './models/ollama.js'
 export { openaiChat, type OpenAIChatOptions } from './models/openai-chat.js'
+export { PROVIDERS, type ProviderInfo } from './generated/providers.js'
+export { providerModel, type ProviderModelOptions } from './models/provider.js'
 export { openaiResponses, type OpenAIResponsesOptions } from './models/openai-responses.js'
 export {
   diagnoseTools,

@@ -218,6 +218,28 @@ test('a text becomes a report; an error stands beside what was known before it',
   assert.equal(detectProvider(curl, recognizeFormat(curl)), 'groq')
 })
 
+test('the address of a recorded request names its provider', () => {
+  const body = JSON.stringify({ messages: [{ role: 'user', content: 'x' }] })
+  for (const [address, provider] of [
+    ['https://api.groq.com/openai/v1/chat/completions', 'groq'],
+    ['https://eu.api.mistral.ai/v1/chat/completions', 'mistral'],
+    ['https://api.cohere.com/v2/chat', 'cohere'],
+    ['https://gateway.example/cohere/v2/chat', 'cohere'],
+    ['http://localhost:11434/api/chat', 'ollama'],
+    ['https://openrouter.ai/api/v1/chat/completions?x=1', 'openai-chat'],
+    // https://api-docs.deepseek.com/guides/anthropic_api, read 2026-11: another API of the same host.
+    ['https://api.deepseek.com/anthropic/v1/messages', 'anthropic'],
+    ['https://api.x.ai/v1/responses', 'openai-responses'],
+    ['https://api.x.ai/v1/chat/completions', 'xai'],
+    ['https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse', 'bedrock'],
+    ['https://api.x.ai.example/v1/chat/completions', 'openai-chat'],
+  ]) {
+    const curl = `curl ${address} -d '${body}'`
+    const found = detectProvider(curl, recognizeFormat(curl))
+    assert.equal(found, provider, address)
+  }
+})
+
 test('a request that continues state at the provider is partial in every form', () => {
   const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'x' }
   const messages = [{ role: 'user', content: [result] }]

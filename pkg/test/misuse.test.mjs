@@ -130,6 +130,8 @@ const REFUSED = [
     ],
   ),
   ['apiKey', () => turnlock.bedrock({ ...http, apiKey: Symbol('key') })],
+  ['dialect', () => turnlock.providerModel({ ...http, dialect: 'constructor' })],
+  ['apiKey', () => turnlock.providerModel({ ...http, dialect: 'groq', apiKey: Symbol('key') })],
   ['dangerouslyAllowBrowser', () => turnlock.anthropic({ ...http, dangerouslyAllowBrowser: 'no' })],
   ['eventManager', () => bundle({ eventManager: 'x' })],
   ['eventManager', () => bundle({ eventManager: 0 })],

@@ -120,6 +120,44 @@ test('openaiChat takes the relatives of its wire by name, and no other dialect',
   }
 })
 
+test('providerModel sends what the function of the provider sends, for every provider', async () => {
+  for (const { dialect, client, baseURL, path } of turnlock.PROVIDERS) {
+    if (!client) {
+      const make = () => turnlock.providerModel({ dialect, model: 'm' })
+      assert.throws(make, { code: 'options.invalid', message: /^`dialect`: expected one of / })
+      continue
+    }
+    const own = {
+      baseURL: baseURL?.replace('{region}', 'eu-west-1') ?? 'https://x.test/v1',
+      ...KEY,
+    }
+    const general = await asked('providerModel', { ...own, dialect })
+    const named = await asked(client, client === 'openaiChat' ? { ...own, dialect } : own)
+    assert.equal(general.sent.length, 1, dialect)
+    // Anthropic's own function names its limit; the core fills in the same one.
+    assert.deepEqual(general.sent, named.sent, dialect)
+    assert.ok(general.sent[0].url.endsWith(path.split('{model}').at(-1)), dialect)
+    assert.equal(general.model.threads, named.model.threads)
+  }
+})
+
+test('providerModel needs an address where the provider has none of its own', () => {
+  for (const dialect of ['bedrock', 'chat-template']) {
+    assert.throws(() => turnlock.providerModel({ dialect, model: 'm', ...KEY }), {
+      code: 'options.invalid',
+      message: /^`baseURL`: expected the address of the server/,
+    })
+  }
+})
+
+test('providerModel asks from a page where the provider has a header for it', async () => {
+  for (const dialect of ['anthropic', 'gemini']) {
+    const { sent } = await asked('providerModel', { dialect, dangerouslyAllowBrowser: true })
+    const names = Object.keys(sent[0].headers).filter((name) => name.includes('dangerous'))
+    assert.equal(names.length, dialect === 'anthropic' ? 1 : 0)
+  }
+})
+
 test('bedrock: the host signs what is sent', async () => {
   const signed = []
   const sign = async (request) => {

@@ -68,6 +68,7 @@ const FUNCTIONS = {
   customModel: [{}, (options) => turnlock.customModel(async function* () {}, options)],
   followTurn: [{ requestId, store }, turnlock.followTurn],
   openaiChat: [http, turnlock.openaiChat],
+  providerModel: [{ model: 'm', dialect: 'groq' }, turnlock.providerModel],
   anthropic: [{ model: 'm' }, turnlock.anthropic],
   openaiResponses: [{ model: 'm' }, turnlock.openaiResponses],
   gemini: [{ model: 'm' }, turnlock.gemini],

@@ -13,9 +13,10 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 //!
-//! The folder of a provider declares four constants:
+//! The folder of a provider declares five constants:
 //!
 //! ```text
+//!   INFO       what hosts need of it: name, address, key
 //!   RULES      which histories it accepts, and how its messages are written
 //!   STREAM     whether and how its responses are decoded
 //!   REQUESTS   how its requests are written
@@ -28,6 +29,7 @@
 
 mod chat;
 mod content;
+mod info;
 mod prompt;
 mod request;
 mod rules;
@@ -40,6 +42,7 @@ pub(crate) use content::{
     Attachment, Members, Message, Out, Reasoning, ResultOut, Role, document_name, failed_text,
     is_format, joined,
 };
+pub use info::ProviderInfo;
 pub(crate) use prompt::{
     AnsweredCall, Context, Exchange, Prompt, Structured, answer, beside, elements, request,
     structured,
@@ -93,6 +96,10 @@ macro_rules! providers {
         }
 
         by_dialect! { fn name -> &'static str { $($variant: $name,)* } }
+        by_dialect! {
+            /// What hosts need of it.
+            fn info -> &'static ProviderInfo { $($variant: &$folder::INFO,)* }
+        }
         by_dialect! {
             /// The rules of its histories.
             pub(crate) fn rules -> &'static Rules { $($variant: &$folder::RULES,)* }
@@ -153,6 +160,12 @@ impl Dialect {
     #[must_use]
     pub fn name(self) -> &'static str {
         name(self)
+    }
+
+    /// Returns what hosts need of its provider: name, address, key.
+    #[must_use]
+    pub fn info(self) -> &'static ProviderInfo {
+        info(self)
     }
 
     /// Returns the dialect with this name.

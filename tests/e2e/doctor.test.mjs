@@ -32,7 +32,7 @@ const texts = (selector) => page.locator(selector).allTextContents()
 const output = async (part = 'messages') => JSON.parse(await page.textContent(`#output-${part}`))
 
 test('a pasted history: what is wrong, what was done, what remains', async () => {
-  await paste(ORPHAN, /1 violation, 1 repair: 3 messages for OpenAI chat/)
+  await paste(ORPHAN, /1 violation, 1 repair: 3 messages for OpenAI Chat/)
   assert.equal(await page.inputValue('#example'), '')
   const [violation, ...more] = await texts('#violations li')
   assert.deepEqual(more, [])
@@ -61,7 +61,7 @@ test('the elements stand in the order of the list, with their marks beside them'
 })
 
 test('another dialect, another shape, and what stands beside the messages', async () => {
-  await paste([{ role: 'system', content: 'Be brief.' }, ...ORPHAN], /OpenAI chat/)
+  await paste([{ role: 'system', content: 'Be brief.' }, ...ORPHAN], /OpenAI Chat/)
   await page.selectOption('#dialect', 'gemini')
   await page
     .locator('#outcome')
@@ -178,9 +178,9 @@ test('what was typed is there again after a look at an example', async () => {
 })
 
 test('nothing to repair is said plainly', async () => {
-  await page.selectOption('#example', 'OpenAI chat, nothing wrong')
+  await page.selectOption('#example', 'OpenAI Chat, nothing wrong')
   const outcome = await page.textContent('#outcome')
-  assert.equal(outcome, 'Nothing to repair: OpenAI chat takes this history as it is.')
+  assert.equal(outcome, 'Nothing to repair: OpenAI Chat takes this history as it is.')
   assert.deepEqual(await texts('#violations li'), ['None.'])
   assert.deepEqual(await texts('#repairs li'), ['Nothing to repair.'])
   assert.deepEqual(await output(), JSON.parse(await page.inputValue('#history')))
@@ -202,9 +202,9 @@ test('the strategies: text only, and a thread with its id', async () => {
   await page.fill('#conversation', '')
   await said(/^options\.invalid: .*conversationId/)
   await page.fill('#conversation', 'another')
-  await said(/OpenAI chat/)
+  await said(/OpenAI Chat/)
   assert.notEqual(await output('threadId'), first)
-  await paste(ORPHAN.slice(0, 3), /: 0 messages for OpenAI chat/)
+  await paste(ORPHAN.slice(0, 3), /: 0 messages for OpenAI Chat/)
   assert.match(await page.textContent('#output'), /^Nothing to send/)
 })
 

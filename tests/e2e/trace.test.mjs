@@ -55,7 +55,7 @@ test('every provider at a glance; a click chooses it', async () => {
   await page.waitForFunction(() => !document.querySelector('#providers').textContent.includes('…'))
   const chips = await page.locator('#providers button').allTextContents()
   assert.equal(chips.length, await page.locator('#dialect option').count())
-  assert.ok(chips.includes('OpenAI chat✕ 1'), chips.join())
+  assert.ok(chips.includes('OpenAI Chat✕ 1'), chips.join())
   await page.click('#providers [value="anthropic"]')
   assert.equal(await page.inputValue('#dialect'), 'anthropic')
   await page.waitForSelector('#providers [value="anthropic"][aria-pressed="true"]')

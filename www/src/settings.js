@@ -1,19 +1,13 @@
 // What the user has chosen: mode, model, policy.
-import { anthropic, bedrock, cohere, gemini, ollama, openaiChat, openaiResponses } from 'turnlock'
+import { PROVIDERS, providerModel } from 'turnlock'
 import { scriptedProvider } from 'turnlock/testing'
 import { byId, element } from './dom.js'
 import { checked, watchRequests } from './endpoint.js'
 
-/** By the name of the wire. */
-const CLIENTS = {
-  'openai-chat': openaiChat,
-  anthropic,
-  'openai-responses': openaiResponses,
-  gemini,
-  bedrock,
-  cohere,
-  ollama,
-}
+/** Providers with a wire format of their own, which the scripted model speaks. */
+const WIRES = PROVIDERS.filter(
+  ({ client }, at) => client && PROVIDERS.findIndex((other) => other.client === client) === at,
+)
 
 const POLICY = [
   { name: 'maxTools', about: 'Tool calls in the tool phase', type: 'number', value: 1 },
@@ -49,6 +43,9 @@ export async function setUp() {
     byId('policy').append(label)
     if (type !== 'checkbox') byId('policy').append(input)
   }
+  byId('wire').append(
+    ...WIRES.map(({ dialect, title }) => element('option', { value: dialect }, title)),
+  )
   behaviours = await (await fetch('./behaviours.json')).json()
   byId('behaviour').append(
     ...Object.keys(behaviours).map((name) =>
@@ -145,18 +142,19 @@ const answerHere = (url, init) => {
 /** The model of a place; without one, the endpoint that the form names. The log gets its requests. */
 export function modelAt(place, log) {
   const value = (name) => byId('settings').elements[name].value
-  const make = CLIENTS[place?.wire ?? value('wire')]
+  const dialect = place?.wire ?? value('wire')
   if (place) {
     const baseURL = new URL(place.path, location.href).href
     const ask = inPage ? answerHere : (url, init) => fetch(url, init)
-    return make({ baseURL, model: 'scripted', fetch: log.recording(ask) })
+    return providerModel({ dialect, baseURL, model: 'scripted', fetch: log.recording(ask) })
   }
-  return make({
+  return providerModel({
+    dialect,
     baseURL: checked(value('baseURL')),
     model: value('model'),
     fetch: log.recording(watchRequests()),
     ...(value('apiKey') && { apiKey: value('apiKey') }),
-    ...(make === anthropic && { dangerouslyAllowBrowser: true }),
+    dangerouslyAllowBrowser: true,
   })
 }
 

@@ -85,6 +85,14 @@ impl fmt::Debug for Model {
 }
 
 impl Model {
+    /// A model of a provider, at the provider's own address unless [`Model::base_url`] says
+    /// otherwise. A provider without one ([`Dialect::info`]) needs it.
+    pub fn new(dialect: Dialect, model: impl Into<String>) -> Self {
+        let info = dialect.info();
+        let made = Self::http(dialect, info.base_url.unwrap_or_default().to_owned(), model.into());
+        Self { threads: info.threads, ..made }
+    }
+
     /// A model behind `POST {base_url}/chat/completions`: OpenAI, DeepSeek, Mistral, Groq,
     /// OpenRouter, vLLM, Ollama's `/v1` and others. `base_url` goes up to the version.
     pub fn openai_chat(base_url: impl Into<String>, model: impl Into<String>) -> Self {
@@ -94,8 +102,7 @@ impl Model {
     /// Anthropic Messages, `https://api.anthropic.com/v1` unless [`Model::base_url`] says otherwise;
     /// 4096 tokens a response unless `body("max_tokens", …)` does.
     pub fn anthropic(model: impl Into<String>) -> Self {
-        let base_url = "https://api.anthropic.com/v1".to_owned();
-        Self::http(Dialect::Anthropic, base_url, model.into())
+        Self::new(Dialect::Anthropic, model)
     }
 
     /// OpenAI Responses, `https://api.openai.com/v1` unless [`Model::base_url`] says otherwise.
@@ -103,33 +110,31 @@ impl Model {
     /// With the strategy `thread` the provider keeps the conversation, and requests name its last
     /// response.
     pub fn openai_responses(model: impl Into<String>) -> Self {
-        let base_url = "https://api.openai.com/v1".to_owned();
-        Self::http(Dialect::OpenAiResponses, base_url, model.into()).threads()
+        Self::new(Dialect::OpenAiResponses, model)
     }
 
     /// Gemini, `https://generativelanguage.googleapis.com/v1beta` unless [`Model::base_url`] says
     /// otherwise.
     pub fn gemini(model: impl Into<String>) -> Self {
-        let base_url = "https://generativelanguage.googleapis.com/v1beta".to_owned();
-        Self::http(Dialect::Gemini, base_url, model.into())
+        Self::new(Dialect::Gemini, model)
     }
 
     /// Bedrock Converse in an AWS region, such as `us-east-1`. The host signs each request
     /// ([`Model::sign`]), or gives a key of Bedrock's own ([`Model::api_key`]).
     pub fn bedrock(region: impl AsRef<str>, model: impl Into<String>) -> Self {
-        let base_url = format!("https://bedrock-runtime.{}.amazonaws.com", region.as_ref());
-        Self::http(Dialect::Bedrock, base_url, model.into())
+        let base_url = Dialect::Bedrock.info().base_url.unwrap_or_default();
+        Self::new(Dialect::Bedrock, model).base_url(base_url.replace("{region}", region.as_ref()))
     }
 
     /// Cohere, `https://api.cohere.com/v2` unless [`Model::base_url`] says otherwise.
     pub fn cohere(model: impl Into<String>) -> Self {
-        Self::http(Dialect::Cohere, "https://api.cohere.com/v2".to_owned(), model.into())
+        Self::new(Dialect::Cohere, model)
     }
 
     /// Ollama's own API, `http://localhost:11434` unless [`Model::base_url`] says otherwise. A local
     /// server needs no key.
     pub fn ollama(model: impl Into<String>) -> Self {
-        Self::http(Dialect::Ollama, "http://localhost:11434".to_owned(), model.into())
+        Self::new(Dialect::Ollama, model)
     }
 
     /// A model without HTTP: in the browser, or behind another SDK. It gets `messages`, `tools` and
@@ -174,11 +179,8 @@ impl Model {
             let what = "a key: visible ASCII characters, without spaces and line breaks";
             return Self { wrong: Some(Error::option("api_key", what)), ..self };
         }
-        match self.dialect {
-            Dialect::Anthropic => self.header("x-api-key", key),
-            Dialect::Gemini => self.header("x-goog-api-key", key),
-            _ => self.header("authorization", format!("Bearer {key}")),
-        }
+        let (name, value) = self.dialect.info().key(key);
+        self.header(name, value)
     }
 
     /// Signs each request: returns headers to add, such as those of AWS Signature Version 4, or says
@@ -195,11 +197,14 @@ impl Model {
         self.change(|http| http.sign = Some(sign))
     }
 
-    /// Anthropic: sends the header with which the API answers pages. The key is then visible to the
-    /// page's user.
+    /// Sends the header with which the API answers pages, where the provider has one (Anthropic).
+    /// The key is then visible to the page's user.
     #[must_use]
     pub fn dangerously_allow_browser(self) -> Self {
-        self.header("anthropic-dangerous-direct-browser-access", "true")
+        match self.dialect.info().page_header {
+            Some(name) => self.header(name, "true"),
+            None => self,
+        }
     }
 
     /// Added to every request; replaces a header of the same name.
@@ -256,30 +261,26 @@ impl Model {
 
     /// With a seed, where the wire has a field for it.
     pub(crate) fn seeded(&self, seed: i64) -> Self {
-        let Some((outer, inner)) = self.seed_field() else { return self.clone() };
         let seed = Json::Number(seed.to_string().into());
-        let Some(inner) = inner else { return self.with_member(outer, seed) };
-        let mut beside = match self.parameters().1.get(outer) {
-            Some(Json::Object(members)) => members.clone(),
-            _ => Vec::new(),
-        };
-        beside.retain(|(name, _)| name != inner);
-        beside.push((inner.into(), seed));
-        self.with_member(outer, Json::Object(beside))
+        match *self.seed_field() {
+            [] => self.clone(),
+            [name] => self.with_member(name, seed),
+            [outer, inner, ..] => {
+                let mut beside = match self.parameters().1.get(outer) {
+                    Some(Json::Object(members)) => members.clone(),
+                    _ => Vec::new(),
+                };
+                beside.retain(|(name, _)| name != inner);
+                beside.push((inner.into(), seed));
+                self.with_member(outer, Json::Object(beside))
+            }
+        }
     }
 
-    /// The member of a request that holds a seed, where the wire has one; in some wires, within
-    /// another member.
-    pub(crate) fn seed_field(&self) -> Option<(&'static str, Option<&'static str>)> {
-        match self.dialect {
-            Dialect::OpenAiChat | Dialect::Groq | Dialect::Xai | Dialect::Cohere => {
-                Some(("seed", None))
-            }
-            Dialect::Mistral => Some(("random_seed", None)),
-            Dialect::Gemini => Some(("generationConfig", Some("seed"))),
-            Dialect::Ollama => Some(("options", Some("seed"))),
-            _ => None,
-        }
+    /// The member of a request that holds a seed, by the names on the way to it; empty if the wire
+    /// has none.
+    pub(crate) fn seed_field(&self) -> &'static [&'static str] {
+        self.dialect.info().seed
     }
 
     /// Under another of its provider's names.

@@ -59,7 +59,7 @@ impl TurnOptions {
 
     /// The name of its model, and whether a seed reaches it.
     pub(crate) fn model_and_seed(&self) -> (Option<String>, bool) {
-        (self.model.parameters().0, self.model.seed_field().is_some())
+        (self.model.parameters().0, !self.model.seed_field().is_empty())
     }
 
     /// With a seed for its model; see `Model::seeded`.

@@ -9,6 +9,7 @@
 //! | `pkg/src/generated/<room>.ts` | the declarations |
 //! | `pkg/src/generated/rows.ts` | the names of options, for the checks at run time |
 //! | `pkg/src/generated/checks.ts` | the values of the core's options, for the checks at run time |
+//! | `pkg/src/generated/providers.ts` | what is known of each provider beside its wire format |
 //! | `pkg/test/types/options.ts` | a check by the compiler: `undefined` is a value of each option |
 //! | `docs/options.md` | the options of each operation |
 
@@ -19,6 +20,7 @@ mod host;
 mod markdown;
 mod model;
 mod names;
+mod providers;
 mod text;
 mod type_test;
 mod typescript;
@@ -73,6 +75,7 @@ fn generated(model: &Model) -> Result<Files, String> {
     files.insert(format!("{}/rows.ts", files::GENERATED), names::rows(model)?);
     let checks = checks::checks(&turnlock::declared())?;
     files.insert(format!("{}/checks.ts", files::GENERATED), checks);
+    files.insert(format!("{}/providers.ts", files::GENERATED), providers::providers()?);
     files.insert("pkg/test/types/options.ts".to_owned(), type_test::options(model)?);
     files.insert("docs/options.md".to_owned(), markdown::options(model)?);
     files.insert("docs/events.md".to_owned(), markdown::events(model)?);

@@ -1,5 +1,5 @@
 /** What is wrong with a history, and what becomes of it. */
-import type { Dialect, Repair, Violation } from 'turnlock'
+import { PROVIDERS, type Dialect, type Repair, type Violation } from 'turnlock'
 import {
   detectProvider,
   findLoops,
@@ -12,21 +12,7 @@ import { differences } from './diff.js'
 import { asJson, line } from './printable.js'
 import { dim, green, progress, red, wrapped } from './terminal.js'
 
-const DIALECTS: readonly string[] = [
-  'openai-chat',
-  'openai-responses',
-  'anthropic',
-  'gemini',
-  'mistral',
-  'deepseek',
-  'cohere',
-  'bedrock',
-  'ollama',
-  'langchain',
-  'groq',
-  'xai',
-  'chat-template',
-]
+const DIALECTS: readonly string[] = PROVIDERS.map(({ dialect }) => dialect)
 
 export const doctor = command({
   name: 'doctor',
@@ -149,14 +135,15 @@ function joined(own: unknown, more: unknown): unknown {
   return Array.isArray(Object(own).parts) ? { ...(own as object), parts: all } : all
 }
 
-/** Providers whose requests differ in nothing but what they refuse. */
-const ALIKE = ['openai-chat', 'mistral', 'deepseek', 'groq', 'xai']
+/** The function that makes a provider's models: requests of one differ only in what is refused. */
+const clientOf = (dialect: Dialect | undefined): string | undefined =>
+  PROVIDERS.find((provider) => provider.dialect === dialect)?.client
 
 /** What a request says beside its history, if this provider can be sent it. */
 function restOf(text: string, dialect: Dialect, found: InspectReport): Body | undefined {
   const { format = '', history = [] } = found
   const own = detectProvider(text, { format, history })
-  const fits = own === dialect || [own, dialect].every((name) => ALIKE.includes(name as string))
+  const fits = own === dialect || (own !== undefined && clientOf(own) === clientOf(dialect))
   return fits ? found.body : undefined
 }
 

@@ -4,32 +4,15 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import {
-  anthropic,
-  bedrock,
-  cohere,
   defineTool,
-  gemini,
   memoryStore,
-  ollama,
-  openaiChat,
-  openaiResponses,
+  PROVIDERS,
+  providerModel,
+  type Dialect,
   type Model,
   type Tool,
 } from 'turnlock'
 import { sampleTools, type ScriptedProvider } from 'turnlock/testing'
-
-/** The models of visitors by wire format. */
-const CLIENTS = {
-  'openai-chat': openaiChat,
-  anthropic,
-  'openai-responses': openaiResponses,
-  gemini,
-  bedrock,
-  cohere,
-  ollama,
-}
-
-type ClientName = keyof typeof CLIENTS
 
 /** The positions of the owner's switch. */
 const SWITCH_POSITIONS = ['two_stage', 'unified', 'off']
@@ -40,7 +23,7 @@ const MAX_TOOL_MS = 60_000
 
 /** The model and the tools of a turn, from the header `x-place`. */
 interface Place {
-  wire: ClientName
+  wire: Dialect
   behaviour: string
   session: string
   toolMs: number
@@ -57,10 +40,11 @@ const refusal = (status: number, code: string, message: string) =>
 function placeOf({ headers }: Request, behaviours: object): Place | undefined {
   const words = (headers.get('x-place') ?? '').split(' ')
   const [wire = '', behaviour = '', session = '', toolMs] = words
-  const isKnown = Object.hasOwn(CLIENTS, wire) && Object.hasOwn(behaviours, behaviour)
+  const provider = PROVIDERS.find(({ dialect, client }) => client !== undefined && dialect === wire)
+  const isKnown = provider && Object.hasOwn(behaviours, behaviour)
   if (!isKnown || !/^[\w-]{1,64}$/.test(session)) return undefined
   const delay = Math.min(Number(toolMs) || 0, MAX_TOOL_MS)
-  return { wire: wire as ClientName, behaviour, session, toolMs: delay }
+  return { wire: provider.dialect, behaviour, session, toolMs: delay }
 }
 
 function visitorOf({ headers }: Request): string | undefined {
@@ -131,7 +115,8 @@ export async function createEdge(
     },
     model(_, { place }): Model {
       if (!place) throw new Error('no model is named')
-      return CLIENTS[place.wire]({
+      return providerModel({
+        dialect: place.wire,
         baseURL: `http://model.invalid/s/${place.session}/${place.behaviour}/v1`,
         model: 'scripted',
         apiKey: 'none',

@@ -1,6 +1,7 @@
 /** Replicates made by a model, or by a whole turn with tools. */
 import { TurnlockError, wrong } from '../errors.js'
 import type { ModelReplicateOptions, TurnReplicateOptions } from '../generated/evidence.js'
+import { PROVIDERS } from '../generated/providers.js'
 import { MODEL_REPLICATE_OPTIONS, TURN_REPLICATE_OPTIONS } from '../generated/rows.js'
 import { modelOptions, type Model } from '../models/model.js'
 import { readOptions } from '../options.js'
@@ -63,9 +64,9 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
     const { seed, signal, strategy } = context
     const own = named(model, strategy?.model)
     const name = own.model ?? strategy?.model
-    const seedField = SEED_FIELDS[own.dialect]
-    const sent = seedField ? seeded(own, seedField, seed) : own
-    const used = { ...(name && { model: name }), ...(!seedField && { seedUnsent: true }) }
+    const path = seedPath(own.dialect)
+    const sent = seeded(own, path, seed)
+    const used = { ...(name && { model: name }), ...(path.length === 0 && { seedUnsent: true }) }
     const turn = runTurn({
       model: sent,
       signal,
@@ -89,16 +90,9 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
   }
 }
 
-/** The member of a request that holds the seed, by wire; in Gemini and Ollama within another one. */
-const SEED_FIELDS: Partial<Record<Dialect, [string] | [string, string]>> = {
-  'openai-chat': ['seed'],
-  groq: ['seed'],
-  xai: ['seed'],
-  cohere: ['seed'],
-  mistral: ['random_seed'],
-  gemini: ['generationConfig', 'seed'],
-  ollama: ['options', 'seed'],
-}
+/** The names on the way to the member of a request that holds the seed; empty if there is none. */
+const seedPath = (dialect: Dialect): readonly string[] =>
+  PROVIDERS.find((provider) => provider.dialect === dialect)?.seed ?? []
 
 /** A model under another of its provider's names. */
 function named(model: Model, name: string | undefined): Model {
@@ -108,7 +102,8 @@ function named(model: Model, name: string | undefined): Model {
   return { ...withMembers(model, {}), model: name }
 }
 
-function seeded(model: Model, [outer, inner]: [string] | [string, string], seed: number): Model {
+function seeded(model: Model, [outer, inner]: readonly string[], seed: number): Model {
+  if (outer === undefined) return model
   if (inner === undefined) return withMembers(model, { [outer]: seed })
   const open: Model['open'] = (request, options) => {
     const beside = (request as unknown as Record<string, object | undefined>)[outer]

@@ -83,6 +83,18 @@ export const FOLLOW_TURN_OPTIONS: Rows = { requestId: 0, store: 0, tenant: 0, af
 
 export const CUSTOM_MODEL_OPTIONS: Rows = { threads: 0 }
 
+export const PROVIDER_MODEL_OPTIONS: Rows = {
+  model: 0,
+  apiKey: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  body: 0,
+  dialect: 0,
+  baseURL: 0,
+  dangerouslyAllowBrowser: 0,
+}
+
 export const OPEN_AI_CHAT_OPTIONS: Rows = {
   model: 0,
   apiKey: 0,

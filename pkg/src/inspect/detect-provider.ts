@@ -1,22 +1,20 @@
 /** Detects the provider whose request a text is. */
 import { wrong } from '../errors.js'
+import { PROVIDERS, type ProviderInfo } from '../generated/providers.js'
 import type { Dialect } from '../types.js'
 import type { RecognizedText } from './format.js'
 
-/** Addresses of a `curl` command: a host, then the path of a wire format. */
-const ADDRESSES: readonly [RegExp, Dialect][] = [
-  [/\bapi\.mistral\.ai\b/, 'mistral'],
-  [/\bapi\.deepseek\.com\b/, 'deepseek'],
-  [/\bapi\.groq\.com\b/, 'groq'],
-  [/\bapi\.x\.ai\b/, 'xai'],
-  [/\bapi\.cohere\.(com|ai)\b|\/v2\/chat$/, 'cohere'],
-  [/\/api\/chat$/, 'ollama'],
-  [/\/converse(-stream)?$/, 'bedrock'],
-  [/:(stream)?[gG]enerateContent$/, 'gemini'],
-  [/\/messages$/, 'anthropic'],
-  [/\/responses$/, 'openai-responses'],
-  [/\/chat\/completions$/, 'openai-chat'],
-]
+/** The provider of an address: by its host, unless the path is of another API there; else by its path. */
+function addressed(address: string): Dialect | undefined {
+  const { hostname, pathname } = new URL(address)
+  const isOf = ({ hosts }: ProviderInfo) =>
+    hosts.some((host) => hostname === host || hostname.endsWith(`.${host}`))
+  const ends = ({ path, pathEnds }: ProviderInfo) =>
+    [path, ...pathEnds].some((end) => pathname.endsWith(end))
+  const byPath = PROVIDERS.find(({ pathEnds }) => pathEnds.some((end) => pathname.endsWith(end)))
+  const byHost = PROVIDERS.find(isOf)
+  return (byHost && (ends(byHost) || !byPath) ? byHost : byPath)?.dialect
+}
 
 /** Formats of `recognizeFormat`. */
 const FORMATS: readonly [RegExp, Dialect][] = [
@@ -45,8 +43,8 @@ export function detectProvider(
   if (history.some(isFrameworkMessage)) return undefined
   const isCurl = format.startsWith('curl command, ')
   const address = isCurl ? /https?:\/\/[^\s'"?]+/.exec(text)?.[0] : undefined
-  const addressed = ADDRESSES.find(([pattern]) => address !== undefined && pattern.test(address))
-  if (addressed) return addressed[1]
+  const dialect = address !== undefined && URL.canParse(address) ? addressed(address) : undefined
+  if (dialect) return dialect
   const isRequest = /^(curl command, |JSON lines.*: )?[\w ]+$/.test(format)
   return isRequest ? FORMATS.find(([pattern]) => pattern.test(format))?.[1] : undefined
 }

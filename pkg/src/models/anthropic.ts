@@ -1,9 +1,11 @@
 /** Anthropic Messages. */
-import { checkValues, type Checks } from '../checks.js'
+import { checkValues } from '../checks.js'
 import type { AnthropicOptions } from '../generated/models.js'
+import { ANTHROPIC } from '../generated/providers.js'
 import { ANTHROPIC_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { httpModel, type Model } from './model.js'
+import type { Model } from './model.js'
+import { modelOf } from './provider.js'
 
 export type { AnthropicOptions }
 
@@ -14,13 +16,8 @@ export type { AnthropicOptions }
  */
 export function anthropic(options: AnthropicOptions): Model {
   options = readOptions(options, ANTHROPIC_OPTIONS)
-  const { apiKey, maxTokens, dangerouslyAllowBrowser } = options
-  const { baseURL = 'https://api.anthropic.com/v1' } = options
-  const rows: Checks = { maxTokens: { whole: [1] }, dangerouslyAllowBrowser: 'flag' }
-  checkValues({ maxTokens, dangerouslyAllowBrowser }, rows)
-  const own: Record<string, string> = {}
-  if (apiKey) own['x-api-key'] = apiKey
-  if (dangerouslyAllowBrowser) own['anthropic-dangerous-direct-browser-access'] = 'true'
+  const { maxTokens } = options
+  checkValues({ maxTokens }, { maxTokens: { whole: [1] } })
   const body = { max_tokens: maxTokens ?? 4096, ...options.body }
-  return httpModel('anthropic', { ...options, body }, baseURL, own)
+  return modelOf(ANTHROPIC, { ...options, body })
 }

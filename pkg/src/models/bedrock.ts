@@ -2,9 +2,11 @@
 import { checkFunctions } from '../checks.js'
 import { wrong } from '../errors.js'
 import type { BedrockOptions } from '../generated/models.js'
+import { BEDROCK } from '../generated/providers.js'
 import { BEDROCK_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { bearer, ConnectionError, httpModel, type Fetch, type Model } from './model.js'
+import { ConnectionError, type Fetch, type Model } from './model.js'
+import { modelOf } from './provider.js'
 
 export type { BedrockOptions }
 
@@ -38,9 +40,9 @@ export function bedrock(options: BedrockOptions): Model {
   if (options.baseURL === undefined && !/^[a-z0-9-]+$/.test(region ?? '')) {
     throw wrong('region', 'an AWS region, such as us-east-1, or a `baseURL`')
   }
-  const { baseURL = `https://bedrock-runtime.${region}.amazonaws.com` } = options
+  const { baseURL = BEDROCK.baseURL?.replace('{region}', String(region)) } = options
   const fetch = sign ? signing(sign, options.fetch) : options.fetch
-  return httpModel('bedrock', { ...options, fetch }, baseURL, bearer(apiKey))
+  return modelOf(BEDROCK, { ...options, baseURL, fetch })
 }
 
 /** A `fetch` that adds the headers of a signature. */

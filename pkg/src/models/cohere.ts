@@ -1,8 +1,10 @@
 /** Cohere, version 2 of its API. */
 import type { CohereOptions } from '../generated/models.js'
+import { COHERE } from '../generated/providers.js'
 import { COHERE_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { bearer, httpModel, type Model } from './model.js'
+import type { Model } from './model.js'
+import { modelOf } from './provider.js'
 
 export type { CohereOptions }
 
@@ -12,7 +14,5 @@ export type { CohereOptions }
  * @throws TurnlockError `options.invalid`
  */
 export function cohere(options: CohereOptions): Model {
-  options = readOptions(options, COHERE_OPTIONS)
-  const { apiKey, baseURL = 'https://api.cohere.com/v2' } = options
-  return httpModel('cohere', options, baseURL, bearer(apiKey))
+  return modelOf(COHERE, readOptions(options, COHERE_OPTIONS))
 }

@@ -1,8 +1,10 @@
 /** Gemini. */
 import type { GeminiOptions } from '../generated/models.js'
+import { GEMINI } from '../generated/providers.js'
 import { GEMINI_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { httpModel, type Model } from './model.js'
+import type { Model } from './model.js'
+import { modelOf } from './provider.js'
 
 export type { GeminiOptions }
 
@@ -13,7 +15,5 @@ export type { GeminiOptions }
  * @throws TurnlockError `options.invalid`
  */
 export function gemini(options: GeminiOptions): Model {
-  options = readOptions(options, GEMINI_OPTIONS)
-  const { apiKey, baseURL = 'https://generativelanguage.googleapis.com/v1beta' } = options
-  return httpModel('gemini', options, baseURL, apiKey ? { 'x-goog-api-key': apiKey } : {})
+  return modelOf(GEMINI, readOptions(options, GEMINI_OPTIONS))
 }

@@ -110,11 +110,6 @@ const secretsOf = (headers: Record<string, string>): string[] =>
     .filter(([name]) => /auth|key|token|secret/i.test(name))
     .map(([, value]) => String(value).replace(/^\w+ /, ''))
 
-/** The header of a key that is a bearer token. */
-export const bearer = (apiKey: string | undefined): Record<string, string> =>
-  // `httpModel` refuses what is no text.
-  apiKey ? { authorization: `Bearer ${String(apiKey)}` } : {}
-
 /** A host's `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 

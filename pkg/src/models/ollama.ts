@@ -1,8 +1,10 @@
 /** Ollama's own API. */
 import type { OllamaOptions } from '../generated/models.js'
+import { OLLAMA } from '../generated/providers.js'
 import { OLLAMA_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { bearer, httpModel, type Model } from './model.js'
+import type { Model } from './model.js'
+import { modelOf } from './provider.js'
 
 export type { OllamaOptions }
 
@@ -13,7 +15,5 @@ export type { OllamaOptions }
  * @throws TurnlockError `options.invalid`
  */
 export function ollama(options: OllamaOptions): Model {
-  options = readOptions(options, OLLAMA_OPTIONS)
-  const { apiKey, baseURL = 'http://localhost:11434' } = options
-  return httpModel('ollama', options, baseURL, bearer(apiKey))
+  return modelOf(OLLAMA, readOptions(options, OLLAMA_OPTIONS))
 }

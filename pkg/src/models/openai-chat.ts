@@ -1,13 +1,13 @@
 /** OpenAI Chat Completions, and compatible servers. */
 import { wrong } from '../errors.js'
 import type { OpenAIChatOptions } from '../generated/models.js'
+import { CHAT_DIALECTS, OPENAI_CHAT } from '../generated/providers.js'
 import { OPEN_AI_CHAT_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { bearer, httpModel, type Model } from './model.js'
+import { checkAddress, type Model } from './model.js'
+import { modelOf } from './provider.js'
 
 export type { OpenAIChatOptions }
-
-const DIALECTS = ['openai-chat', 'deepseek', 'mistral', 'groq', 'xai', 'chat-template']
 
 /**
  * A model behind `POST {baseURL}/chat/completions`: OpenAI, DeepSeek, Mistral, Groq,
@@ -17,7 +17,8 @@ const DIALECTS = ['openai-chat', 'deepseek', 'mistral', 'groq', 'xai', 'chat-tem
  */
 export function openaiChat(options: OpenAIChatOptions): Model {
   options = readOptions(options, OPEN_AI_CHAT_OPTIONS)
-  const { baseURL, apiKey, dialect = 'openai-chat' } = options
-  if (!DIALECTS.includes(dialect)) throw wrong('dialect', `one of ${DIALECTS.join(', ')}`)
-  return httpModel(dialect, options, baseURL, bearer(apiKey))
+  const { baseURL, dialect = 'openai-chat' } = options
+  if (!CHAT_DIALECTS.includes(dialect)) throw wrong('dialect', `one of ${CHAT_DIALECTS.join(', ')}`)
+  checkAddress(baseURL)
+  return modelOf({ ...OPENAI_CHAT, dialect }, options)
 }

@@ -1,8 +1,10 @@
 /** OpenAI Responses. */
 import type { OpenAIResponsesOptions } from '../generated/models.js'
+import { OPENAI_RESPONSES } from '../generated/providers.js'
 import { OPEN_AI_RESPONSES_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { bearer, httpModel, type Model } from './model.js'
+import type { Model } from './model.js'
+import { modelOf } from './provider.js'
 
 export type { OpenAIResponsesOptions }
 
@@ -15,7 +17,5 @@ export type { OpenAIResponsesOptions }
  * @throws TurnlockError `options.invalid`
  */
 export function openaiResponses(options: OpenAIResponsesOptions): Model {
-  options = readOptions(options, OPEN_AI_RESPONSES_OPTIONS)
-  const { apiKey, baseURL = 'https://api.openai.com/v1' } = options
-  return { ...httpModel('openai-responses', options, baseURL, bearer(apiKey)), threads: true }
+  return modelOf(OPENAI_RESPONSES, readOptions(options, OPEN_AI_RESPONSES_OPTIONS))
 }

@@ -50,6 +50,7 @@ import type {
   OllamaOptions,
   OpenAIChatOptions,
   OpenAIResponsesOptions,
+  ProviderModelOptions,
 } from '../../dist/generated/models.js'
 import type {
   PassOptions,
@@ -430,6 +431,16 @@ export const HTTP_MODEL_OPTIONS: Partial<HttpModelOptions> = {
 }
 
 export const CUSTOM_MODEL_OPTIONS: Partial<CustomModelOptions> = { threads: undefined }
+
+export const PROVIDER_MODEL_OPTIONS: Partial<ProviderModelOptions> = {
+  apiKey: undefined,
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  body: undefined,
+  baseURL: undefined,
+  dangerouslyAllowBrowser: undefined,
+}
 
 export const OPEN_AI_CHAT_OPTIONS: Partial<OpenAIChatOptions> = {
   apiKey: undefined,

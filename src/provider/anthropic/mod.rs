@@ -7,6 +7,7 @@ mod stream;
 pub(super) use request::REQUESTS;
 
 use super::content::blocks;
+use super::info::ProviderInfo;
 use super::rules::{
     Arguments, Blank, EmptyResult, Fields, First, Ids, Last, Media, Merge, Replay, ResultParts,
     Results, Rules, System,
@@ -19,6 +20,16 @@ use crate::stream::{AnyEvents, FRAMES};
 use message::{block, write};
 
 const OWN: Marks = Marks::ANTHROPIC.and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const INFO: ProviderInfo = ProviderInfo {
+    base_url: Some("https://api.anthropic.com/v1"),
+    key_variable: Some("ANTHROPIC_API_KEY"),
+    key_header: "x-api-key",
+    headers: &[("anthropic-version", "2023-06-01")],
+    page_header: Some("anthropic-dangerous-direct-browser-access"),
+    path_ends: &["/messages"],
+    ..ProviderInfo::of("Anthropic", "anthropic", "/messages")
+};
 
 pub(super) const RULES: Rules = Rules {
     list: Some("content"),

@@ -17,7 +17,7 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     object_root: false,
     post: Some(Post {
         path: |_, _| Cow::Borrowed("/messages"),
-        headers: &[("anthropic-version", "2023-06-01")],
+        headers: super::INFO.headers,
         accept: "text/event-stream",
         start,
     }),

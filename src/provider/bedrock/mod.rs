@@ -7,6 +7,7 @@ mod stream;
 pub(super) use request::REQUESTS;
 
 use super::content::blocks;
+use super::info::ProviderInfo;
 use super::rules::{
     Arguments, Blank, EmptyResult, Fields, First, Ids, Last, Media, Merge, Replay, ResultParts,
     Results, Rules, System, UndeclaredTools,
@@ -19,6 +20,13 @@ use crate::stream::{AnyEvents, FRAMES};
 use message::{block, write};
 
 const OWN: Marks = Marks::BEDROCK;
+
+pub(super) const INFO: ProviderInfo = ProviderInfo {
+    base_url: Some("https://bedrock-runtime.{region}.amazonaws.com"),
+    key_variable: Some("AWS_BEARER_TOKEN_BEDROCK"),
+    path_ends: &["/converse-stream", "/converse"],
+    ..ProviderInfo::of("Bedrock Converse", "bedrock", "/model/{model}/converse-stream")
+};
 
 pub(super) const RULES: Rules = Rules {
     list: Some("content"),

@@ -3,6 +3,7 @@
 //! <https://huggingface.co/docs/transformers/chat_templating>
 
 use super::chat::{self, Silence, Style};
+use super::info::ProviderInfo;
 use super::prompt::Requests;
 use super::rules::{Arguments, Bridge, First, Ids, Last, Merge, Rules, System};
 use super::shapes::Marks;
@@ -10,6 +11,8 @@ use super::stream::Stream;
 use super::tools::Tools;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const INFO: ProviderInfo = ProviderInfo::chat("Chat template");
 
 pub(super) const RULES: Rules = Rules {
     system: System::First,

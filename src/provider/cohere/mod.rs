@@ -7,6 +7,7 @@ mod stream;
 pub(super) use request::REQUESTS;
 
 use super::chat::{self, Silence, Style};
+use super::info::ProviderInfo;
 use super::rules::{Fields, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -14,6 +15,15 @@ use super::tools::Tools;
 use crate::stream::AnyEvents;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED).and(Marks::COHERE);
+
+pub(super) const INFO: ProviderInfo = ProviderInfo {
+    base_url: Some("https://api.cohere.com/v2"),
+    key_variable: Some("CO_API_KEY"),
+    hosts: &["api.cohere.com", "api.cohere.ai"],
+    path_ends: &["/v2/chat"],
+    seed: &["seed"],
+    ..ProviderInfo::of("Cohere", "cohere", "/chat")
+};
 
 pub(super) const RULES: Rules = Rules {
     reasoning: Replay::Native,

@@ -2,6 +2,7 @@
 //! <https://api-docs.deepseek.com/guides/thinking_mode>
 
 use super::chat::{self, Silence, Style};
+use super::info::ProviderInfo;
 use super::prompt::{Requests, Structured};
 use super::rules::{Fields, Last, Media, Replay, ResultParts, Rules};
 use super::shapes::Marks;
@@ -11,6 +12,13 @@ use crate::json::{Json, object};
 
 // Lists of texts and null beside calls were taken, as requests to it that were recorded show.
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const INFO: ProviderInfo = ProviderInfo {
+    base_url: Some("https://api.deepseek.com"),
+    key_variable: Some("DEEPSEEK_API_KEY"),
+    hosts: &["api.deepseek.com"],
+    ..ProviderInfo::chat("DeepSeek")
+};
 
 pub(super) const RULES: Rules = Rules {
     // The reasoner refuses a final assistant message; the other models continue it only on request.

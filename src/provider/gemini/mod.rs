@@ -7,6 +7,7 @@ mod stream;
 pub(super) use request::REQUESTS;
 
 use super::content::blocks;
+use super::info::ProviderInfo;
 use super::rules::{
     Arguments, Blank, Fields, First, Ids, Last, Media, Merge, Names, Replay, ResultValues, Results,
     Rules, SentIds, Signatures, System,
@@ -19,6 +20,15 @@ use crate::stream::AnyEvents;
 use message::{part, write};
 
 const OWN: Marks = Marks::GEMINI;
+
+pub(super) const INFO: ProviderInfo = ProviderInfo {
+    base_url: Some("https://generativelanguage.googleapis.com/v1beta"),
+    key_variable: Some("GEMINI_API_KEY"),
+    key_header: "x-goog-api-key",
+    path_ends: &[":streamGenerateContent", ":generateContent"],
+    seed: &["generationConfig", "seed"],
+    ..ProviderInfo::of("Gemini", "gemini", "/models/{model}:streamGenerateContent?alt=sse")
+};
 
 pub(super) const RULES: Rules = Rules {
     list: Some("parts"),

@@ -2,6 +2,7 @@
 //! <https://console.groq.com/docs/openai>
 
 use super::chat::{self, Silence, Style};
+use super::info::ProviderInfo;
 use super::prompt::Requests;
 use super::rules::{Fields, Rules};
 use super::shapes::Marks;
@@ -9,6 +10,14 @@ use super::stream::Stream;
 use super::tools::Tools;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const INFO: ProviderInfo = ProviderInfo {
+    base_url: Some("https://api.groq.com/openai/v1"),
+    key_variable: Some("GROQ_API_KEY"),
+    hosts: &["api.groq.com"],
+    seed: &["seed"],
+    ..ProviderInfo::chat("Groq")
+};
 
 pub(super) const RULES: Rules = Rules {
     strict: true,

@@ -2,6 +2,7 @@
 
 use super::chat::{self, Silence, Style};
 use super::content::{Members, Message, Out, Role, blocks};
+use super::info::ProviderInfo;
 use super::prompt::{AnsweredCall, Exchange, Requests};
 use super::rules::{Arguments, Rules};
 use super::shapes::Marks;
@@ -10,6 +11,9 @@ use super::tools::Tools;
 use crate::json::{Add, Json, members, object};
 
 const OWN: Marks = Marks::LANGCHAIN.and(Marks::CHAT).and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const INFO: ProviderInfo =
+    ProviderInfo { client: None, ..ProviderInfo::of("LangChain", "", "") };
 
 pub(super) const RULES: Rules = Rules {
     arguments: Arguments::Object { or_text: true },

@@ -2,6 +2,7 @@
 //! <https://docs.mistral.ai/api/#tag/chat>, and the validator of `mistral-common`.
 
 use super::chat::{self, Silence, Style};
+use super::info::ProviderInfo;
 use super::prompt::Requests;
 use super::rules::{
     Arguments, Blank, Bridge, Fields, First, Ids, Last, Merge, Replay, Rules, System,
@@ -11,6 +12,14 @@ use super::stream::Stream;
 use super::tools::Tools;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const INFO: ProviderInfo = ProviderInfo {
+    base_url: Some("https://api.mistral.ai/v1"),
+    key_variable: Some("MISTRAL_API_KEY"),
+    hosts: &["api.mistral.ai"],
+    seed: &["random_seed"],
+    ..ProviderInfo::chat("Mistral")
+};
 
 pub(super) const RULES: Rules = Rules {
     system: System::First,

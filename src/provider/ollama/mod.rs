@@ -8,6 +8,7 @@ pub(super) use request::REQUESTS;
 
 use super::chat::{self, Silence, Style};
 use super::content::{Message, Out};
+use super::info::ProviderInfo;
 use super::rules::{Arguments, Media, Replay, ResultParts, Rules, SentIds};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -16,6 +17,14 @@ use crate::json::{Add, Json};
 use crate::stream::AnyEvents;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::OLLAMA);
+
+pub(super) const INFO: ProviderInfo = ProviderInfo {
+    base_url: Some("http://localhost:11434"),
+    key_variable: Some("OLLAMA_API_KEY"),
+    path_ends: &["/api/chat"],
+    seed: &["options", "seed"],
+    ..ProviderInfo::of("Ollama", "ollama", "/api/chat")
+};
 
 pub(super) const RULES: Rules = Rules {
     null: false,

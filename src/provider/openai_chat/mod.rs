@@ -1,6 +1,7 @@
 //! OpenAI Chat Completions: <https://platform.openai.com/docs/api-reference/chat/create>.
 
 use super::chat::{self, Silence, Style};
+use super::info::ProviderInfo;
 use super::prompt::Requests;
 use super::rules::{Fields, Media, Replay, Rules};
 use super::shapes::Marks;
@@ -8,6 +9,14 @@ use super::stream::Stream;
 use super::tools::Tools;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const INFO: ProviderInfo = ProviderInfo {
+    base_url: Some("https://api.openai.com/v1"),
+    key_variable: Some("OPENAI_API_KEY"),
+    path_ends: &["/chat/completions"],
+    seed: &["seed"],
+    ..ProviderInfo::chat("OpenAI Chat")
+};
 
 pub(super) const RULES: Rules = Rules {
     developer: true,

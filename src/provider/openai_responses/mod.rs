@@ -8,6 +8,7 @@ mod stream;
 pub(super) use request::REQUESTS;
 
 use super::chat;
+use super::info::ProviderInfo;
 use super::rules::{Blank, Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -16,6 +17,14 @@ use crate::stream::AnyEvents;
 use message::write;
 
 const OWN: Marks = Marks::RESPONSES.and(Marks::PLAIN);
+
+pub(super) const INFO: ProviderInfo = ProviderInfo {
+    base_url: Some("https://api.openai.com/v1"),
+    key_variable: Some("OPENAI_API_KEY"),
+    path_ends: &["/responses"],
+    threads: true,
+    ..ProviderInfo::of("OpenAI Responses", "openaiResponses", "/responses")
+};
 
 pub(super) const RULES: Rules = Rules {
     elements: Elements::Items,

@@ -2,6 +2,7 @@
 //! <https://docs.x.ai/docs/api-reference#chat-completions>
 
 use super::chat::{self, Silence, Style};
+use super::info::ProviderInfo;
 use super::prompt::Requests;
 use super::rules::{Fields, Rules};
 use super::shapes::Marks;
@@ -9,6 +10,14 @@ use super::stream::Stream;
 use super::tools::Tools;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const INFO: ProviderInfo = ProviderInfo {
+    base_url: Some("https://api.x.ai/v1"),
+    key_variable: Some("XAI_API_KEY"),
+    hosts: &["api.x.ai"],
+    seed: &["seed"],
+    ..ProviderInfo::chat("xAI")
+};
 
 pub(super) const RULES: Rules = Rules {
     null: false,

@@ -1,4 +1,5 @@
 // What leaves the dock: JSON, a command of a shell, a test. Knows no page.
+import { PROVIDERS } from 'turnlock'
 
 /** All of it, one line each. */
 export const asLines = ({ entries }) =>
@@ -7,12 +8,14 @@ export const asLines = ({ entries }) =>
 /** In single quotes, as a shell reads them. */
 const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** By the end of the address: the headers of whose wire. The key is a variable of the shell. */
-const HEADERS = [
-  [/\/messages$/, ['x-api-key: $API_KEY', 'anthropic-version: 2023-06-01']],
-  [/:(streamG|g)enerateContent$/, ['x-goog-api-key: $API_KEY']],
-  [/./, ['authorization: Bearer $API_KEY']],
-]
+/** The headers of the provider at a path, as lines. The key is a variable of the shell. */
+function headersOf(pathname) {
+  const isOf = ({ pathEnds }) => pathEnds.some((end) => pathname.endsWith(end))
+  const { keyHeader = 'authorization', headers = {} } = PROVIDERS.find(isOf) ?? {}
+  const prefix = keyHeader === 'authorization' ? 'Bearer ' : ''
+  const others = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return [`${keyHeader}: ${prefix}$API_KEY`, ...others]
+}
 
 /**
  * A request as a `curl` command. The model that is played in the page has no address: it is the
@@ -25,25 +28,17 @@ export function asCurl({ url, body }) {
   const address = scripted
     ? `"$BASE_URL"${quoted(rest + search)}`
     : quoted(origin + pathname + search)
-  const [, headers] = HEADERS.find(([form]) => form.test(pathname))
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return [
     `curl -N ${address}`,
     `-H 'content-type: application/json'`,
-    ...headers.map((header) => `-H "${header}"`),
+    ...headersOf(pathname).map((header) => `-H "${header}"`),
     `--data-raw ${quoted(text)}`,
   ].join(' \\\n  ')
 }
 
-const CLIENTS = {
-  'openai-chat': 'openaiChat',
-  'openai-responses': 'openaiResponses',
-  anthropic: 'anthropic',
-  gemini: 'gemini',
-  bedrock: 'bedrock',
-  cohere: 'cohere',
-  ollama: 'ollama',
-}
+/** What is known of the provider of a wire. */
+const providerOf = (wire) => PROVIDERS.find(({ dialect }) => dialect === wire) ?? {}
 
 const ENDS = ['complete', 'paused', 'cancelled', 'error']
 
@@ -85,7 +80,7 @@ function tapeOf({ requests }) {
 export function isWhole({ turn, entries, requests }) {
   if (!turn || !ENDS.includes(entries.at(-1)?.type)) return false
   const answered =
-    turn.deltas || (CLIENTS[turn.wire] && requests.every(({ status }) => status === 200))
+    turn.deltas || (providerOf(turn.wire).client && requests.every(({ status }) => status === 200))
   return Boolean(answered && resultsOf(entries))
 }
 
@@ -95,7 +90,7 @@ export function asTest({ turn, entries, requests }) {
   const ran = entries.flatMap(({ value }) => value?.toolResults ?? [])
   const text = entries.flatMap(({ type, value }) => (type === 'text' ? [value.chunk] : [])).join('')
   const end = entries.at(-1)
-  const client = turn.deltas ? undefined : CLIENTS[turn.wire]
+  const { client, pageHeader } = turn.deltas ? {} : providerOf(turn.wire)
   // A turn that may wait is kept.
   const store = turn.policy.pauseAfterTools || turn.tools.some(({ needsApproval }) => needsApproval)
   const make = turn.deltas
@@ -103,7 +98,7 @@ export function asTest({ turn, entries, requests }) {
     : `const model = ${client}({
     baseURL: 'https://recorded.example/v1',
     model: 'recorded',
-    fetch: tapeFetch(RESPONSES),${client === 'anthropic' ? '\n    dangerouslyAllowBrowser: true,' : ''}
+    fetch: tapeFetch(RESPONSES),${pageHeader ? '\n    dangerouslyAllowBrowser: true,' : ''}
   })`
   const tools = turn.tools.map(
     ({ name, ...options }) => `  ${JSON.stringify(name)}: defineTool({

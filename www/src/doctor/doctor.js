@@ -1,5 +1,6 @@
 // Your trace: paste what an agent left behind; see where it looped, what a provider would refuse, and
 // how it is repaired.
+import { PROVIDERS } from 'turnlock'
 import { inspectText, replay } from 'turnlock/inspect'
 import { showLog } from '../dock/dock.js'
 import { Log } from '../dock/log.js'
@@ -22,6 +23,9 @@ const STRATEGIES = {
 }
 
 export function setUpDoctor() {
+  byId('dialect').append(
+    ...PROVIDERS.map(({ dialect, title }) => element('option', { value: dialect }, title)),
+  )
   byId('example').append(
     ...Object.keys(EXAMPLES).map((name) => element('option', { value: name }, name)),
   )

@@ -163,7 +163,7 @@ export const EXAMPLES = {
     { role: 'assistant', content: 'It is 42.' },
     { role: 'user', content: 'Are you sure?' },
   ],
-  'OpenAI chat, nothing wrong': [
+  'OpenAI Chat, nothing wrong': [
     { role: 'system', content: 'Answer briefly.' },
     { role: 'user', content: 'What is in my files?' },
     { role: 'assistant', content: null, tool_calls: [call('call_1', 'list_files', { path: '.' })] },

@@ -19,7 +19,8 @@
 //! - A row with `from` is that of a table of the core. Its own documentation stands behind the
 //!   core's; its own type and default replace the core's.
 //! - `required`: options must have it. `deep`: the check at run time goes into the value.
-//! - `= "…"` is the default, `, "…"` the range, in words.
+//! - `= "…"` is the default, `, "…"` the range, in words. `= "base URL of <dialect>"` is that of the
+//!   provider's row.
 
 mod adapters;
 mod chain;
@@ -36,6 +37,8 @@ mod stores;
 mod testing;
 mod tools;
 mod turn;
+
+use turnlock::Dialect;
 
 use crate::core_rows;
 use crate::model::{Base, Declaration, Form, Kind, Member, Model, Presence};
@@ -158,6 +161,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../chat/turns.js", &["ChatTurns"]),
     ("../chain/breaker.js", &["ChainBreaker"]),
     ("../chain/learn.js", &["PatternStats"]),
+    ("./providers.js", &["ChatDialect"]),
     ("../models/model.js", &["Fetch", "Model", "ModelRequest", "SignableRequest", "SignedHeaders"]),
     ("../options.js", &["Method"]),
     ("../tools/call-guard.js", &["GuardedTool"]),
@@ -251,7 +255,11 @@ fn member(row: &Row, model: &Model) -> Result<Member, String> {
         flags.contains(&"required") || core.is_some_and(|core| core.presence == Presence::Required);
     let own = text::prose(docs, &[]).0;
     let docs = [core.map(|core| core.docs.as_str()).unwrap_or_default(), &own].join(" ");
-    let default = default.map(str::to_owned).or_else(|| core?.default.clone());
+    let default = match default.map(|text| (text, text.strip_prefix("base URL of "))) {
+        Some((_, Some(provider))) => Some(base_url(provider)?),
+        Some((text, None)) => Some(text.to_owned()),
+        None => core.and_then(|core| core.default.clone()),
+    };
     Ok(Member {
         name: name.to_owned(),
         kind,
@@ -262,6 +270,13 @@ fn member(row: &Row, model: &Model) -> Result<Member, String> {
         // Replaced by the name of the type in `deepen`, when all types are known.
         inner: flags.contains(&"deep").then(String::new),
     })
+}
+
+/// The address of a provider, in quotes.
+fn base_url(provider: &str) -> Result<String, String> {
+    let dialect = Dialect::parse(provider).map_err(|error| error.to_string())?;
+    let url = dialect.info().base_url.ok_or_else(|| format!("{provider} has no address"))?;
+    Ok(format!("\"{url}\""))
 }
 
 /// Names the type of each member whose value is checked too.

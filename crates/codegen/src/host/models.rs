@@ -29,20 +29,33 @@ pub(super) fn tables() -> Vec<Table> {
             }
         },
         table! {
+            /// The options of `providerModel`.
+            "ProviderModelOptions" for "providerModel", extends "HttpModelOptions" {
+                /// The provider's wire format; any but `langchain`.
+                dialect: "Dialect" | required;
+                /// The URL up to the version. Required where the provider has none of its own
+                /// (`chat-template`), or one for each region (`bedrock`).
+                baseURL: "string" = "the provider's";
+                /// Sends the header that allows requests from pages, where the provider has one. The
+                /// page's user can then see the key.
+                dangerouslyAllowBrowser: "boolean" = "false";
+            }
+        },
+        table! {
             /// The options of `openaiChat`.
             "OpenAIChatOptions" for "openaiChat", extends "HttpModelOptions" {
                 /// The URL up to the version, such as `https://api.openai.com/v1`.
                 baseURL: "string" | required;
                 /// The server's variant of the wire format. `chat-template`: the strict chat templates
                 /// of models behind vLLM, llama.cpp and LM Studio.
-                dialect: "'openai-chat' | 'deepseek' | 'mistral' | 'groq' | 'xai' | 'chat-template'" = "\"openai-chat\"";
+                dialect: "ChatDialect" = "\"openai-chat\"";
             }
         },
         table! {
             /// The options of `openaiResponses`.
             "OpenAIResponsesOptions" for "openaiResponses", extends "HttpModelOptions" {
                 /// The URL up to the version.
-                baseURL: "string" = "\"https://api.openai.com/v1\"";
+                baseURL: "string" = "base URL of openai-responses";
             }
         },
         table! {
@@ -50,7 +63,7 @@ pub(super) fn tables() -> Vec<Table> {
             "GeminiOptions" for "gemini", extends "HttpModelOptions" {
                 /// The URL up to the version. For Vertex AI it goes up to `/publishers/google`, with
                 /// a bearer token among the `headers`.
-                baseURL: "string" = "\"https://generativelanguage.googleapis.com/v1beta\"";
+                baseURL: "string" = "base URL of gemini";
             }
         },
         table! {
@@ -70,21 +83,21 @@ pub(super) fn tables() -> Vec<Table> {
             /// The options of `cohere`.
             "CohereOptions" for "cohere", extends "HttpModelOptions" {
                 /// The URL up to the version.
-                baseURL: "string" = "\"https://api.cohere.com/v2\"";
+                baseURL: "string" = "base URL of cohere";
             }
         },
         table! {
             /// The options of `ollama`.
             "OllamaOptions" for "ollama", extends "HttpModelOptions" {
                 /// The URL of the server.
-                baseURL: "string" = "\"http://localhost:11434\"";
+                baseURL: "string" = "base URL of ollama";
             }
         },
         table! {
             /// The options of `anthropic`.
             "AnthropicOptions" for "anthropic", extends "HttpModelOptions" {
                 /// The URL up to the version.
-                baseURL: "string" = "\"https://api.anthropic.com/v1\"";
+                baseURL: "string" = "base URL of anthropic";
                 /// Maximum tokens of one response.
                 maxTokens: "number" = "4096";
                 /// Sends the header that allows requests from pages. The page's user can then see

@@ -47,17 +47,6 @@ const ENDPOINTS: readonly (readonly [RegExp, WireName, Endpoint['streams']])[] =
   [/^api\/chat$/, 'ollama', unlessDeclined],
 ]
 
-/** The paths of streams, for documentation. */
-export const DOCUMENTED_PATHS: Readonly<Record<WireName, string>> = {
-  'openai-chat': '/chat/completions',
-  anthropic: '/messages',
-  'openai-responses': '/responses',
-  gemini: '/models/{model}:streamGenerateContent?alt=sse',
-  bedrock: '/model/{model}/converse-stream',
-  cohere: '/chat',
-  ollama: '/api/chat',
-}
-
 /** Returns the wire format at a path; undefined if there is none. */
 export function endpointAt(path: string): Endpoint | undefined {
   const [, name, streams] = ENDPOINTS.find(([pattern]) => pattern.test(path)) ?? []
