@@ -2,11 +2,10 @@
 
 use super::super::model::{Call, Part, Piece, Text};
 use super::ending::Ending;
-use super::event::ANOTHER;
 use super::media::media;
-use super::{Fields, call};
-use crate::json::{Json, members};
-use crate::provider::{Marks, Members, Reasoning};
+use super::{Fields, call, reasoning, untyped};
+use crate::json::Json;
+use crate::provider::{Marks, Reasoning};
 
 /// A parsed block of a content list.
 pub(super) enum Block<'a> {
@@ -35,7 +34,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
         value => value,
     };
     let mut fields = Fields::of(value)?;
-    let Some(kind) = fields.text("type") else { return Some(untyped(fields, index, marks)) };
+    let Some(kind) = fields.text("type") else { return Some(untyped::block(fields, index, marks)) };
     if kind == "text"
         && let Some(text) = elsewhere(&fields)
     {
@@ -47,77 +46,30 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             marks.add(if kind == "text" { Marks::TYPED } else { Marks::RESPONSES });
             Block::Part(Part::Text(text(fields)))
         }
-        "tool_use" => {
-            let own = call::are_in(&fields, "input");
-            marks.add(if own { Marks::ANTHROPIC } else { Marks::ANTHROPIC.and(Marks::LANGCHAIN) });
-            Block::Part(tool_use(fields, index))
+        "tool_use" => tool_use(fields, index, marks),
+        "tool_result" => tool_result(fields, index, marks),
+        "tool-call" | "toolCall" => {
+            marks.add(Marks::AI_SDK);
+            call_with_result(fields, index)
         }
-        "tool_result" => {
-            // MCP names the call in another way.
-            let mcp = fields.has("toolUseId");
-            let other = mcp || fields.has("tool_call_id");
-            let own = if other { Marks::ANTHROPIC.and(Marks::EVENT) } else { Marks::ANTHROPIC };
-            marks.add(own);
-            let ids = ["tool_use_id", "tool_call_id", "toolUseId"];
-            let id = fields.take_any_text(&ids).unwrap_or_default();
-            let ending = Ending::read(&fields).taken(&mut fields);
-            let mut inner = Marks::NONE;
-            let (value, ending) = call::ended(fields.take("content"), &mut fields, ending);
-            let content = (call::block_content(value, &mut inner), ending);
-            fields.forget(&["type"]);
-            let origin = (own, fields.rest());
-            answered(call::answer((id, "".into()), content, origin, index), inner)
+        "tool_call" => {
+            marks.add(Marks::LANGCHAIN);
+            call_with_result(fields, index)
         }
-        "tool-call" | "tool_call" | "toolCall" => {
-            // assistant-ui keeps the result in the call.
-            let ending = Ending::take(&mut fields);
-            let result = fields.take_any(&["result", "output"]);
-            // Without a result, an error is of the arguments.
-            let (result, ending) = match result {
-                Some(result) => call::ended(Some(result), &mut fields, ending),
-                None => (None, ending),
-            };
-            let one = call::call(fields.into_json(), index, &mut Marks::default());
-            marks.add(if kind == "tool_call" { Marks::LANGCHAIN } else { Marks::AI_SDK });
-            one.map_or(Block::Nothing, |mut one| {
-                one.result = result.map(|value| {
-                    let content = call::content(Some(value), &mut Marks::default());
-                    call::result(content, ending, index)
-                });
-                Block::Part(Part::call(one))
-            })
-        }
-        // LangChain: pieces of a stream, a call that cannot be read, an item of Responses.
         "tool_call_chunk" | "invalid_tool_call" | "function_call" => {
             marks.add(Marks::LANGCHAIN);
-            let mut fields = fields;
-            if kind == "function_call" {
-                fields.forget(&["id", "status"]);
-            }
-            let call = call::call(fields.into_json(), index, &mut Marks::default());
-            call.map_or(Block::Nothing, |mut call| {
-                call.extra.clear();
-                Block::Part(Part::call(call))
-            })
+            langchain_call(fields, &kind, index)
         }
         "tool-result" => {
             marks.add(Marks::AI_SDK);
-            tool_result(fields, index)
+            ui_result(fields, index)
         }
         "thinking" | "redacted_thinking" => {
-            let chunks = matches!(fields.get("thinking"), Some(Json::Array(_)));
-            if kind == "thinking" && fields.len() == 2 && fields.has_text("thinking") {
-                // Only an unsigned text: Cohere's form.
-                marks.add(Marks::COHERE);
-                let (marks, block) = (Marks::COHERE, fields.into_json());
-                return Some(Block::Part(Part::Reasoning(Reasoning::Native { marks, block })));
-            }
-            marks.add(if chunks { Marks::CHAT } else { Marks::ANTHROPIC });
-            Block::Part(Part::Reasoning(thinking(fields, &kind)))
+            Block::Part(Part::Reasoning(reasoning::thinking(fields, &kind, marks)))
         }
         "reasoning" => {
             marks.add(Marks::AI_SDK);
-            Block::Part(Part::Reasoning(provider_reasoning(&mut fields)))
+            Block::Part(Part::Reasoning(reasoning::provider_reasoning(&mut fields)))
         }
         "reasoning-file" => {
             marks.add(Marks::AI_SDK);
@@ -139,15 +91,67 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             return block(fields.take("value")?, index, marks);
         }
         _ => {
-            let mine = wires(&kind, &fields, *marks);
-            marks.add(mine);
-            let block = fields.into_json();
-            Block::Part(match media(&block) {
-                Some(_) => Part::Media { marks: mine, block },
-                None => Part::Native { marks: mine, block },
-            })
+            let own = wires(&kind, &fields, *marks);
+            marks.add(own);
+            native(fields.into_json(), own)
         }
     })
+}
+
+/// A block that is kept as it is: media, or another block of these wire formats.
+pub(super) fn native(block: Json<'_>, marks: Marks) -> Block<'_> {
+    Block::Part(match media(&block) {
+        Some(_) => Part::Media { marks, block },
+        None => Part::Native { marks, block },
+    })
+}
+
+/// A result of Anthropic's form, or of MCP's, which names the call in another way.
+fn tool_result<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a> {
+    let is_other = fields.has("toolUseId") || fields.has("tool_call_id");
+    let own = if is_other { Marks::ANTHROPIC.and(Marks::EVENT) } else { Marks::ANTHROPIC };
+    marks.add(own);
+    let ids = ["tool_use_id", "tool_call_id", "toolUseId"];
+    let id = fields.take_any_text(&ids).unwrap_or_default();
+    let ending = Ending::read(&fields).taken(&mut fields);
+    let mut inner = Marks::NONE;
+    let (value, ending) = call::ended(fields.take("content"), &mut fields, ending);
+    let content = (call::block_content(value, &mut inner), ending);
+    fields.forget(&["type"]);
+    let origin = (own, fields.rest());
+    answered(call::answer((id, "".into()), content, origin, index), inner)
+}
+
+/// A call of the AI SDK or of LangChain. assistant-ui keeps the result in the call.
+fn call_with_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
+    let ending = Ending::take(&mut fields);
+    // Without a result, an error is of the arguments.
+    let (result, ending) = match fields.take_any(&["result", "output"]) {
+        Some(result) => call::ended(Some(result), &mut fields, ending),
+        None => (None, ending),
+    };
+    let Some(mut call) = call::call(fields.into_json(), index, &mut Marks::default()) else {
+        return Block::Nothing;
+    };
+    call.result = result.map(|value| {
+        let content = call::content(Some(value), &mut Marks::default());
+        call::result(content, ending, index)
+    });
+    Block::Part(Part::call(call))
+}
+
+/// LangChain: pieces of a stream, a call that cannot be read, an item of Responses.
+fn langchain_call<'a>(mut fields: Fields<'a>, kind: &str, index: usize) -> Block<'a> {
+    if kind == "function_call" {
+        fields.forget(&["id", "status"]);
+    }
+    match call::call(fields.into_json(), index, &mut Marks::default()) {
+        None => Block::Nothing,
+        Some(mut call) => {
+            call.extra.clear();
+            Block::Part(Part::call(call))
+        }
+    }
 }
 
 /// The wire formats that have a block of this type.
@@ -185,72 +189,6 @@ fn wires(kind: &str, fields: &Fields<'_>, beside: Marks) -> Marks {
     }
 }
 
-/// Parses a block without a type: Gemini's and Bedrock's blocks are identified by their only key.
-fn untyped<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a> {
-    if fields.has_text("text") {
-        marks.add(Marks::BEDROCK);
-        return Block::Part(Part::Text(text(fields)));
-    }
-    marks.add(Marks::BEDROCK);
-    let own = ["toolUse", "toolResult"].iter().filter_map(|key| fields.get(key)?.get("type"));
-    if own.into_iter().next().is_some() {
-        // Bedrock ran these tools itself, and their results are beside them.
-        return Block::Part(Part::Native { marks: Marks::BEDROCK, block: fields.into_json() });
-    }
-    if let Some(mut call) = fields.get("toolUse").cloned().and_then(Fields::of) {
-        let id = call.take_text("toolUseId").unwrap_or_default();
-        let name = call.take_text("name").unwrap_or_default();
-        let args = call::args_of(call.take("input"));
-        fields.take("toolUse");
-        let extra = call.with(fields).rest();
-        return Block::Part(Part::call(call::made(id, name, args, extra, index)));
-    }
-    if let Some(mut given) = fields.get("toolResult").cloned().and_then(Fields::of) {
-        let id = given.take_text("toolUseId").unwrap_or_default();
-        let ending = Ending::read(&given).taken(&mut given);
-        let mut own = Marks::BEDROCK;
-        if given.has_text("content") {
-            // It takes a list.
-            own.add(Marks::EVENT);
-        }
-        let mut inner = Marks::NONE;
-        let (value, ending) = call::ended(given.take("content"), &mut given, ending);
-        let content = call::block_content(value, &mut inner);
-        // A type is one of the result itself, of a tool that Bedrock ran.
-        fields.forget(&["toolResult", "type"]);
-        let origin = (own, given.with(fields).rest());
-        return answered(call::answer((id, "".into()), (content, ending), origin, index), inner);
-    }
-    if let Some(mut given) = fields.get("reasoningContent").cloned().and_then(Fields::of) {
-        let text = given
-            .take("reasoningText")
-            .and_then(Fields::of)
-            .map(|mut inner| signed(inner.take("text"), inner.take("signature"), Vec::new()));
-        let redacted = || given.take("redactedContent").map(redacted);
-        return Block::Part(Part::Reasoning(text.or_else(redacted).unwrap_or(Reasoning::Plain)));
-    }
-    let gemini = ["inlineData", "inline_data", "fileData", "file_data"];
-    let theirs = gemini.iter().any(|key| fields.has(key));
-    let another = ANOTHER.iter().any(|key| fields.has(key));
-    if !another {
-        fields.forget(&["type"]);
-    }
-    let block = fields.into_json();
-    let own = match block.members().count() {
-        // Its type is no text, or it is two parts in one.
-        _ if another => Marks::EVENT,
-        _ if theirs => Marks::GEMINI,
-        // Its blocks are a union, of which the API takes one member.
-        1 => Marks::BEDROCK,
-        _ => Marks::EVENT,
-    };
-    marks.add(own);
-    Block::Part(match media(&block) {
-        Some(_) => Part::Media { marks: own, block },
-        None => Part::Native { marks: own, block },
-    })
-}
-
 /// The text of a text block that does not have it as `text`: TanStack AI's `content`, and the
 /// `{ value }` of OpenAI's threads.
 fn elsewhere<'a>(fields: &Fields<'a>) -> Option<Json<'a>> {
@@ -261,24 +199,27 @@ fn elsewhere<'a>(fields: &Fields<'a>) -> Option<Json<'a>> {
     given.filter(|text| text.is_text()).cloned()
 }
 
-fn text(mut fields: Fields<'_>) -> Text<'_> {
+pub(super) fn text(mut fields: Fields<'_>) -> Text<'_> {
     let text = fields.take("text").unwrap_or_default();
     // Members of the AI SDK and of LangChain that no provider needs.
     fields.forget(&["type", "id", "state", "providerOptions", "providerMetadata", "tool_plan"]);
     Text { text, extra: fields.rest() }
 }
 
-fn tool_use<'a>(mut fields: Fields<'a>, index: usize) -> Part<'a> {
+fn tool_use<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a> {
+    let own = call::are_in(&fields, "input");
+    marks.add(if own { Marks::ANTHROPIC } else { Marks::ANTHROPIC.and(Marks::LANGCHAIN) });
     fields.forget(&["type"]);
     let id = fields.take_text("id").unwrap_or_default();
     let name = fields.take_text("name").unwrap_or_default();
     // LangChain streams put the text of the arguments here, or beside it.
     let args = call::arguments(&mut fields);
     let call = call::made(id, name, call::args_of(args.value), fields.rest(), index);
-    Part::call(Call { conflict: args.conflict, ..call })
+    Block::Part(Part::call(Call { conflict: args.conflict, ..call }))
 }
 
-fn tool_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
+/// A result of the AI SDK's or of TanStack AI's form.
+fn ui_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
     // TanStack AI: `{ content, state: "streaming" | "complete" | "error", error? }`.
     if fields.is("state", "streaming") {
         return Block::Nothing;
@@ -302,63 +243,9 @@ fn tool_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
     answered(call::answer((id, name), (content, ending), origin, index), Marks::NONE)
 }
 
-fn answered(mut piece: Piece<'_>, inner: Marks) -> Block<'_> {
+pub(super) fn answered(mut piece: Piece<'_>, inner: Marks) -> Block<'_> {
     if let Piece::Result { result, .. } = &mut piece {
         result.inner = inner;
     }
     Block::Result(Box::new(piece))
-}
-
-fn thinking<'a>(mut fields: Fields<'a>, kind: &str) -> Reasoning<'a> {
-    if kind == "redacted_thinking" {
-        return fields.take("data").map_or(Reasoning::Plain, redacted);
-    }
-    match fields.take("thinking") {
-        // Mistral's chunk holds a list of texts.
-        Some(chunks @ Json::Array(_)) => {
-            let mut block = members! { "type": "thinking", "thinking": chunks };
-            block.extend(fields.take("closed").map(|closed| ("closed".into(), closed)));
-            Reasoning::Native { marks: Marks::CHAT, block: Json::Object(block) }
-        }
-        text => {
-            let signature = fields.take("signature");
-            fields.forget(&["type", "index"]);
-            signed(text, signature, fields.rest())
-        }
-    }
-}
-
-/// Thinking with a signature. Without one it becomes `Plain`: no provider accepts it back.
-fn signed<'a>(
-    text: Option<Json<'a>>,
-    signature: Option<Json<'a>>,
-    extra: Members<'a>,
-) -> Reasoning<'a> {
-    let text = text.unwrap_or_else(|| Json::string(""));
-    match signature {
-        Some(signature) if !signature.is_blank() && text.is_text() => {
-            Reasoning::Signed { text, signature, extra }
-        }
-        _ => Reasoning::Plain,
-    }
-}
-
-fn redacted(data: Json<'_>) -> Reasoning<'_> {
-    if data.is_blank() { Reasoning::Plain } else { Reasoning::Redacted(data) }
-}
-
-/// Reads the provider's data that the AI SDK stores beside the text:
-/// `providerMetadata.anthropic.signature`.
-pub(super) fn provider_reasoning<'a>(fields: &mut Fields<'a>) -> Reasoning<'a> {
-    let text = fields.take_any(&["text", "reasoning"]).unwrap_or_else(|| Json::string(""));
-    let own = fields.take_any(&["providerMetadata", "providerOptions"]).and_then(Fields::of);
-    let anthropic = own.and_then(|mut own| {
-        let found = own.take("anthropic").or_else(|| own.take("bedrock"));
-        Fields::of(found?)
-    });
-    let Some(mut anthropic) = anthropic else { return Reasoning::Plain };
-    if anthropic.has("signature") {
-        return signed(Some(text), anthropic.take("signature"), Vec::new());
-    }
-    anthropic.take("redactedData").map_or(Reasoning::Plain, redacted)
 }

@@ -14,7 +14,9 @@ mod item;
 mod langchain;
 mod media;
 mod message;
+mod reasoning;
 mod ui;
+mod untyped;
 mod views;
 
 pub(super) use ending::{flag, is_mcp_text};
