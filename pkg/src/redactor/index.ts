@@ -84,20 +84,21 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
     mask: (kind) => masked(kind, mask),
   }
   const paths = fields.map(pathOf)
-  const fresh = () => new Stream(plan, paths)
+  const fresh = (context = 0) => new Stream(plan, paths, context)
   let stream: Stream | undefined
   const said = (text: string) => {
     if (typeof text !== 'string') throw wrong('text', 'a text; `value` redacts JSON')
     return text
   }
-  const redact = (text: string) => {
-    const whole = fresh()
+  const redact = (text: string, context = 0) => {
+    const whole = fresh(context)
     return whole.feed(said(text)) + whole.end()
   }
   /** A text whose end may be a mark of the core: what stands before that may be half of a match. */
-  const text = (text: string) => {
+  const text = (text: string, context = 0) => {
     const mark = MARK.exec(text)
-    return mark ? fresh().feed(text.slice(0, mark.index)) + mark[0] : redact(text)
+    if (!mark) return redact(text, context)
+    return fresh(context).feed(text.slice(0, mark.index)) + mark[0]
   }
   const ended = (one: string) => {
     if (MARK.test(one)) return text(one)
@@ -115,7 +116,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const at = (pointer: string, value: unknown) => hiddenAt(pointer, value, hide)
   const pointer = (pointer: string) => text(shownPointer(pointer, hide))
   return {
-    redact,
+    redact: (text) => redact(text),
     feed: (chunk) => (stream ??= fresh()).feed(said(chunk)),
     end: () => {
       const rest = stream?.end() ?? ''

@@ -1,8 +1,9 @@
 /**
  * Writes masks into a text so that JSON in it stays JSON: a masked number becomes a string, a mask is
  * escaped as the string that holds it, and no mask covers a quote or punctuation of JSON. JSON is read
- * wherever `{` or `[` begins it, also in strings of JSON, eight levels deep. It reads a character at a
- * time, so the output does not depend on how the text was cut.
+ * wherever `{` or `[` begins it, or a quote that no word stands before: a string of JSON may stand
+ * alone. It is read in strings of JSON, too, eight levels deep, a character at a time, so the output
+ * does not depend on how the text was cut.
  */
 import type { RedactKind } from './scanner.js'
 import { chars, within } from './view.js'
@@ -27,6 +28,8 @@ interface Level {
     | 'string'
   /** Whether the string is the name of a member. */
   isName: boolean
+  /** Whether a quote begins a string here, in a `text`. */
+  mayQuote: boolean
   /** Open objects and lists. */
   open: string[]
   /** The part of an escape that was read, and where it begins in the unit. */
@@ -53,7 +56,14 @@ interface Scalar {
 /** What a unit is; `more`: it is not complete. */
 type Shape = 'more' | 'structure' | 'scalar' | 'space' | number
 
-const levelOfText = (): Level => ({ state: 'text', isName: false, open: [], escape: '', from: 0 })
+const levelOfText = (): Level => ({
+  state: 'text',
+  isName: false,
+  mayQuote: true,
+  open: [],
+  escape: '',
+  from: 0,
+})
 
 export class JsonText {
   readonly #mask: (kind: RedactKind) => string
@@ -69,10 +79,14 @@ export class JsonText {
   #isUnitPlain = false
   /** Whether the mask of the current match was emitted in this token. */
   #isTold = false
+  /** Characters that are still to come and are not read. */
+  #context: number
   #out = ''
 
-  constructor(mask: (kind: RedactKind) => string) {
+  /** @param context characters at the beginning that only tell what follows: they are not read */
+  constructor(mask: (kind: RedactKind) => string, context: number) {
     this.#mask = mask
+    this.#context = context
   }
 
   /** Whether something is held back. */
@@ -87,7 +101,11 @@ export class JsonText {
    * @param begins whether the match begins with the first of them
    */
   take(text: string, kind: RedactKind | undefined, begins: boolean): string {
-    for (let at = 0; at < text.length; at++) {
+    const context = Math.min(this.#context, text.length)
+    this.#context -= context
+    if (kind && context > 0) this.#hide(kind, begins, 0)
+    else this.#out += text.slice(0, context)
+    for (let at = context; at < text.length; at++) {
       if (this.#unit === '') {
         const plain = this.#plain(text, at, kind)
         if (plain > at) {
@@ -113,12 +131,18 @@ export class JsonText {
 
   /** Where characters end that need no reading: all text without JSON, and plain text in a string. */
   #plain(text: string, at: number, kind: RedactKind | undefined): number {
-    if (this.#levels.at(-1)?.state !== 'text') return at
+    const level = this.#levels.at(-1)
+    if (level?.state !== 'text') return at
     const isText = this.#levels.length === 1
-    if (isText && kind) return text.length
+    if (isText && kind) {
+      level.mayQuote = false
+      return text.length
+    }
     const pattern = isText ? TEXT : PLAIN
     pattern.lastIndex = at
-    return pattern.test(text) ? pattern.lastIndex : at
+    if (!pattern.test(text)) return at
+    level.mayQuote = within(BEFORE_QUOTE, text.charCodeAt(pattern.lastIndex - 1))
+    return pattern.lastIndex
   }
 
   /** Returns what is held back, as if the text were cut here; it may go on. */
@@ -303,8 +327,12 @@ export class JsonText {
 
   #inText(level: Level, index: number, one: string): Shape {
     // What a match hides begins no JSON.
-    const begins = !this.#unitKind && (one === '{' || one === '[')
-    return begins ? this.#open(level, one) : index
+    if (!this.#unitKind) {
+      if (one === '{' || one === '[') return this.#open(level, one)
+      if (one === '"' && level.mayQuote) return this.#string(level, index, false)
+    }
+    level.mayQuote = within(BEFORE_QUOTE, one.charCodeAt(0))
+    return index
   }
 
   #inString(level: Level, index: number, one: string, from: number): Shape {
@@ -323,6 +351,11 @@ export class JsonText {
       return 'more'
     }
     if (one === '"') {
+      if (this.#isUnquoted(index)) {
+        this.#levels.splice(index, 1)
+        if (this.#scalar) this.#scalar.level--
+        return this.#read(index, one.charCodeAt(0), from)
+      }
       // The text in it may end within JSON, or within an escape.
       if (this.#scalar) this.#finish(false)
       if (from > 0) {
@@ -332,10 +365,20 @@ export class JsonText {
         this.#unit = rest
       }
       this.#levels.length = index + 1
-      level.state = level.isName ? 'colon' : 'comma'
+      level.state = level.isName ? 'colon' : stateAfterValue(level)
       return 'structure'
     }
     return one < ' ' ? this.#lose(level, index, one) : this.#inner(index, one.charCodeAt(0), from)
+  }
+
+  /**
+   * Whether a quote ends no string, but begins one in JSON that stands unescaped between quotes:
+   * `log: "{"a":1}"`.
+   */
+  #isUnquoted(index: number): boolean {
+    const inner = this.#levels[index + 1]
+    const isAlone = this.#levels[index]?.open.length === 0
+    return isAlone && inner !== undefined && BEFORE_STRING.has(inner.state) && this.#unit === '"'
   }
 
   /** A character that a string holds. */
@@ -358,7 +401,7 @@ export class JsonText {
 
   #close(level: Level): Shape {
     level.open.pop()
-    level.state = level.open.length > 0 ? 'comma' : 'text'
+    level.state = stateAfterValue(level)
     return 'structure'
   }
 
@@ -371,8 +414,21 @@ export class JsonText {
   }
 }
 
+/** States in which a string may begin. */
+const BEFORE_STRING = new Set<Level['state']>(['first name', 'name', 'first value', 'value'])
+
+/** The state after the end of a value. */
+function stateAfterValue(level: Level): Level['state'] {
+  if (level.open.length > 0) return 'comma'
+  level.mayQuote = false
+  return 'text'
+}
+
+/** After these characters, and white space, a quote begins a string. */
+const BEFORE_QUOTE = chars('\t\r  ((,,::==>>')
+
 /** Text that begins no JSON, and what a string of JSON holds that is neither an escape nor JSON. */
-const TEXT = /[^[{]+/y
+const TEXT = /[^"[{]+/y
 const PLAIN = /[^"\\[{\0-\x1f]+/y
 const isSpace = (code: number) => code === 32 || code === 10 || code === 13 || code === 9
 const SCALAR_CHARS = chars('09AZaz__++-.')

@@ -16,7 +16,8 @@ const SECRET = new RegExp(
 )
 
 export interface Hide {
-  text(text: string): string
+  /** @param context characters at the beginning that only tell what follows */
+  text(text: string, context?: number): string
   mask(kind: RedactKind | 'field'): string
   paths: readonly Path[]
   /** Whether fields with the name of a secret are hidden. */
@@ -130,11 +131,11 @@ function behind(name: string, text: string, hide: Hide): string {
   const [before, after] = [`"${name}": "`, '"']
   // With its quotes as JSON has them, it is a secret from end to end, or is read without its name.
   if (/["\\]/.test(text)) {
-    const all = hide.text(before + JSON.stringify(text).slice(1, -1) + after)
+    const all = hide.text(before + JSON.stringify(text).slice(1, -1) + after, before.length)
     const mask = hide.mask('secret')
     return all === before + mask + after ? mask : hide.text(text)
   }
-  const shown = hide.text(before + text + after)
+  const shown = hide.text(before + text + after, before.length)
   const isOnly = shown.startsWith(before) && shown.endsWith(after)
   return isOnly ? shown.slice(before.length, -after.length) : hide.text(text)
 }

@@ -143,9 +143,10 @@ export class Scanner implements View {
   readonly #foreign = new Names()
   readonly #writer: JsonText
 
-  constructor(plan: Plan) {
+  /** @param context characters at the beginning that only tell what follows: `JsonText` */
+  constructor(plan: Plan, context = 0) {
     this.#plan = plan
-    this.#writer = new JsonText((kind) => plan.mask(kind))
+    this.#writer = new JsonText((kind) => plan.mask(kind), context)
     this.#secrets = plan.kinds.has('secret')
     this.#names = this.#secrets || plan.kinds.has('email')
     this.#escaped = plan.bytes && new Escaped(plan.bytes)

@@ -1,5 +1,5 @@
 /** A text as it comes: fields of JSON in it are hidden, then what the scanner finds. */
-import { Fields, type Span } from './fields.js'
+import { Fields } from './fields.js'
 import type { Path } from './paths.js'
 import { Scanner, type Plan } from './scanner.js'
 
@@ -13,11 +13,14 @@ export class Stream {
   readonly #scanner: Scanner
   #fields: Fields[]
   #isDivided = false
+  #context: number
 
-  constructor(plan: Plan, paths: readonly Path[]) {
+  /** @param context characters at the beginning that only tell what follows: no JSON is in them */
+  constructor(plan: Plan, paths: readonly Path[], context = 0) {
+    this.#context = context
     this.#paths = paths
     this.#mask = paths.length > 0 ? JSON.stringify(plan.mask('field')) : ''
-    this.#scanner = new Scanner(plan)
+    this.#scanner = new Scanner(plan, context)
     this.#fields = this.#fresh()
   }
 
@@ -41,12 +44,14 @@ export class Stream {
       const kept = oldest ? [oldest, ...others.slice(2 - MOST_READERS)] : []
       this.#fields = [...kept, ...this.#fresh()]
     }
-    const spans = this.#fields.flatMap((fields) => fields.feed(chunk))
-    return this.#scanner.feed(this.#without(spans, chunk))
+    const context = chunk.slice(0, this.#context)
+    this.#context -= context.length
+    return this.#scanner.feed(context + this.#withoutFields(chunk.slice(context.length)))
   }
 
   /** A part of the text without what any of the readers hides. */
-  #without(spans: Span[], chunk: string): string {
+  #withoutFields(chunk: string): string {
+    const spans = this.#fields.flatMap((fields) => fields.feed(chunk))
     let [shown, at] = ['', 0]
     for (const { from, to, begins } of spans.sort((a, b) => a.from - b.from)) {
       if (from >= at) shown += chunk.slice(at, from) + (begins ? this.#mask : '')
