@@ -155,10 +155,14 @@ export class Scanner implements View {
 
   /** Takes the next part of the text. Returns what can be shown. */
   feed(chunk: string): string {
-    this.text += this.#spelling.take(chunk)
+    this.#read(this.#spelling.take(chunk))
+    return this.#show(this.#safe())
+  }
+
+  #read(text: string): void {
+    this.text += text
     this.#grow()
     this.#scan()
-    return this.#show(this.#safe())
   }
 
   /** Ends the text. Returns its rest. */
@@ -192,6 +196,7 @@ export class Scanner implements View {
    * be a match that has begun before is masked from here on.
    */
   pause(): string {
+    this.#read(this.#spelling.release())
     const { text } = this
     const { raw, held, rawBase } = this.#spelling
     const came = raw.text

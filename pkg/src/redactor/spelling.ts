@@ -1,9 +1,10 @@
 /**
  * Escapes of JSON that stand for a character of ASCII, read as JSON without need of them has it:
  * `\u0040` is `@`, `\/` is `/`, `\u0022` is `\"`, and in a string within a string `\\u0022` is `\\\"`.
- * So what is found does not depend on who wrote the JSON. It keeps the text as it came, since that is
- * what is shown.
+ * Numbers are read by their value (`numbers.ts`). So what is found does not depend on who wrote the
+ * JSON. It keeps the text as it came, since that is what is shown.
  */
+import { Numbers, type Piece } from './numbers.js'
 import { NO } from './view.js'
 
 /** Where the two texts differ: an escape as it is read and as it came, in the whole texts. */
@@ -27,21 +28,26 @@ export class Spelling {
   readonly raw = { text: '', final: false, steps: 0 }
   /** Where `raw` begins in the whole text. */
   rawBase = 0
+  readonly #numbers = new Numbers()
   /** The beginning of an escape, of which more has to come. */
-  held = ''
+  #begun = ''
   /** The end of the whole text as it is read. */
   #end = 0
   #isLong = false
   #units: Unit[] = []
 
+  /** What is held back: a number or an escape of which more has to come. */
+  get held(): string {
+    return this.#numbers.held + this.#begun
+  }
+
   /** Takes the next part. Returns how it is read. */
   take(chunk: string): string {
-    const text = this.held + chunk
-    this.held = ''
+    const text = this.#begun + chunk
+    this.#begun = ''
     let [read, at] = ['', 0]
     const plain = (to: number) => {
-      read += text.slice(at, to)
-      this.#add(text.slice(at, to))
+      read += this.#put(text.slice(at, to))
       at = to
     }
     const long = (from: number) => {
@@ -64,7 +70,7 @@ export class Spelling {
       const isWhole = escaped === '/' || escaped.length === 5
       if (!isWhole && end === text.length) {
         plain(found.index)
-        this.held = all
+        this.#begun = all
         return read
       }
       const [rest, stands] = readEscape(run, isWhole ? escaped : '')
@@ -72,8 +78,7 @@ export class Spelling {
       const to = isWhole ? end : found.index + run.length
       if (stands === text.slice(at, to)) plain(to)
       else {
-        read += stands
-        this.#add(text.slice(at, to), stands)
+        read += this.#put(text.slice(at, to), stands)
         at = to
       }
     }
@@ -81,15 +86,28 @@ export class Spelling {
     return read
   }
 
-  /** Takes what is held as it stands. */
-  flush(): string {
-    const { held } = this
-    this.held = ''
-    this.#add(held)
-    return held
+  /** Takes a number that is held as it stands: the text may be cut in it. Returns how it is read. */
+  release(): string {
+    return this.#add(this.#numbers.release())
   }
 
-  #add(raw: string, read = raw): void {
+  /** Ends the text. Returns how its rest is read. */
+  flush(): string {
+    const read = this.#put(this.#begun)
+    this.#begun = ''
+    return read + this.#add(this.#numbers.flush())
+  }
+
+  #put(raw: string, read = raw): string {
+    return this.#add(this.#numbers.take(raw, read))
+  }
+
+  #add(pieces: Piece[]): string {
+    for (const { raw, read } of pieces) this.#addPiece(raw, read)
+    return pieces.map(({ read }) => read).join('')
+  }
+
+  #addPiece(raw: string, read: string): void {
     const rawFrom = this.rawBase + this.raw.text.length
     const [to, rawTo] = [this.#end + read.length, rawFrom + raw.length]
     if (raw !== read) this.#units.push({ from: this.#end, to, rawFrom, rawTo })
