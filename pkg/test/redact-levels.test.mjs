@@ -184,3 +184,90 @@ test('JSON in, JSON out: encoded values in the texts of events', () =>
     }),
     200,
   ))
+
+test('encoded JSON: fields are hidden in strings of JSON, by their path in them and in the whole', () => {
+  const FIELD = '[redacted:field]'
+  const given = { body: JSON.stringify({ pin: 'x1', list: [1, { pin: [2, 'y'] }] }), n: 1 }
+  const shown = (inner) => ({ body: JSON.stringify(inner), n: 1 })
+  const rows = [
+    [['pin'], shown({ pin: FIELD, list: [1, { pin: [2, 'y'] }] })],
+    [['/body/pin'], shown({ pin: FIELD, list: [1, { pin: [2, 'y'] }] })],
+    [['body.list.1'], shown({ pin: 'x1', list: [1, FIELD] })],
+    [['**.pin'], shown({ pin: FIELD, list: [1, { pin: FIELD }] })],
+    [['body'], { body: FIELD, n: 1 }],
+  ]
+  for (const [fields, expected] of rows) {
+    const redactor = createRedactor({ fields })
+    assert.deepEqual(redactor.value(given), expected, fields.join())
+    for (let times = 1; times <= 6; times++) {
+      const text = encoded(given, times)
+      assert.deepEqual(decoded(redactor.redact(text), times), expected, `${fields}, ${times}`)
+    }
+  }
+})
+
+test('encoded JSON: fields in strings of odd spelling, cut strings and quotes of a sentence', () => {
+  const { redact } = createRedactor({ fields: ['pin'], mask: () => '*' })
+  const rows = {
+    '{"a":"{\\u0022pin\\u0022:\\u0022x1\\u0022}"}': '{"a":"{\\u0022pin\\u0022:\\"*\\"}"}',
+    '{"a":"see {\\"pin\\":12} and {\\"pin\\":\\n[1]}","b":2}':
+      '{"a":"see {\\"pin\\":\\"*\\"} and {\\"pin\\":\\n\\"*\\"}","b":2}',
+    '{"a":"{\\"pin\\":\\"x1","b":"x2"}': '{"a":"{\\"pin\\":\\"*\\"","b":"x2"}',
+    '{"a":"{\\"pin\\":12","pin":3}': '{"a":"{\\"pin\\":\\"*\\"","pin":"*"}',
+    'log: "{"pin":12,"n":1}" end': 'log: "{"pin":"*","n":1}" end',
+    'log: "{\\"pin\\":12}" {"pin":3}': 'log: "{\\"pin\\":\\"*\\"}" {"pin":"*"}',
+  }
+  for (const [text, expected] of Object.entries(rows)) {
+    assert.equal(redact(text), expected, text)
+    const redactor = createRedactor({ fields: ['pin'], mask: () => '*' })
+    for (let cut = 0; cut <= text.length; cut++)
+      assert.equal(streamed(redactor, text, cut), expected)
+  }
+})
+
+const hidden = fc.constantFrom('zz1', 98765, ['zz2', { a: 'zz3' }], { b: ['zz4"\\'] })
+const { holder } = fc.letrec((tie) => ({
+  holder: fc.dictionary(
+    fc.constantFrom('a', 'b"c', 'x'),
+    fc.oneof(
+      { maxDepth: 3, depthSize: 'small' },
+      fc.constantFrom('word', 1, null, '{"', 'a "b'),
+      fc.array(tie('holder'), { maxLength: 2 }),
+      tie('holder'),
+      tie('holder').map((inner) => JSON.stringify(inner)),
+      tie('holder').map((inner) => `see ${JSON.stringify(inner)}!`),
+      fc.record({ pin: hidden, n: fc.constant(7) }),
+      fc.record({ pin: hidden }).map((inner) => JSON.stringify([inner, 5])),
+    ),
+    { maxKeys: 3 },
+  ),
+}))
+
+test('encoded JSON: no field is shown at any level, however a stream is cut or divided', () =>
+  holds(
+    'fields at every level',
+    fc.asyncProperty(holder, fc.integer({ min: 1, max: 3 }), fc.nat(), async (given, times, at) => {
+      const redactor = createRedactor({ fields: ['**.pin'], kinds: ['value'] })
+      const text = encoded(given, times)
+      const shown = redactor.redact(text)
+      assert.deepEqual(decoded(shown, times), redactor.value(given))
+      assert.doesNotMatch(shown, /zz\d|98765/)
+      const cut = at % (text.length + 1)
+      assert.equal(streamed(redactor, text, cut), shown)
+      async function* events() {
+        yield { type: 'text', chunk: text.slice(0, cut) }
+        yield { type: 'tool_progress', toolCallId: 'a', data: text }
+        yield { type: 'text', chunk: text.slice(cut) }
+      }
+      let [joined, data] = ['', '']
+      for await (const event of redactor.events(events())) {
+        joined += event.chunk ?? ''
+        data += event.data ?? ''
+      }
+      assert.equal(data, shown)
+      assert.doesNotMatch(joined, /zz\d|98765/, `${text} cut at ${cut}`)
+      // Where another answer may begin, it is read from its beginning.
+      if (!/^\s*[[{"]/.test(text.slice(cut))) decoded(joined, times)
+    }),
+    500,
+  ))

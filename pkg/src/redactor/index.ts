@@ -6,8 +6,8 @@ import { wrong } from '../errors.js'
 import { reading, readOptions } from '../options.js'
 import { unescaped } from './escapes.js'
 import { shownEvents, type AnyEvent } from './events.js'
-import { hidden, hiddenAt, shownPointer } from './json.js'
-import { pathOf } from './paths.js'
+import { hidden, hiddenAt, shownPointer, type About } from './json.js'
+import { pathOf, type Path } from './paths.js'
 import { KINDS, type Plan, type RedactKind } from './scanner.js'
 import { Stream } from './stream.js'
 import { encodings, SHORTEST, valuesOf } from './values.js'
@@ -84,21 +84,22 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
     mask: (kind) => masked(kind, mask),
   }
   const paths = fields.map(pathOf)
-  const fresh = (context = 0) => new Stream(plan, paths, context)
+  const fresh = ({ context = 0, open = NONE }: About = {}) =>
+    new Stream(plan, [...paths, ...open], context)
   let stream: Stream | undefined
   const said = (text: string) => {
     if (typeof text !== 'string') throw wrong('text', 'a text; `value` redacts JSON')
     return text
   }
-  const redact = (text: string, context = 0) => {
-    const whole = fresh(context)
+  const redact = (text: string, about?: About) => {
+    const whole = fresh(about)
     return whole.feed(said(text)) + whole.end()
   }
   /** A text whose end may be a mark of the core: what stands before that may be half of a match. */
-  const text = (text: string, context = 0) => {
+  const text = (text: string, about?: About) => {
     const mark = MARK.exec(text)
-    if (!mark) return redact(text, context)
-    return fresh(context).feed(text.slice(0, mark.index)) + mark[0]
+    if (!mark) return redact(text, about)
+    return fresh(about).feed(text.slice(0, mark.index)) + mark[0]
   }
   const ended = (one: string) => {
     if (MARK.test(one)) return text(one)
@@ -144,6 +145,8 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
 
 /** What the core writes where it has cut a text; a quote may stand behind it. */
 const MARK = /… (?:\[cut: [^\]…]{1,80}\]|\(\d{1,12} (?:bytes|characters)\))"?$/
+
+const NONE: readonly Path[] = []
 
 /** Characters of all registered values: each takes some 20 states of the automaton. */
 const MOST_OF_VALUES = 65_536

@@ -9,7 +9,7 @@ import type { RedactKind } from './scanner.js'
 import { chars, within } from './view.js'
 
 /** Levels of JSON within strings of JSON that are read. */
-const DEEPEST = 8
+export const DEEPEST = 8
 /** Characters that are held back of a number, or of an escape at an inner level. */
 const MOST_HELD = 512
 
@@ -425,7 +425,7 @@ function stateAfterValue(level: Level): Level['state'] {
 }
 
 /** After these characters, and white space, a quote begins a string. */
-const BEFORE_QUOTE = chars('\t\r  ((,,::==>>')
+export const BEFORE_QUOTE = chars('\t\r  ((,,::==>>')
 
 /** Text that begins no JSON, and what a string of JSON holds that is neither an escape nor JSON. */
 const TEXT = /[^"[{]+/y
@@ -437,14 +437,14 @@ const SCALAR = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?|true|false|null)$/i
 const CONTROLS: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
 /** The character that an escape stands for. */
-function decoded(escape: string): number | undefined {
+export function decoded(escape: string): number | undefined {
   if (/^\\u[\da-f]{4}$/i.test(escape)) return parseInt(escape.slice(2), 16)
   const one = escape.slice(1)
   return /^["\\/bfnrt]$/.test(one) ? (CONTROLS[one] ?? one).charCodeAt(0) : undefined
 }
 
 /** A text as it stands in a string of JSON, in as many strings. */
-function escaped(text: string, levels: number): string {
+export function escaped(text: string, levels: number): string {
   let read = text
   for (let level = 0; level < levels; level++) read = JSON.stringify(read).slice(1, -1)
   return read

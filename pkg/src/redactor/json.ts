@@ -15,9 +15,16 @@ const SECRET = new RegExp(
     'accesstoken|refreshtoken|authtoken)s?$',
 )
 
+/** What is known of a text that stands in a value. */
+export interface About {
+  /** Characters at its beginning that only tell what follows. */
+  context?: number
+  /** What is left of the paths of fields where it stands: it may be JSON. */
+  open?: Iterable<Path>
+}
+
 export interface Hide {
-  /** @param context characters at the beginning that only tell what follows */
-  text(text: string, context?: number): string
+  text(text: string, about?: About): string
   mask(kind: RedactKind | 'field'): string
   paths: readonly Path[]
   /** Whether fields with the name of a secret are hidden. */
@@ -73,7 +80,7 @@ function walk(
   hide: Hide,
   said = '',
 ): unknown {
-  if (typeof value === 'string') return hide.text(value)
+  if (typeof value === 'string') return hide.text(value, { open: paths })
   if (typeof value === 'number' || typeof value === 'bigint') {
     const text = String(value)
     return hide.text(text) === text ? value : hide.text(text)
@@ -118,24 +125,25 @@ function member(
   const empty = own === null || own === undefined || own === '' || typeof own === 'boolean'
   if (ends || (hide.names && !empty && (isSecret(name) || isSecret(said))))
     return hide.mask('field')
-  if (isText(own)) return behind(said, own, hide)
+  if (isText(own)) return behind(said, own, open, hide)
   if (typeof own !== 'number' && typeof own !== 'bigint') return walk(own, open, above, hide, said)
-  const text = behind(said, String(own), hide)
+  const text = behind(said, String(own), open, hide)
   return text === String(own) ? own : text
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** A text as it is shown behind its name, which may tell what it is. */
-function behind(name: string, text: string, hide: Hide): string {
+function behind(name: string, text: string, open: Iterable<Path>, hide: Hide): string {
   const [before, after] = [`"${name}": "`, '"']
+  const about = { context: before.length, open }
   // With its quotes as JSON has them, it is a secret from end to end, or is read without its name.
   if (/["\\]/.test(text)) {
-    const all = hide.text(before + JSON.stringify(text).slice(1, -1) + after, before.length)
+    const all = hide.text(before + JSON.stringify(text).slice(1, -1) + after, about)
     const mask = hide.mask('secret')
-    return all === before + mask + after ? mask : hide.text(text)
+    return all === before + mask + after ? mask : hide.text(text, { open })
   }
-  const shown = hide.text(before + text + after, before.length)
+  const shown = hide.text(before + text + after, about)
   const isOnly = shown.startsWith(before) && shown.endsWith(after)
-  return isOnly ? shown.slice(before.length, -after.length) : hide.text(text)
+  return isOnly ? shown.slice(before.length, -after.length) : hide.text(text, { open })
 }

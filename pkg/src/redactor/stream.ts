@@ -1,5 +1,6 @@
 /** A text as it comes: fields of JSON in it are hidden, then what the scanner finds. */
-import { Fields } from './fields.js'
+import { Fields, type Span } from './fields.js'
+import { escaped } from './json-text.js'
 import type { Path } from './paths.js'
 import { Scanner, type Plan } from './scanner.js'
 
@@ -14,6 +15,9 @@ export class Stream {
   #fields: Fields[]
   #isDivided = false
   #context: number
+  /** The beginning of an escape in which a field may begin, and what is hidden of it. */
+  #pending = ''
+  #spans: Span[] = []
 
   /** @param context characters at the beginning that only tell what follows: no JSON is in them */
   constructor(plan: Plan, paths: readonly Path[], context = 0) {
@@ -30,7 +34,7 @@ export class Stream {
 
   /** Whether something is held back. */
   get holds(): boolean {
-    return this.#scanner.holds
+    return this.#pending !== '' || this.#scanner.holds
   }
 
   /** Takes the next part. Returns what can be shown. */
@@ -49,15 +53,30 @@ export class Stream {
     return this.#scanner.feed(context + this.#withoutFields(chunk.slice(context.length)))
   }
 
-  /** A part of the text without what any of the readers hides. */
+  /** A part of the text without what any of the readers hides; it may end with what is `pending`. */
   #withoutFields(chunk: string): string {
-    const spans = this.#fields.flatMap((fields) => fields.feed(chunk))
-    let [shown, at] = ['', 0]
-    for (const { from, to, begins } of spans.sort((a, b) => a.from - b.from)) {
-      if (from >= at) shown += chunk.slice(at, from) + (begins ? this.#mask : '')
-      at = Math.max(at, to)
+    const offset = this.#pending.length
+    const text = this.#pending + chunk
+    for (const span of this.#fields.flatMap((fields) => fields.feed(chunk))) {
+      this.#spans.push({ ...span, from: span.from + offset, to: span.to + offset })
     }
-    return shown + chunk.slice(at)
+    const end = text.length - Math.max(0, ...this.#fields.map(({ pending }) => pending))
+    let [shown, at] = ['', 0]
+    for (const { from, to, begins, depth } of this.#spans.sort((a, b) => a.from - b.from)) {
+      if (from >= end) break
+      if (from >= at) shown += text.slice(at, from) + (begins ? escaped(this.#mask, depth) : '')
+      at = Math.max(at, Math.min(to, end))
+    }
+    this.#pending = text.slice(end)
+    this.#spans = this.#spans
+      .filter(({ to }) => to > end)
+      .map(({ from, to, begins, depth }) => ({
+        from: Math.max(0, from - end),
+        to: to - end,
+        begins: begins && from >= end,
+        depth,
+      }))
+    return shown + text.slice(at, end)
   }
 
   /** What comes may go on the text, or be another answer. */
@@ -65,7 +84,7 @@ export class Stream {
     this.#isDivided = true
   }
 
-  /** Returns the rest, as if the text were cut here; it may go on. */
+  /** Returns the rest, as if the text were cut here; it may go on. No escape is parted. */
   pause(): string {
     this.divide()
     return this.#scanner.pause()
@@ -73,6 +92,8 @@ export class Stream {
 
   /** Ends the text. Returns its rest. */
   end(): string {
-    return this.#scanner.end()
+    const pending = this.#pending
+    this.#pending = ''
+    return this.#scanner.feed(pending) + this.#scanner.end()
   }
 }
