@@ -219,6 +219,38 @@ test('a trace has no secret in the name of a tool that there is not', async () =
   assert.ok(!JSON.stringify(traces).includes(VALUE))
 })
 
+test('a trace of a turn and of a handler has no secret in names, ids and reasons', async () => {
+  const redact = createRedactor({ values: [VALUE] })
+  for (const isHandler of [false, true]) {
+    const traces = []
+    const onTrace = (event) => traces.push(event)
+    let step = 0
+    const model = customModel(async function* () {
+      if (step++ > 0) return yield { type: 'text', text: 'done' }
+      yield { type: 'tool_call_start', index: 0, id: `call ${VALUE}`, name: `x ${VALUE}` }
+      yield { type: 'tool_call_arguments', index: 0, text: '{}' }
+      yield { type: 'tool_call_end', index: 0 }
+      yield { type: 'finish', reason: 'tool_calls', raw: `for ${VALUE}` }
+    })
+    if (isHandler) {
+      const authorize = () => ({ tenant: 't' })
+      const handler = createHandler({ model, redact, onTrace, authorize, store: memoryStore() })
+      const headers = { 'content-type': 'application/json' }
+      const body = JSON.stringify({ messages })
+      const request = new Request('http://host.example/api/chat', { method: 'POST', headers, body })
+      await (await handler(request)).text()
+    } else await runTurn({ model, messages, redact, onTrace }).result
+    assert.ok(traces.some(({ tool_call_id: id }) => id === 'call [redacted:value]'))
+    assert.ok(traces.some(({ tool_name: name }) => name?.includes('[redacted:value]')))
+    assert.ok(!JSON.stringify(traces).includes(VALUE), JSON.stringify(traces))
+  }
+  assert.deepEqual(redact.trace({ type: 'a', tools: [VALUE, 'b'], raw_finish_reason: VALUE }), {
+    type: 'a',
+    tools: ['[redacted:value]', 'b'],
+    raw_finish_reason: '[redacted:value]',
+  })
+})
+
 test('a value is known by the name that it has, however JSON gives it one', () => {
   const { value } = createRedactor()
   const password = 'Tr0ub4dor&3x'

@@ -656,8 +656,121 @@ test('names and ids that a model or a client wrote are cut, and have no controls
   assert.ok(texts.some((text) => typeof text === 'string' && text.endsWith('…')))
 })
 
+// wandb/weave#7740 (2026-08-27): an address in the name of a span; deslicer/mcp-for-splunk#204
+// (2026-06-23): the text of an exception; grafana/agento11y#164 (2026-05-20): arguments and results
+// (read 2026-11-30).
+const MAIL = 'ada@example.com'
+const CARD = '4111111111111111'
+/** A model that calls a tool that there is not, and one whose id of a call is an address. */
+const inventive = () => {
+  let step = 0
+  const calls = [
+    { name: MAIL, id: CARD, args: '{}' },
+    { name: CARD, id: 'second', args: JSON.stringify({ to: MAIL }) },
+    { name: 'list_files', id: MAIL, args: JSON.stringify({ pan: Number(CARD) }) },
+  ]
+  return customModel(async function* () {
+    if (step++ > 0) return yield { type: 'text', text: `mail ${MAIL}` }
+    for (const [index, { name, id, args }] of calls.entries()) {
+      yield { type: 'tool_call_start', index, id, name }
+      yield { type: 'tool_call_arguments', index, text: args }
+      yield { type: 'tool_call_end', index }
+    }
+  })
+}
+const everything = async () => {
+  await reader.forceFlush()
+  const spans = exporter.getFinishedSpans()
+  const shown = spans.map(({ name, attributes, events, status }) => [
+    name,
+    attributes,
+    events,
+    status,
+  ])
+  return JSON.stringify([shown, metrics.getMetrics().slice(-1)])
+}
+
+test('redacted spans: names of tools, ids of calls, content and errors', async () => {
+  const redact = createRedactor()
+  const failing = tool({
+    execute: () => {
+      throw new Error(`failed for ${MAIL}`)
+    },
+  })
+  const options = { messages, policy: { maxTools: 3 } }
+  const byHandler = async (tools, more, telemetry) => {
+    const { onTrace, onEvent } = telemetry
+    const hooks = { onTrace, onEvent, authorize: () => ({ tenant: 't' }) }
+    const policy = { maxTools: 3 }
+    const handler = createHandler({ ...hooks, ...more, tools, policy, ...PARTS() })
+    await post(handler, {})
+  }
+  const PARTS = () => ({ model: inventive, store: memoryStore() })
+  const byTurn = (tools, more, telemetry) =>
+    telemetry.turn((onTrace) =>
+      runTurn({ ...options, model: inventive(), tools, ...more, onTrace }),
+    ).result
+  for (const run of [byHandler, byTurn]) {
+    for (const list_files of [tool({ execute: () => ({ pan: Number(CARD) }) }), failing]) {
+      for (const content of [false, true]) {
+        for (const [host, more] of [
+          [{}, { redact }],
+          [{ redact }, {}],
+        ]) {
+          exporter.reset()
+          await run({ list_files }, more, openTelemetry({ ...own, content, ...host }))
+          await until(() => open.size === 0)
+          const shown = await everything()
+          const where = `${run.name}, content ${content}, ${Object.keys(host)}`
+          assert.doesNotMatch(shown, /ada@|4111/, where)
+          assert.match(shown, /\[redacted:email\]/, where)
+          const { attributes } = spanOf('execute_tool list_files')
+          const args = attributes['gen_ai.tool.call.arguments']
+          assert.equal(args, content ? '{"pan":"[redacted:card]"}' : undefined, where)
+        }
+      }
+    }
+  }
+})
+
+test('redacted spans: steps of a chain have ids of a model', async () => {
+  const steps = (async function* () {
+    yield { type: 'step_started', id: MAIL, stepType: CARD }
+    yield { type: 'step_done', id: MAIL, status: `failed for ${MAIL}` }
+    yield { type: 'error', status: MAIL }
+  })()
+  openTelemetry({ ...own, redact: createRedactor() }).chain(steps)
+  await until(() => open.size === 0)
+  const shown = await everything()
+  assert.doesNotMatch(shown, /ada@|4111/)
+  assert.match(shown, /step \[redacted:card\]/)
+})
+
+test('redacted spans: a redactor that fails shows nothing', async () => {
+  const redact = {
+    ...createRedactor(),
+    redact: () => {
+      throw new Error('broken')
+    },
+    value: undefined,
+  }
+  const telemetry = openTelemetry({ ...own, content: true, redact })
+  const options = { model: inventive(), messages, policy: { maxTools: 3 } }
+  const tools = { list_files: tool() }
+  await telemetry.turn((onTrace) => runTurn({ ...options, tools, onTrace })).result
+  await until(() => open.size === 0)
+  const shown = await everything()
+  assert.doesNotMatch(shown, /ada@|4111|secret/)
+  assert.match(shown, /\[redaction failed\]/)
+})
+
 test('misuse is named', () => {
-  for (const options of [{}, { api, parent: 'none' }, { api, contents: true }]) {
+  for (const options of [
+    {},
+    { api, parent: 'none' },
+    { api, contents: true },
+    { api, redact: (text) => text },
+  ]) {
     assert.throws(() => openTelemetry(options), { code: 'options.invalid' })
   }
 })

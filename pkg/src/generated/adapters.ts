@@ -3,6 +3,7 @@ import type { MiddlewareReport } from '../adapters/ai-sdk/middleware.js'
 import type { McpDrift } from '../adapters/mcp/tools.js'
 import type { OtelApi } from '../adapters/otel/api.js'
 import type { Method } from '../options.js'
+import type { Redactor } from '../redactor/index.js'
 
 /** The options of `turnlockMiddleware`. */
 export interface AiSdkMiddlewareOptions {
@@ -95,4 +96,10 @@ export interface OtelOptions {
    * @defaultValue false
    */
   content?: boolean | undefined
+  /**
+   * Redacts every text of spans and metrics: names and ids, which a model or a client may have
+   * written, and content. What `redact` of a turn or a handler has redacted needs it no more; names
+   * of steps of a chain do.
+   */
+  redact?: Redactor | undefined
 }

@@ -528,4 +528,12 @@ export const MCP_TOOLS_OPTIONS: Rows = {
   onDrift: 0,
 }
 
-export const OTEL_OPTIONS: Rows = { api: 0, provider: 0, model: 0, agent: 0, parent: 0, content: 0 }
+export const OTEL_OPTIONS: Rows = {
+  api: 0,
+  provider: 0,
+  model: 0,
+  agent: 0,
+  parent: 0,
+  content: 0,
+  redact: 0,
+}

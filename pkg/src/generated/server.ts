@@ -90,8 +90,8 @@ export interface HandlerOptions<S extends Session = Session> {
   clientGone?: 'continue' | 'stop' | undefined
   /**
    * Redacts what clients get of turns, passes, bundles and chains, in every format, and where a
-   * client attaches again. `onEvent`, `onEnd`, the trace and the store have all; `onEvent` gets the
-   * redactor, too.
+   * client attaches again, and the names and ids that `onTrace` receives. `onEvent`, `onEnd` and
+   * the store have all; `onEvent` gets the redactor, too.
    */
   redact?: PerRequest<Redactor, S> | undefined
   /**

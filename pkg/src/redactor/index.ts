@@ -9,6 +9,7 @@ import { shownEvents, type AnyEvent } from './events.js'
 import { hidden, hiddenAt, shownPointer, type About } from './json.js'
 import { pathOf, type Path } from './paths.js'
 import { KINDS, type Plan, type RedactKind } from './scanner.js'
+import { deep, mapMembers } from '../shared/redact.js'
 import { Stream } from './stream.js'
 import { encodings, SHORTEST, valuesOf } from './values.js'
 
@@ -30,7 +31,10 @@ export interface Redactor {
    * and names of members redacted.
    */
   value<T>(value: T): T
-  /** A trace event of a turn: the name of a tool that there is not is what the model wrote. */
+  /**
+   * A trace event of a turn: names of tools, ids of calls and the provider's word for why a model
+   * stopped are redacted, since a model or a server may have written them.
+   */
   trace<Event extends AnyEvent>(event: Event): Event
   /**
    * The events of a turn, or of a pass, bundle or chain, as they may be shown, each with its own
@@ -127,7 +131,10 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
     value,
     trace: (event) => {
       if (!isObject(event)) throw wrong('event', 'an object')
-      return 'tool_name' in event ? { ...event, tool_name: text(String(event.tool_name)) } : event
+      return mapMembers(event, (name, own) => [
+        name,
+        TRACED.has(name) ? deep(own, text) : own,
+      ]) as typeof event
     },
     events: (given, before) => {
       if (!isObject(given)) throw wrong('events', 'the events of a turn')
@@ -145,6 +152,9 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
 
 /** What the core writes where it has cut a text; a quote may stand behind it. */
 const MARK = /… (?:\[cut: [^\]…]{1,80}\]|\(\d{1,12} (?:bytes|characters)\))"?$/
+
+/** Members of trace events with words of a model or of a server. */
+const TRACED = new Set(['tool_name', 'tool_call_id', 'tools', 'raw_finish_reason'])
 
 const NONE: readonly Path[] = []
 

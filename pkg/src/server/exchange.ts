@@ -5,7 +5,7 @@ import type { Redactor } from '../redactor/index.js'
 import { quietly } from '../shared/quietly.js'
 import type { Store } from '../stores/store.js'
 import type { Turn } from '../turn/turn.js'
-import type { TurnEvent } from '../types.js'
+import type { TraceEvent, TurnEvent } from '../types.js'
 import { readObject, type Fields } from './body.js'
 import { failed, historyRefusal, refusalFor } from './failures.js'
 import type { Writer } from './format.js'
@@ -94,6 +94,7 @@ export class Exchange<S extends Session> {
   /** The common options of starting and resuming. None of them comes from the body. */
   async common(session: S) {
     const { model, tools, onTrace, answerSchema } = this.settings
+    const redactor = onTrace && (await this.redactor(session))
     return {
       model: await this.given(model, session),
       tools: await this.given(tools, session),
@@ -101,7 +102,7 @@ export class Exchange<S extends Session> {
       tenant: session.tenant,
       ...(answerSchema && { answerSchema }),
       ...(onTrace && {
-        onTrace: (event: Parameters<typeof onTrace>[0]) => onTrace(event, session),
+        onTrace: (event: TraceEvent) => onTrace(redactor?.trace(event) ?? event, session),
       }),
     }
   }
@@ -118,11 +119,13 @@ export class Exchange<S extends Session> {
     return (after: number) => followTurn({ requestId, store, tenant, after, signal })
   }
 
-  /** What redacts events for the client, if the host has it. */
+  /** The redactor of this request, if the host has one. It is made once. */
   async redactor(session: S): Promise<Redactor | undefined> {
     const { redact } = this.settings
-    return redact && this.given(redact, session)
+    this.#redactor ??= redact && this.given(redact, session)
+    return this.#redactor
   }
+  #redactor: Promise<Redactor> | undefined
 
   /** The events of a turn as a response. */
   stream(

@@ -944,4 +944,5 @@ export const OTEL_OPTIONS: Partial<OtelOptions> = {
   agent: undefined,
   parent: undefined,
   content: undefined,
+  redact: undefined,
 }

@@ -77,6 +77,10 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Whether spans of tools have the arguments and results of their calls, which may
                 /// hold what users said. They are redacted where the turn or the handler has `redact`.
                 content: "boolean" = "false";
+                /// Redacts every text of spans and metrics: names and ids, which a model or a client
+                /// may have written, and content. What `redact` of a turn or a handler has redacted
+                /// needs it no more; names of steps of a chain do.
+                redact: "Redactor";
             }
         },
     ]

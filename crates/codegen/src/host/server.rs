@@ -66,8 +66,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// followed again, or it is cancelled.
                 clientGone: "'continue' | 'stop'" = "\"continue\"";
                 /// Redacts what clients get of turns, passes, bundles and chains, in every format, and
-                /// where a client attaches again. `onEvent`, `onEnd`, the trace and the store have all;
-                /// `onEvent` gets the redactor, too.
+                /// where a client attaches again, and the names and ids that `onTrace` receives.
+                /// `onEvent`, `onEnd` and the store have all; `onEvent` gets the redactor, too.
                 redact: "PerRequest<Redactor, S>";
                 /// The stream of turns, and the bodies that start them: those of `useChat` of the AI
                 /// SDK (`turnlock/ai-sdk`), or those of AG-UI (`turnlock/ag-ui`).

@@ -1,8 +1,8 @@
 /** The legs of turns whose events a host passes on: a run of a turn, or a resume. */
 import type { PassPhase } from '../../generated/planning.js'
 import type { TraceEvent, TurnEvent } from '../../types.js'
-import type { Shared } from './shared.js'
-import { TurnSpans, type Redact } from './turn.js'
+import type { Redact, Shared } from './shared.js'
+import { TurnSpans } from './turn.js'
 
 /** Turns that are followed at the same time. The oldest are ended first: their end was not told. */
 const MOST_TURNS = 10_000

@@ -1,7 +1,7 @@
 /** The spans of passes, bundles and chains. */
 import type { PassTraceEvent } from '../../planning/types.js'
 import { CLIENT, FAILED, INTERNAL, type Span } from './api.js'
-import { shown, shownAttributes, type Shared, type Within } from './shared.js'
+import type { Shared, Within } from './shared.js'
 import { usageOf } from './turn.js'
 
 /** An event of a bundle or a chain, as far as it is looked at. */
@@ -34,9 +34,9 @@ export async function watchRun(
       open.get(id)?.end()
       open.set(id, shared.start(what, INTERNAL, shared.below(whole), { attributes }))
     } else if (event.type === 'replicate_done' || event.type === 'step_done') {
-      settle(open.get(id), event)
+      settle(shared, open.get(id), event)
       open.delete(id)
-    } else if (event.type === 'complete' || event.type === 'error') settleOnly(whole, event)
+    } else if (event.type === 'complete' || event.type === 'error') settleOnly(shared, whole, event)
   }
   for (const span of open.values()) span.end()
   whole.end()
@@ -44,17 +44,17 @@ export async function watchRun(
 
 const FINE = ['valid', 'done', 'ok', 'complete', 'skipped']
 
-function settleOnly(span: Span, { status, type }: RunEvent): void {
-  const how = shown(status ?? type)
+function settleOnly(shared: Shared, span: Span, { status, type }: RunEvent): void {
+  const how = shared.text(status ?? type)
   span.setAttributes({ 'turnlock.status': how })
   if (FINE.includes(how)) return
   span.setAttributes({ 'error.type': how })
   span.setStatus({ code: FAILED, message: how })
 }
 
-function settle(span: Span | undefined, event: RunEvent): void {
+function settle(shared: Shared, span: Span | undefined, event: RunEvent): void {
   if (!span) return
-  settleOnly(span, event)
+  settleOnly(shared, span, event)
   span.end()
 }
 
@@ -102,10 +102,10 @@ export class PassSpans {
         attributes,
       })
       if (event.error !== undefined) {
-        span.setStatus({ code: FAILED, message: shown(event.error) })
+        span.setStatus({ code: FAILED, message: this.#shared.text(event.error) })
       }
       span.end(at)
-      metrics.inference(at - startTime, event.usage, shownAttributes(failed))
+      metrics.inference(at - startTime, event.usage, this.#shared.attributes(failed))
     } else if (event.type === 'strategist_tool_result') {
       const { tool_name: name, status, duration_ms: ms, signature } = event
       const attributes = {
@@ -122,15 +122,15 @@ export class PassSpans {
       })
       if (status !== 'ok') span.setStatus({ code: FAILED })
       span.end(at)
-      this.#shared.metrics.tool(ms, { 'gen_ai.tool.name': shown(name) })
+      this.#shared.metrics.tool(ms, { 'gen_ai.tool.name': this.#shared.text(name) })
     }
     this.#from = at
   }
 
   end(code?: string): void {
     if (code !== undefined) {
-      this.#whole.setAttributes({ 'error.type': shown(code) })
-      this.#whole.setStatus({ code: FAILED, message: shown(code) })
+      this.#whole.setAttributes({ 'error.type': this.#shared.text(code) })
+      this.#whole.setStatus({ code: FAILED, message: this.#shared.text(code) })
     }
     this.#whole.end()
   }

@@ -1,6 +1,8 @@
 /** What all spans of a host have in common. */
 import type { OtelOptions } from '../../generated/adapters.js'
 import type { Attributes, OtelApi, Span, SpanOptions, Tracer } from './api.js'
+import type { Redactor } from '../../redactor/index.js'
+import { guarded } from '../../shared/redact.js'
 import { withoutControls } from '../../shared/text.js'
 import { Metrics } from './metrics.js'
 
@@ -10,24 +12,18 @@ export interface Within {
   toolCallId?: string
 }
 
+/** Redacts arguments or a result. */
+export type Redact = (value: unknown) => unknown
+
 /** Characters of a name or an id in a span. A model or a client may have written it. */
 const MOST_OF_NAME = 128
 
 /** A name or an id as spans show it: without controls, cut. */
-export function shown(name: string): string {
+function shown(name: string): string {
   const start = withoutControls(name.slice(0, 2 * MOST_OF_NAME)).replace(/\s/g, ' ')
   const isCut = start.length > MOST_OF_NAME || name.length > 2 * MOST_OF_NAME
   // Not within a pair of surrogates, which has no UTF-8.
   return isCut ? `${start.slice(0, MOST_OF_NAME - 1).replace(/[\ud800-\udbff]$/, '')}…` : start
-}
-
-/** Attributes whose texts are all as spans show them. */
-export function shownAttributes(attributes: Attributes): Attributes {
-  const entries = Object.entries(attributes).map(([name, value]) => {
-    if (Array.isArray(value)) return [name, value.map(shown)]
-    return [name, typeof value === 'string' ? shown(value) : value]
-  })
-  return Object.fromEntries(entries) as Attributes
 }
 
 export class Shared {
@@ -41,14 +37,16 @@ export class Shared {
   readonly #tracer: Tracer
   readonly #common: Attributes
   readonly #parent: 'active' | 'root'
+  readonly #redact: Redactor | undefined
 
   constructor({ api, agent = 'turnlock', model, ...options }: OtelOptions) {
-    const { provider = 'turnlock', content = false, parent = 'active' } = options
+    const { provider = 'turnlock', content = false, parent = 'active', redact } = options
     this.#api = api
     this.agent = agent
     this.model = model
     this.content = content
     this.#parent = parent
+    this.#redact = redact
     this.#common = {
       'gen_ai.provider.name': provider,
       ...(model !== undefined && { 'gen_ai.request.model': model }),
@@ -58,8 +56,33 @@ export class Shared {
   }
 
   start(name: string, kind: number, context: unknown, options: Omit<SpanOptions, 'kind'>): Span {
-    const attributes = { ...this.#common, ...shownAttributes(options.attributes) }
-    return this.#tracer.startSpan(shown(name), { ...options, kind, attributes }, context)
+    const attributes = { ...this.#common, ...this.attributes(options.attributes) }
+    return this.#tracer.startSpan(this.text(name), { ...options, kind, attributes }, context)
+  }
+
+  /** A name or an id as spans show it: redacted, without controls, cut. */
+  text(name: string): string {
+    return shown(this.#redact ? guarded(this.#redact.redact)(name) : name)
+  }
+
+  /** Attributes whose texts are all as spans show them. */
+  attributes(attributes: Attributes): Attributes {
+    const entries = Object.entries(attributes).map(([name, value]) => {
+      if (Array.isArray(value)) return [name, value.map((item) => this.text(item))]
+      return [name, typeof value === 'string' ? this.text(value) : value]
+    })
+    return Object.fromEntries(entries) as Attributes
+  }
+
+  /** Arguments or a result as spans show them: redacted JSON. */
+  json(value: unknown, redact: Redact): string {
+    try {
+      const shownValue = redact(value)
+      return JSON.stringify(this.#redact ? this.#redact.value(shownValue) : shownValue)
+    } catch {
+      // A redactor of the host's own.
+      return '[redaction failed]'
+    }
   }
 
   /** The context of what happens within a span. */

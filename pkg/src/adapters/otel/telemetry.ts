@@ -62,12 +62,15 @@ export interface Telemetry {
  */
 export function openTelemetry(options: OtelOptions): Telemetry {
   options = readOptions(options, OTEL_OPTIONS)
-  const { api, parent = 'active' } = options
+  const { api, parent = 'active', redact } = options
   const { trace, metrics } = api ?? {}
   if (typeof trace?.getTracer !== 'function' || typeof metrics?.getMeter !== 'function') {
     throw wrong('api', 'the module @opentelemetry/api')
   }
   if (parent !== 'active' && parent !== 'root') throw wrong('parent', 'active or root')
+  if (redact !== undefined && typeof redact?.redact !== 'function') {
+    throw wrong('redact', 'a redactor')
+  }
   const shared = new Shared(options)
   const legs = new Legs(shared)
   const follow = <Run extends AsyncIterable<{ type: string }>>(

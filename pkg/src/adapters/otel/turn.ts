@@ -1,7 +1,7 @@
 /** The spans of one turn, made of its trace events. */
 import type { ToolResult, TraceEvent, TurnEvent, TurnResult, Usage } from '../../types.js'
 import { CLIENT, FAILED, INTERNAL, type Attributes, type Span } from './api.js'
-import { shown, shownAttributes, type Shared } from './shared.js'
+import type { Redact, Shared } from './shared.js'
 
 type Of<Type extends TraceEvent['type']> = Extract<TraceEvent, { type: Type }>
 
@@ -15,9 +15,6 @@ interface Running {
 
 /** How a turn ended. */
 type End = Pick<TurnResult, 'status'> & { code?: string | undefined; usage?: Usage | undefined }
-
-/** What the arguments and results of calls become in spans. */
-export type Redact = (value: unknown) => unknown
 
 /** The spans of a turn, or of one leg of it: a resume has spans of its own, with the same request id. */
 export class TurnSpans {
@@ -114,8 +111,9 @@ export class TurnSpans {
     this.#phase?.end(this.#at)
     const failed = status === 'failed' ? { 'error.type': code ?? 'failed' } : {}
     const ended = { ...usageOf(usage ?? this.#usage), ...failed, 'turnlock.status': status }
-    this.#span.setAttributes(shownAttributes(ended))
-    if (status === 'failed') this.#span.setStatus({ code: FAILED, message: shown(code ?? '') })
+    this.#span.setAttributes(this.#shared.attributes(ended))
+    if (status === 'failed')
+      this.#span.setStatus({ code: FAILED, message: this.#shared.text(code ?? '') })
     this.#span.end(this.#at)
     const ms = this.#at - this.#startedAt
     this.#shared.metrics.agent(ms, this.#inferences, this.#calls, failed)
@@ -219,7 +217,10 @@ export class TurnSpans {
       ...failed,
     })
     if (status !== 'ok') running.span.setStatus({ code: FAILED })
-    this.#shared.metrics.tool(ms, { 'gen_ai.tool.name': shown(event.tool_name), ...failed })
+    this.#shared.metrics.tool(ms, {
+      'gen_ai.tool.name': this.#shared.text(event.tool_name),
+      ...failed,
+    })
     // With content, the span waits for the result, which is told behind it.
     running.endedAt = at
     if (this.#shared.content) return
@@ -228,32 +229,35 @@ export class TurnSpans {
   }
 
   #content({ toolCallId, signature, args, result }: ToolResult, redact: Redact): void {
-    const key = keyOf(toolCallId, signature)
+    const key = this.#keyOfEnded(toolCallId, signature)
     const running = this.#tools.get(key)
     if (!running || !this.#shared.content) return
-    const text = (value: unknown) => {
-      try {
-        return JSON.stringify(redact(value))
-      } catch {
-        // A redactor of the host's own.
-        return '[redaction failed]'
-      }
-    }
     running.span.setAttributes({
-      'gen_ai.tool.call.arguments': text(args),
-      'gen_ai.tool.call.result': text(result),
+      'gen_ai.tool.call.arguments': this.#shared.json(args, redact),
+      'gen_ai.tool.call.result': this.#shared.json(result, redact),
     })
     running.span.end(running.endedAt)
     this.#tools.delete(key)
   }
 
+  /** Trace events may have a redacted id of the call: then its signature tells it. */
+  #keyOfEnded(id: string, signature: string): string {
+    const key = keyOf(id, signature)
+    if (this.#tools.has(key)) return key
+    const ended = [...this.#tools].find(
+      ([other, { endedAt }]) => endedAt !== undefined && signatureOf(other) === signature,
+    )
+    return ended?.[0] ?? key
+  }
+
   #note(name: string, attributes: Attributes, at: number): void {
     const span = this.#phase ?? this.#span
-    span.addEvent(`turnlock.${name}`, shownAttributes(attributes), at)
+    span.addEvent(`turnlock.${name}`, this.#shared.attributes(attributes), at)
   }
 }
 
 const keyOf = (id: string, signature: string) => JSON.stringify([id, signature])
+const signatureOf = (key: string) => (JSON.parse(key) as [id: string, signature: string])[1]
 
 const named = (event: { tool_name: string; tool_call_id: string; signature: string }) => ({
   'gen_ai.tool.name': event.tool_name,
