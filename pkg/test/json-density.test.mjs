@@ -7,6 +7,8 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import test from 'node:test'
 import fc from 'fast-check'
+import { customModel, memoryStore, signature } from 'turnlock'
+import { createHandler } from 'turnlock/server'
 import { data } from '../../tests/data.mjs'
 import { jsonExcess } from '../dist/server/json-density.js'
 
@@ -64,6 +66,30 @@ for (const [kind, text] of Object.entries(DENSE)) {
     assert.equal(jsonExcess(bytes(text)), code)
   })
 }
+
+test('body: an error of a deep body says what is too deep and how to send it', async () => {
+  const model = customModel(async function* () {})
+  const handler = createHandler({ model, store: memoryStore(), authorize: () => ({ tenant: 't' }) })
+  const deep = '['.repeat(500_000)
+  for (const body of [deep, `{"messages":${deep}`, `{"messages":${deep}${']'.repeat(490_000)}`]) {
+    const headers = { 'content-type': 'application/json' }
+    const request = new Request('http://host.example/api/chat', { method: 'POST', headers, body })
+    const response = await handler(request)
+    assert.equal(response.status, 400)
+    assert.deepEqual(await response.json(), {
+      error: {
+        code: 'json.too_deep',
+        message: 'the body is nested deeper than 128 levels: send a flatter value',
+      },
+    })
+  }
+  let nested = []
+  for (let level = 0; level < 500_000; level++) nested = [nested]
+  assert.throws(() => signature({ tool: 'a', args: nested }), {
+    code: 'json.too_deep',
+    message: 'the value is nested too deep: pass a flatter one',
+  })
+})
 
 const user = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'and now?' }] }
 const COMMON = {

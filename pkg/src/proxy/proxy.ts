@@ -5,7 +5,7 @@ import { quietly } from '../shared/quietly.js'
 import type { Handler } from '../server/handler.js'
 import type { RequestContext } from '../server/options.js'
 import { readBody } from '../server/bytes.js'
-import { jsonExcess, TOO_DENSE } from '../server/json-density.js'
+import { EXCESS, jsonExcess } from '../server/json-density.js'
 import { clientLeft, Refusal } from '../server/refusal.js'
 import { isPartial } from '../history/partial.js'
 import { whenGone } from '../server/stream.js'
@@ -363,8 +363,9 @@ class Exchange<S extends ProxySession> {
     if (!bytes) {
       return unread(415, 'request.content_encoding', 'this content-encoding cannot be read here')
     }
-    if (jsonExcess(bytes)) {
-      return unread(400, 'request.json', TOO_DENSE)
+    const excess = jsonExcess(bytes)
+    if (excess) {
+      return unread(400, 'request.json', EXCESS[excess])
     }
     try {
       const json = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -1,6 +1,6 @@
 /** Reads request bodies: strict JSON of a bounded size, and only the expected members. */
 import { readBody } from './bytes.js'
-import { jsonExcess, TOO_DENSE } from './json-density.js'
+import { EXCESS, jsonExcess } from './json-density.js'
 import { Refusal } from './refusal.js'
 
 /** Throws unless the media type is `application/json`, with any parameters. */
@@ -21,7 +21,7 @@ export async function readObject(request: Request, most: number): Promise<Fields
   const bytes = await readBody(request, most)
   const excess = jsonExcess(bytes)
   if (excess) {
-    throw new Refusal(400, excess, TOO_DENSE)
+    throw new Refusal(400, excess, EXCESS[excess])
   }
   let value: unknown
   try {

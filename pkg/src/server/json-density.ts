@@ -26,9 +26,12 @@ const LEVELS = 128
 /** No client knows the factor, so none finds names with the same hash. */
 const FACTOR = (Math.floor(Math.random() * 2 ** 31) << 1) | 1
 
-/** The message of the error. */
-export const TOO_DENSE =
-  'the body has too many values or names for its length: send large data as text, such as base64'
+/** The messages of the errors. */
+export const EXCESS = {
+  'json.too_deep': `the body is nested deeper than ${LEVELS} levels: send a flatter value`,
+  'request.json':
+    'the body has too many values or names for its length: send large data as text, such as base64',
+}
 
 /** An object or a list that is open. */
 interface Level {
@@ -44,7 +47,7 @@ interface Level {
  * Recorded histories take two to six times their size. A list of empty objects takes more than twenty
  * times, as does one of objects that all have different names. Does not check that the text is JSON.
  */
-export function jsonExcess(bytes: Uint8Array): 'json.too_deep' | 'request.json' | undefined {
+export function jsonExcess(bytes: Uint8Array): keyof typeof EXCESS | undefined {
   const most = FREE + bytes.length * RATIO
   const shapes = new Set<number>()
   const levels: Level[] = []

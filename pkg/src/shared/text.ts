@@ -7,10 +7,12 @@ export function stringify(value: unknown): string {
   try {
     text = JSON.stringify(value)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
     // The stack of this runtime is used up.
-    const code = error instanceof RangeError ? 'json.too_deep' : 'json.not_serializable'
-    throw new TurnlockError(code, `the value has no JSON: ${reason}`)
+    if (error instanceof RangeError && /stack/i.test(error.message)) {
+      throw new TurnlockError('json.too_deep', 'the value is nested too deep: pass a flatter one')
+    }
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new TurnlockError('json.not_serializable', `the value has no JSON: ${reason}`)
   }
   if (text === undefined) {
     throw new TurnlockError('json.not_serializable', `a ${typeof value} has no JSON`)
