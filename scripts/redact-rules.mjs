@@ -20,8 +20,8 @@ const LEFT_OUT = {
   'hashicorp-tf-password': 'the rule assignment has it in any file',
   'freemius-secret-key': 'the rule assignment has it in any file',
   'pkcs12-file': 'a file',
-  'generic-api-key': 'pkg/src/redactor/context.ts',
-  'private-key': 'pkg/src/redactor/scanner.ts, to its end',
+  'generic-api-key': 'pkg/src/redactor/context.ts and secret-value.ts',
+  'private-key': 'pkg/src/redactor/anchored.ts, to its end',
   'sidekiq-sensitive-url': 'the rule url-password',
   // Their expressions take any case, the services do not.
   'digitalocean-refresh-token': 'the beginning dor_v1_',

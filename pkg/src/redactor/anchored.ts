@@ -2,7 +2,7 @@
  * What stands around an anchor: keys with a beginning of their own, passwords of addresses, and the
  * beginnings of private keys.
  */
-import { goesOn, isNone, isPlace } from './context.js'
+import { goesOn, isNone, isPlace } from './secret-value.js'
 import type { Atom, Rule } from './tables.js'
 import {
   back,

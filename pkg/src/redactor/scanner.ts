@@ -5,16 +5,8 @@
  * what is there waits, and what may be in a match is held back.
  */
 import { KEY_BODY, KEY_NAME, privateKeyAt, ruleAt } from './anchored.js'
-import {
-  contextAt,
-  listAt,
-  MOST,
-  MOST_QUOTED,
-  MOST_RANDOM,
-  randomAt,
-  valueAt,
-  type Context,
-} from './context.js'
+import { contextAt, listAt, type Context } from './context.js'
+import { MOST, MOST_QUOTED, MOST_RANDOM, randomAt, valueAt } from './secret-value.js'
 import { cardEnd, emailEnd, ibanEnd, ipEnd, local, localStart, LONGEST_LOCAL } from './personal.js'
 import { phoneEnd } from './phones.js'
 import { Escaped } from './escapes.js'

@@ -1,5 +1,6 @@
 /** The rules as the scanner reads them: one automaton finds the anchors of all. */
-import { NAMES, UNQUOTED, WORDS } from './context.js'
+import { NAMES, WORDS } from './context.js'
+import { UNQUOTED } from './secret-value.js'
 import { CLASSES, RULES, SERVICES } from './rules.js'
 import { treeOf } from './values.js'
 import { chars, type Chars } from './view.js'
