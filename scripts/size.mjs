@@ -35,7 +35,7 @@ const PAGES = {
   // Without React, which the page has.
   useTurn: { from: 'turnlock/react', run: 3.1 },
   createChat: { from: 'turnlock/chat', run: 3 },
-  createRedactor: { from: 'turnlock/redact', run: 31 },
+  createRedactor: { from: 'turnlock/redact', run: 33 },
   createHandler: { from: 'turnlock/server', first: 37.5 },
   createProxy: { from: 'turnlock/proxy', run: 177 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4.4 },

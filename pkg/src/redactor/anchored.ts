@@ -28,8 +28,9 @@ interface Span {
 type Read<T> = T | typeof NO | typeof WAIT
 
 /** What may stand within a private key and between its lines: escapes, quotes, numbers, marks. */
-export const KEY_BODY = chars('\t\r  ">AZ\\\\az||')
-export const KEY_NAME = chars('09AZaz  __--%%++')
+const KEY_BODY = chars('\t\r  ">AZ\\\\az||')
+/** What may stand in the name of a private key. */
+const KEY_NAME = chars('09AZaz  __--%%++')
 /** Characters of a header, and of what follows in which the key begins: comments may come first. */
 const KEY_HEADER = 140
 const KEY_START = 256
@@ -150,3 +151,27 @@ export function privateKeyAt(view: View, at: number): number {
   if (found) return begin + found.index + found[0].length
   return rest === undefined && unknown(view, begin + KEY_START) ? WAIT : NO
 }
+
+/** What is read of a private key: its lines, the name behind `-----END`, or the dashes behind that. */
+export type KeyPart = 'body' | 'end' | 'dashes'
+
+/**
+ * The part of a private key that a character is in; `undefined`: the key ends before it.
+ *
+ * @param isEnd whether `-----END` ends with the character
+ */
+export function keyPartAfter(part: KeyPart, code: number, isEnd: boolean): KeyPart | undefined {
+  switch (part) {
+    case 'body':
+      if (isEnd) return 'end'
+      return within(KEY_BODY, code) || isLine(code) ? 'body' : undefined
+    case 'end':
+      if (code === DASH) return 'dashes'
+      return within(KEY_NAME, code) ? 'end' : undefined
+    case 'dashes':
+      return code === DASH ? 'dashes' : undefined
+  }
+}
+const DASH = 45
+/** `→` and `│`, before which numbers of lines stand. */
+const isLine = (code: number) => code === 0x2192 || code === 0x2502

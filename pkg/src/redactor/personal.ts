@@ -1,6 +1,7 @@
 /** What points to a person: e-mail addresses, cards, accounts, addresses of hosts; phones: `phones.ts`. */
 import {
   back,
+  BEHIND,
   chars,
   CUT,
   DIGIT,
@@ -32,8 +33,30 @@ export const wordBefore = (text: string, at: number) => wordAt(text, at - 1) && 
 export const wordAt = (text: string, at: number) =>
   within(LETTER_OR_DIGIT, text.charCodeAt(at)) || letter(text.charCodeAt(at))
 
+/** Reads an e-mail address around its `@`, for which `%40` stands in an address of the web. */
+export function emailAt(
+  view: View,
+  at: number,
+  code: number,
+): { from: number; to: number } | typeof NO | typeof WAIT {
+  const { text } = view
+  const size = code === 64 ? 1 : code === 37 && text.startsWith('40', at + 1) ? 3 : 0
+  if (size === 0) return NO
+  const from = localStart(view, at)
+  const to = from < at ? emailEnd(view, at + size) : NO
+  if (to === WAIT || to === NO) return to
+  return IS_PASSWORD.test(back(text, from, BEHIND - (at - from))) ||
+    IS_FILE.test(text.slice(from, to))
+    ? NO
+    : { from, to }
+}
+/** What stands before the `@` of an address with a scheme is a password. */
+const IS_PASSWORD = /:\/\/[^\s/?#"'<>,]*:[^\s/?#"'<>,]*$/
+/** Addresses of repositories, and of pictures in two sizes. */
+const IS_FILE = /^git@|@\dx\.[a-z]+$/
+
 /** Where the name before an `@` begins; the `@` itself, if there is none. */
-export function localStart(view: View, at: number): number {
+function localStart(view: View, at: number): number {
   const { text } = view
   const least = Math.max(0, at - LONGEST_LOCAL)
   const quoted = text.charCodeAt(at - 1) === 34
@@ -52,7 +75,7 @@ export function localStart(view: View, at: number): number {
 }
 
 /** Reads the host of an address behind its `@`: labels, the last one of letters. */
-export function emailEnd(view: View, at: number): number {
+function emailEnd(view: View, at: number): number {
   const { text } = view
   if (text.charCodeAt(at) === 91) return literalEnd(view, at + 1)
   let [to, from, end] = [at, at, NO]
