@@ -182,6 +182,7 @@ export const MAX_MEMORY = 3 * 2 ** 30
 /** The cores: one a capability, and the one with all of them. */
 const PARTS = [
   'signature',
+  'guard',
   'stream',
   'history',
   'turn',

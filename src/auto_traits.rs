@@ -1,6 +1,6 @@
 //! What threads of a host may pass to each other: every public type is `Send` and `Sync`.
 
-use crate::{dialect, error, json, message, request, signature, stream, tool};
+use crate::{dialect, error, guard, json, message, request, signature, stream, tool};
 
 const fn shared<T: Send + Sync + Unpin + 'static>() {}
 
@@ -15,6 +15,8 @@ macro_rules! shared {
 shared! {
     dialect::Dialect,
     error::Error,
+    guard::Guard<json::Json<'static>>,
+    guard::Refusal,
     json::Json<'static>,
     json::JsonError,
     message::Action,
@@ -50,7 +52,6 @@ shared! {
     stream::StreamError,
     stream::Usage,
     tool::Outcome,
-    tool::Refusal,
     tool::Status,
     tool::ToolError,
 }

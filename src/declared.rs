@@ -1,7 +1,7 @@
 //! The declared types, for the generator of declarations and documentation tables.
 
 use crate::json::table::{Describe, Shape};
-use crate::{bundle, chain, message, provider, request, stats, stream, turn};
+use crate::{bundle, chain, guard, message, provider, request, stats, stream, turn};
 
 /// Returns the types from which the generator starts, by room. The types that these name follow.
 #[must_use]
@@ -36,6 +36,15 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
                 message::Normalized::shape(),
                 message::Update::shape(),
                 message::Violation::shape(),
+            ],
+        ),
+        (
+            "guard",
+            vec![
+                guard::GuardOptions::shape(),
+                guard::GuardCall::shape(),
+                guard::PastCall::shape(),
+                guard::GuardVerdict::shape(),
             ],
         ),
         ("tools", vec![provider::ToolFinding::shape()]),

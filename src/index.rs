@@ -50,6 +50,11 @@ impl Index {
         number
     }
 
+    /// All texts, in the order of their numbers.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(|text| std::str::from_utf8(text).unwrap_or_default())
+    }
+
     pub(crate) fn find(&self, text: &str) -> Option<usize> {
         self.find_bytes(text.as_bytes())
     }

@@ -75,7 +75,8 @@
 //! | write a whole request for a provider | [`provider`] |
 //! | read a provider's stream | [`stream`] |
 //! | detect that two calls are the same | [`signature`], [`json`] |
-//! | declare tools, judge a call | [`tool`] |
+//! | declare tools | [`tool`] |
+//! | judge and count calls, block repeats | [`guard`] |
 //! | compare JSON values, count votes | [`stats`] |
 //! | show or record what happens | [`turn::Event`], [`trace`] |
 //! | store a turn and resume it elsewhere | [`store`], [`Turn::restore`](turn::Turn::restore) |
@@ -102,6 +103,7 @@ pub mod chain;
 mod declared;
 pub mod dialect;
 pub mod error;
+pub mod guard;
 mod index;
 mod inference;
 pub mod json;

@@ -3,7 +3,7 @@
 // when the budget is spent the model is asked for its answer and can call nothing any more.
 import { AIMessage, ToolMessage } from '@langchain/core/messages'
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
-import { createCallGuard } from 'turnlock'
+import { createCallGuard, signature } from 'turnlock'
 
 /**
  * What the guard of the user's last message knows. It is made of the messages, so that a graph
@@ -18,13 +18,13 @@ function guardOf(messages, options) {
     for (const { id, name, args } of calls) {
       // A call that waits for the node below is judged there.
       if (!answers.has(id)) continue
-      const verdict = guard.judge({ name, args })
-      if (verdict.decision === 'execute') guard.settled(verdict, answers.get(id).content)
+      const { action } = guard.judge({ name, args })
+      if (action === 'run') guard.settle({ name, args }, answers.get(id).content)
     }
   }
   // A model that only repeats itself spends no budget: one response more than calls, as in a turn.
   const responses = turn.filter((message) => message.getType() === 'ai')
-  if (responses.length > options.maxTools) guard.close()
+  if (responses.length > options.maxCalls) guard.close()
   return guard
 }
 
@@ -40,7 +40,7 @@ export function makeAgent({ llm, tools, maxTools = 3, checkpointer }) {
   const known = Object.fromEntries(
     tools.map(({ name, metadata }) => [name, { readOnly: metadata?.readOnly === true }]),
   )
-  const judge = (messages) => guardOf(messages, { tools: known, maxTools })
+  const judge = (messages) => guardOf(messages, { tools: known, maxCalls: maxTools })
 
   /** Tool phase while calls are left; then the action phase: tools declared, and none to be called. */
   async function model({ messages }) {
@@ -56,17 +56,15 @@ export function makeAgent({ llm, tools, maxTools = 3, checkpointer }) {
     const guard = judge(messages)
     const said = []
     for (const { id, name, args } of messages.at(-1).tool_calls) {
-      const verdict = guard.judge({ name, args })
-      const { decision, signature } = verdict
-      let content
-      if (decision === 'refuse') content = verdict.notice
-      else if (decision === 'replay') content = wordsOf({ content: await verdict.outcome })
-      else {
+      const { action, notice, outcome } = guard.judge({ name, args })
+      let content = notice
+      if (action === 'replay') content = wordsOf({ content: await outcome })
+      if (action === 'run') {
         content = wordsOf({ content: await run(byName.get(name), args) })
-        guard.settled(verdict, content)
+        guard.settle({ name, args }, content)
       }
-      const status = decision === 'refuse' ? 'error' : 'success'
-      const artifact = { decision, signature }
+      const status = action === 'block' ? 'error' : 'success'
+      const artifact = { action, signature: signature({ tool: name, args }) }
       said.push(new ToolMessage({ tool_call_id: id, name, content, status, artifact }))
     }
     return { messages: said }

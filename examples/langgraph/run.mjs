@@ -33,7 +33,7 @@ try {
       for (const { name } of calls) console.log(`calls ${name}`)
     }
     for (const { name, artifact, content } of data.act?.messages ?? []) {
-      console.log(`${name}: ${artifact.decision}: ${content}`)
+      console.log(`${name}: ${artifact.action}: ${content}`)
     }
   }
   console.log()

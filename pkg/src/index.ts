@@ -26,11 +26,12 @@ export {
 export {
   createCallGuard,
   type CallGuard,
-  type GuardedCall,
-  type GuardPolicy,
-  type GuardedTool,
   type CallVerdict,
-} from './tools/call-guard.js'
+  type GuardedCall,
+  type GuardedTool,
+  type GuardPolicy,
+  type GuardState,
+} from './guard/call-guard.js'
 export { anthropic, type AnthropicOptions } from './models/anthropic.js'
 export { bedrock, type BedrockOptions } from './models/bedrock.js'
 export { cohere, type CohereOptions } from './models/cohere.js'

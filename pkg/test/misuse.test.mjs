@@ -69,7 +69,7 @@ async function thrown(call, args) {
 
 /** Objects of the package, and their methods that take something. */
 const OBJECTS = {
-  'a call guard': [() => createCallGuard(), 'judge', 'settled'],
+  'a call guard': [() => createCallGuard(), 'judge', 'settle', 'begin'],
   'a history': [() => openHistory({ dialect: 'openai-chat' }), 'append'],
   'a redactor': [() => createRedactor(), 'redact', 'feed', 'events', 'trace'],
   'a decoder': [() => turnlock.decodeStream('openai-chat'), 'feed'],

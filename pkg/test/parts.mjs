@@ -1,6 +1,7 @@
 // The parts of a built package's core, for tests that look behind its surface.
 const NAMES = [
   'signature',
+  'guard',
   'stream',
   'history',
   'turn',

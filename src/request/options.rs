@@ -6,12 +6,13 @@ use super::prompt::{self, Channel, Template};
 use super::replay::Recorded;
 use crate::dialect::Dialect;
 use crate::error::Error;
+use crate::guard::Dedupe;
 use crate::json::table::{At, Member, Read, options, read};
 use crate::json::{Add, Json, object};
 use crate::limits;
 use crate::secret::Secret;
 use crate::signature::hex;
-use crate::tool::{Dedupe, Registry};
+use crate::tool::Registry;
 
 const MS: u64 = 24 * 60 * 60 * 1000;
 

@@ -1,7 +1,7 @@
 //! Why a request, or one of its calls, is rejected.
 
+use crate::guard::Refusal;
 use crate::json::table::{names, record};
-use crate::tool::Refusal;
 
 names! {
     /// Why something is rejected: the whole request if it has no index, otherwise one call. Two of

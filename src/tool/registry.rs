@@ -1,30 +1,11 @@
 //! The tools of a turn.
 
 use crate::error::Error;
-use crate::json::table::{At, Describe, Read, Shape, Write, names, options};
+use crate::guard::{Dedupe, KnownTool, Repeat};
+use crate::json::table::{At, Describe, Read, Shape, Write, options};
 use crate::json::{Json, object};
 use crate::limits;
 use crate::provider::ToolDeclaration;
-
-names! {
-    /// How to treat a call whose signature was executed before in this turn.
-    pub enum Dedupe as "Dedupe", "block, replay or allow" {
-        /// Refuse it.
-        Block "block",
-        /// Use the recorded outcome again.
-        Replay "replay",
-        /// Execute it again, for tools whose result changes, such as a poll.
-        Allow "allow",
-    }
-}
-
-impl Dedupe {
-    /// Returns the default for a tool.
-    #[must_use]
-    pub fn usual(read_only: bool) -> Self {
-        if read_only { Self::Replay } else { Self::Block }
-    }
-}
 
 options! {
     /// One tool, as the host declares it.
@@ -75,6 +56,11 @@ impl ToolSpec {
     #[must_use]
     pub fn dedupes(&self) -> Dedupe {
         self.dedupe.unwrap_or_else(|| Dedupe::usual(self.read_only))
+    }
+
+    /// What the guard needs to know of the tool, whose repeats are `repeats`.
+    pub(crate) fn known<'a>(&self, repeats: &'a [Repeat]) -> KnownTool<'a> {
+        KnownTool { read_only: self.read_only, max_calls: self.max_calls, repeats }
     }
 
     /// Whether a call that may have run can run again with the same idempotency key.

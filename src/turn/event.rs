@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use super::policy::ToolLimit;
 use crate::error::Failure;
+use crate::guard::Refusal;
 use crate::json::table::{cases, envelope, names, record};
 use crate::json::{Json, write_string};
 use crate::stream::{FinishReason, ProviderTool, ProviderToolStatus, TokenUsage};
-use crate::tool::{CallView, Outcome, Refusal};
+use crate::tool::{CallView, Outcome};
 
 envelope! {
     /// An event of a turn. The last one is terminal: `complete`, `paused`, `cancelled` or `error`.

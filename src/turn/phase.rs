@@ -4,9 +4,9 @@ use super::action_tools::ActionTools;
 use super::event::{EventKind, PhaseName};
 use super::policy::{Policy, ReadMode, ResultsAs, ToolLimit};
 use super::progress::Point;
+use crate::guard::Rules;
 use crate::inference::ARGUMENTS_STEP;
 use crate::stream::Delta;
-use crate::tool::Rules;
 
 /// The counters and text of one phase of one cycle.
 #[derive(Debug, Clone)]
@@ -189,6 +189,7 @@ impl Phase {
             allow: allow.filter(|_| is_action),
             reads_only: is_action && policy.action_tools == ActionTools::ReadOnly,
             budget: self.budget(policy),
+            asks_user: true,
         }
     }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::event::PhaseName;
 use super::result::TurnStatus;
+use crate::guard::Refusal;
 use crate::json::table::{cases, envelope, record};
 use crate::stream::{FinishReason, TokenUsage};
-use crate::tool::{Refusal, Status};
+use crate::tool::Status;
 
 envelope! {
     /// A trace event of a turn: names and numbers, never texts, arguments or results.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
+use turnlock::guard::Dedupe;
 use turnlock::json::Json;
 use turnlock::message::Strategy;
 use turnlock::stream::Usage;
-use turnlock::tool::Dedupe;
 use turnlock::turn::{Mode, Policy};
 use turnlock_client::{
     Control, Model, Reconciled, Tool, TurnOptions, TurnResult, run_plain_turn, run_turn,

@@ -8,8 +8,8 @@ const { start } = example(import.meta)
 test('a model that repeats its call runs it once, and answers', async () => {
   const run = start({ args: ['Which files?'] })
   assert.equal(await run.ended, 0, run.said())
-  assert.equal(run.said().match(/^list_files: execute: .*agent\.mjs/gm).length, 1)
-  assert.match(run.said(), /^list_files: refuse: /m)
+  assert.equal(run.said().match(/^list_files: run: .*agent\.mjs/gm).length, 1)
+  assert.match(run.said(), /^list_files: block: /m)
   assert.match(run.said(), /From the tool results.*agent\.mjs.*\n$/)
 })
 

@@ -13,6 +13,7 @@ const bug = (name, file, find, replacement) => ({
   replace: replacement(name),
 })
 
+const JUDGE = 'guard/judge.rs'
 const BATCH = 'tool/batch/mod.rs'
 const OUTCOMES = 'tool/batch/outcomes.rs'
 const CALLS = 'turn/record/calls/settle.rs'
@@ -35,9 +36,10 @@ export const bugs = [
   ),
   bug(
     'a denied call runs',
-    BATCH,
-    '(CallVerdict::Execute, Approval::Denied) =>',
-    (name) => `(CallVerdict::Execute, Approval::Denied) if !${planted(name)} =>`,
+    JUDGE,
+    'Approval::Granted => CallVerdict::Run,',
+    (name) => `Approval::Granted => CallVerdict::Run,
+            Approval::Denied if ${planted(name)} => CallVerdict::Run,`,
   ),
   bug(
     'a late result changes the outcome',
@@ -73,12 +75,10 @@ export const bugs = [
   bug(
     'a resumed turn forgets what ran',
     BATCH,
-    `accept(call, ledger);
-            call.settled = outcome`,
+    'guard.accept(&call.signature_texts(), call.number);',
     (name) => `if call.fate == Fate::Recall || !${planted(name)} {
-                accept(call, ledger);
-            }
-            call.settled = outcome`,
+                guard.accept(&call.signature_texts(), call.number);
+            }`,
   ),
   bug(
     'a resumed turn keeps the wire of its first model',
@@ -229,16 +229,16 @@ export const bugs = [
 export const others = [
   bug(
     'a denied call is put to the user again',
-    BATCH,
-    'let denied = call.signatures().any(|one| ledger.is_denied(one));',
-    (name) => `let denied = ${unless(name, 'call.signatures().any(|one| ledger.is_denied(one))')};`,
+    JUDGE,
+    'if self.is_denied(call.signatures) {',
+    (name) => `if ${unless(name, 'self.is_denied(call.signatures)')} {`,
   ),
   bug(
     'a resumed turn forgets a denial',
     BATCH,
-    'self.calls.iter().for_each(|call| call.remember_denial(ledger));',
+    'denied.for_each(|call| guard.deny(&call.signature_texts()));',
     (name) => `if !${planted(name)} {
-            self.calls.iter().for_each(|call| call.remember_denial(ledger));
+            denied.for_each(|call| guard.deny(&call.signature_texts()));
         }`,
   ),
   bug(

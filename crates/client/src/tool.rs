@@ -12,9 +12,10 @@ use crate::guard::{called, guarded};
 use crate::json::to_json;
 use crate::platform::{BoxFuture, Dyn, MaybeSend, MaybeSync, Signal};
 use crate::schema::Validator;
+use turnlock::guard::Dedupe;
 use turnlock::json::Json;
 use turnlock::stream::Usage;
-use turnlock::tool::{Dedupe, ToolSpec};
+use turnlock::tool::ToolSpec;
 use turnlock::turn::{CallView, Settled, Verdict};
 
 type Check = Arc<Dyn![Fn(&Json<'static>) -> Result<(), String>]>;

@@ -16,6 +16,8 @@ pub mod chain;
 pub mod driven;
 #[cfg(feature = "evidence")]
 pub mod evidence;
+#[cfg(feature = "guard")]
+pub mod guard;
 mod handles;
 #[cfg(feature = "history")]
 pub mod history;

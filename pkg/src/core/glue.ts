@@ -3,8 +3,19 @@
 export interface SignatureGlue {
   canonicalize(json: Uint8Array): string
   signature(call: Uint8Array): string
-  judge(facts: number, dedupe: number, readOnly: boolean): string
-  refusal_notice(of: Uint8Array): string
+}
+
+/** The call guard, and what signs its calls. */
+export interface GuardGlue extends SignatureGlue {
+  guard_new(options: Uint8Array): string
+  guard_record(handle: number, past: Uint8Array): string
+  guard_judge(handle: number, call: Uint8Array): string
+  guard_settle(handle: number, call: Uint8Array, outcome: Uint8Array): string
+  guard_begin(handle: number, next: Uint8Array): string
+  guard_is_open(handle: number): string
+  guard_state(handle: number): string
+  guard_free(handle: number): void
+  guard_notice(given: Uint8Array): string
 }
 
 export interface ToolsGlue {

@@ -187,7 +187,19 @@ export const TOOL_OPTIONS: Rows = {
   maxCalls: 0,
 }
 
-export const GUARD_POLICY: Rows = { tools: 0, maxTools: 0, allow: 0, projectId: 0 }
+export const GUARD_POLICY: Rows = {
+  allow: 0,
+  tools: 0,
+  projectId: 0,
+  maxCalls: 0,
+  maxRepeats: 0,
+  maxSameCall: 0,
+  window: 0,
+  perTool: 0,
+  volatilePrefixes: 0,
+  afterUntrusted: 0,
+  state: 0,
+}
 
 export const BUNDLE_LIMITS: Rows = { maxFields: 0, maxDiffs: 0, maxBytes: 0 }
 

@@ -39,6 +39,14 @@ import type {
   RunLintsOptions,
   TurnReplicateOptions,
 } from '../../dist/generated/evidence.js'
+import type {
+  GuardCall,
+  GuardEntry,
+  GuardOptions,
+  GuardState,
+  GuardedTool,
+  PastCall,
+} from '../../dist/generated/guard.js'
 import type { HistoryOptions, TrimOptions } from '../../dist/generated/history.js'
 import type {
   AnthropicOptions,
@@ -228,6 +236,59 @@ export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
   reasoning: undefined,
   thoughtSignatures: undefined,
 }
+
+export const GUARD_OPTIONS: Partial<GuardOptions> = {
+  allow: undefined,
+  tools: undefined,
+  perTool: undefined,
+  maxCalls: undefined,
+  maxRepeats: undefined,
+  maxSameCall: undefined,
+  window: undefined,
+  volatilePrefixes: undefined,
+  afterUntrusted: undefined,
+  repeatBy: undefined,
+  state: undefined,
+}
+
+export const GUARDED_TOOL: Partial<GuardedTool> = {
+  readOnly: undefined,
+  dedupe: undefined,
+  maxCalls: undefined,
+  maxRepeats: undefined,
+  maxSameCall: undefined,
+  needsApproval: undefined,
+  untrusted: undefined,
+}
+
+export const GUARD_STATE: Partial<GuardState> = {
+  calls: undefined,
+  runs: undefined,
+  closed: undefined,
+  untrusted: undefined,
+  last: undefined,
+  later: undefined,
+}
+
+export const GUARD_ENTRY: Partial<GuardEntry> = {
+  accepted: undefined,
+  running: undefined,
+  outcome: undefined,
+  result: undefined,
+  inARow: undefined,
+  denied: undefined,
+  seen: undefined,
+}
+
+export const GUARD_CALL: Partial<GuardCall> = {
+  signatures: undefined,
+  valid: undefined,
+  clear: undefined,
+  needsApproval: undefined,
+  approved: undefined,
+}
+
+export const PAST_CALL: Partial<PastCall> = { signatures: undefined, result: undefined }
 
 export const CHAIN_OPTIONS: Partial<ChainOptions> = {
   enabled: undefined,
@@ -525,10 +586,17 @@ export const TOOL_OPTIONS: Partial<ToolOptions> = {
 }
 
 export const GUARD_POLICY: Partial<GuardPolicy> = {
-  tools: undefined,
-  maxTools: undefined,
   allow: undefined,
+  tools: undefined,
   projectId: undefined,
+  maxCalls: undefined,
+  maxRepeats: undefined,
+  maxSameCall: undefined,
+  window: undefined,
+  perTool: undefined,
+  volatilePrefixes: undefined,
+  afterUntrusted: undefined,
+  state: undefined,
 }
 
 export const BUNDLE_SETTINGS: Partial<BundleSettings> = {

@@ -10,12 +10,12 @@ use super::super::replay;
 use super::super::result::{PassOutcome, PassToolResult};
 use super::super::trace::PassPhase;
 use super::{Pass, State};
+use crate::guard::{Refusal, Rules};
 use crate::json::{Json, object};
 use crate::limits;
 use crate::signature::hex;
 use crate::tool::{
-    Call, CallBatch, Fate, Need, Outcome, Refusal, Replays, Rules, Settled, Status, Terms,
-    ToolError, Verdict,
+    Call, CallBatch, Fate, Need, Outcome, Replays, Settled, Status, Terms, ToolError, Verdict,
 };
 use crate::turn::{CancelReason, Effect};
 
@@ -26,7 +26,7 @@ impl PassOptions {
     /// Returns the reason to refuse a call that follows from its tool alone.
     pub(super) fn refused_by_name(&self, name: &str) -> Option<Reason> {
         let tool = self.tools.find(name);
-        if let Some(refusal) = self.rules(0).by_name(tool) {
+        if let Some(refusal) = self.rules(0).by_name(name, tool.map(|tool| tool.read_only)) {
             return Some(refusal.into());
         }
         if tool.is_some_and(|tool| !tool.read_only) {
@@ -50,14 +50,13 @@ impl PassOptions {
     fn rules(&self, budget: u64) -> Rules<'_> {
         let budget = u32::try_from(budget).unwrap_or(u32::MAX);
         let allow = self.policy.allow.as_deref();
-        Rules { tools_on: true, allow, reads_only: false, budget }
+        Rules { tools_on: true, allow, reads_only: false, budget, asks_user: false }
     }
 
     fn terms(&self, budget: u64, tools_ms: u64) -> Terms<'_> {
         Terms {
             tools: &self.tools,
             rules: self.rules(budget),
-            asks_user: false,
             replays: Replays::Never,
             further: u32::MAX,
             has_other_phase: false,
@@ -154,7 +153,7 @@ impl Pass {
             return;
         }
         let terms = self.options.terms(budget, self.record.tools_ms);
-        batch.judge(self.now, &terms, &mut self.record.ledger);
+        batch.judge(self.now, &terms, &mut self.record.guard);
         self.record.executed += u64::from(batch.executed());
         let accepted: Vec<u32> = batch.running().map(Call::number).collect();
         self.trace_request();

@@ -12,13 +12,14 @@ use super::result::{FellBack, PassResult};
 use super::trace::{PassEvent, PassPhase};
 use super::{find, parse};
 use crate::error::{Error, Failure};
+use crate::guard::Guard;
 use crate::inference::{End, Heard, Inference, Part, Rules};
 use crate::json::Json;
 use crate::next::Next;
 use crate::provider::Wire;
 use crate::stream::{Response, Usage};
 use crate::text::said;
-use crate::tool::{BoxMaker, Call, CallBatch, Ledger};
+use crate::tool::{BoxMaker, Call, CallBatch, Outcome};
 use crate::turn::{CancelReason, Effect, Input};
 
 /// An action that the host of a pass must perform.
@@ -68,7 +69,7 @@ struct Record {
     heard: (usize, usize),
     /// What the last request came to, as long as no call ran.
     without: FellBack,
-    ledger: Ledger,
+    guard: Guard<Outcome>,
     /// The number of calls that ran or used a recorded result.
     executed: u64,
     /// Milliseconds spent running tools.
@@ -105,7 +106,7 @@ impl Pass {
                 notes: Vec::new(),
                 heard: (0, 0),
                 without: FellBack::NoRequest,
-                ledger: Ledger::default(),
+                guard: Guard::default(),
                 executed: 0,
                 tools_ms: 0,
                 boxes: BoxMaker::new(&options.secret),

@@ -8,9 +8,10 @@ use super::super::result::{FellBack, PassCall, PassResult};
 use super::super::trace::{AskedCall, PassEvent, PassEventKind, PassPhase, PassPlace};
 use super::{Pass, Record, State};
 use crate::error::Failure;
+use crate::guard::Refusal;
 use crate::json::Json;
 use crate::stream::{Response, TokenUsage};
-use crate::tool::{Call, Fate, Outcome, Refusal, Status};
+use crate::tool::{Call, Fate, Outcome, Status};
 use crate::turn::Effect;
 
 /// The maximum number of member names in a summary, and of bytes of one name.

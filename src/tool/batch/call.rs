@@ -1,10 +1,11 @@
 //! One call of a batch, from the response to its outcome.
 
+use crate::guard::{Approval, Refusal, plain_name};
 use crate::json::table::record;
 use crate::json::{Json, one_line, write_string};
 use crate::limits;
 use crate::signature::Signature;
-use crate::tool::{Ledger, Outcome, Refusal, plain_name};
+use crate::tool::Outcome;
 
 record! {
     /// The form of a call in events.
@@ -66,15 +67,6 @@ pub(crate) struct Call {
     pub(super) cut_off: bool,
     /// The outcome was shown.
     pub(super) told: bool,
-}
-
-/// Whether the user must approve a call, or has decided on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Approval {
-    Denied,
-    /// Or none is needed.
-    Granted,
-    Needed,
 }
 
 /// What becomes of a call.
@@ -207,11 +199,9 @@ impl Call {
         matches!(refusal, Refusal::InvalidArguments | Refusal::NotApproved | Refusal::UnknownTool)
     }
 
-    /// Records that the user has denied the call, if that is why it was refused.
-    pub(super) fn remember_denial(&self, ledger: &mut Ledger) {
-        if self.fate == Fate::Refused(Refusal::NotApproved) {
-            self.signatures().for_each(|signature| ledger.deny(signature));
-        }
+    /// Whether the call was refused because it is not approved.
+    pub(super) fn is_denied(&self) -> bool {
+        self.fate == Fate::Refused(Refusal::NotApproved)
     }
 
     /// Whether another call that is refused for good is the same call. A tool that does not exist is
@@ -276,6 +266,11 @@ impl Call {
     /// The signature, and that of the model's own arguments.
     pub(crate) fn signatures(&self) -> impl Iterator<Item = &Signature> {
         [&self.signature].into_iter().chain(self.raw.as_ref().map(|(_, raw)| raw))
+    }
+
+    /// As [`Call::signatures`], as texts.
+    pub(crate) fn signature_texts(&self) -> Vec<&str> {
+        self.signatures().map(Signature::as_str).collect()
     }
 
     pub(crate) fn number(&self) -> u32 {

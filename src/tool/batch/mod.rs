@@ -11,9 +11,9 @@ pub use call::CallView;
 pub(crate) use call::{CUT_BY_LIMIT, Call, Fate, INCOMPLETE, Need};
 pub use input::{Settled, Verdict};
 
-use super::{CallVerdict, Dedupe, Ledger, Outcome, Refusal, Registry, Rules, ToolSpec, judge};
-use crate::signature::Signature;
-use call::{Approval, Limits};
+use super::{Outcome, Registry, ToolSpec};
+use crate::guard::{Approval, CallVerdict, Dedupe, Guard, GuardedCall, Refusal, Repeat, Rules};
+use call::Limits;
 
 /// Bytes of what is said about arguments that do not fit.
 const WHY_BYTES: usize = 500;
@@ -45,8 +45,6 @@ pub(crate) struct CallBatch {
 pub(crate) struct Terms<'a> {
     pub(crate) tools: &'a Registry,
     pub(crate) rules: Rules<'a>,
-    /// Whether the user can be asked for an approval. Otherwise a call that needs one is refused.
-    pub(crate) asks_user: bool,
     /// Which repeated calls get the outcome of the first. Others are refused.
     pub(crate) replays: Replays,
     /// How many calls are judged after the budget is spent. Those behind them are dropped.
@@ -75,6 +73,19 @@ pub(crate) enum Replays {
     IfSet,
     /// Those, and those of other read-only tools.
     Usual,
+}
+
+impl Replays {
+    /// What counts as a repeat of a call of `tool`.
+    fn repeat(self, tool: &ToolSpec) -> Option<Repeat> {
+        let replays = match self {
+            Self::Never => false,
+            Self::IfSet => tool.dedupe == Some(Dedupe::Replay),
+            Self::Usual => true,
+        };
+        let repeat = tool.dedupes().repeat()?;
+        Some(Repeat { replays: repeat.replays && replays, ..repeat })
+    }
 }
 
 /// Checks.
@@ -194,7 +205,12 @@ impl CallBatch {
     /// Judges the calls in the model's order, up to the first one that needs an input. The budget of
     /// `terms` has the executions before those of this call. Returns whether a refused call would
     /// have been accepted in another phase.
-    pub(crate) fn judge(&mut self, now: u64, terms: &Terms<'_>, ledger: &mut Ledger) -> bool {
+    pub(crate) fn judge(
+        &mut self,
+        now: u64,
+        terms: &Terms<'_>,
+        guard: &mut Guard<Outcome>,
+    ) -> bool {
         (self.total_ms, self.total_option) = (terms.total_ms, terms.total_option);
         // A waiting call reserves its share, so that it can run once it is approved.
         let waiting = self.calls.iter().filter(|call| call.fate == Fate::Waiting).count();
@@ -213,53 +229,44 @@ impl CallBatch {
             let spent = budget == 0;
             let tool = terms.tools.find(&call.view.name);
             let rules = Rules { budget, ..terms.rules };
-            let known = call.recalled.is_some();
-            let replays = match terms.replays {
-                Replays::Never => false,
-                Replays::IfSet => tool.is_some_and(|tool| tool.dedupe == Some(Dedupe::Replay)),
-                Replays::Usual => true,
+            let signatures = call.signature_texts();
+            let repeats: Vec<_> =
+                tool.and_then(|tool| terms.replays.repeat(tool)).into_iter().collect();
+            let guarded = GuardedCall {
+                tool: tool.map(|tool| tool.known(&repeats)),
+                valid: call.valid,
+                known: call.recalled.is_some(),
+                approval: call.approval,
+                ..GuardedCall::new(&call.view.name, None, &signatures)
             };
-            let verdict = judge(tool, call.valid, known, seen(call, ledger), &rules, ledger);
-            let denied = call.signatures().any(|one| ledger.is_denied(one));
-            call.since = now;
-            call.read_only = tool.is_some_and(|tool| tool.read_only);
-            call.may_run_again = tool.is_some_and(ToolSpec::may_run_again);
-            call.fate = match (verdict, call.approval) {
-                // What the user has denied is not put to them again in this turn.
-                (CallVerdict::Execute | CallVerdict::Recall, _) if denied => {
-                    Fate::Refused(Refusal::NotApproved)
-                }
-                (CallVerdict::Execute, Approval::Denied) => Fate::Refused(Refusal::NotApproved),
-                (CallVerdict::Execute, Approval::Needed) if !terms.asks_user => {
-                    Fate::Refused(Refusal::NotApproved)
-                }
-                (CallVerdict::Execute, Approval::Needed) => Fate::Waiting,
-                (CallVerdict::Execute, _) => Fate::Run(terms.limits(tool, now)),
-                (CallVerdict::Recall, _) => Fate::Recall,
-                (CallVerdict::Replay(_), _) if replays => Fate::Replay,
-                (CallVerdict::Replay(_), _) => Fate::Refused(Refusal::Duplicate),
-                (CallVerdict::Refuse(refusal), _) => Fate::Refused(refusal),
+            let fate = match guard.judge(call.number, &guarded, &rules) {
+                CallVerdict::Run => Fate::Run(terms.limits(tool, now)),
+                CallVerdict::Recall => Fate::Recall,
+                CallVerdict::Replay(_) => Fate::Replay,
+                CallVerdict::Ask => Fate::Waiting,
+                CallVerdict::Block(refusal) => Fate::Refused(refusal),
+                CallVerdict::BlockUnclear => Fate::Refused(Refusal::InvalidArguments),
             };
-            match call.fate {
+            if let Fate::Refused(_) = fate {
+                let may_repeat = tool.is_some_and(|tool| {
+                    tool.dedupes() == Dedupe::Allow || guard.call(&signatures).is_none()
+                });
+                let denied = guard.is_denied(&signatures);
+                elsewhere |= terms.has_other_phase && call.valid && may_repeat && !denied;
+            }
+            call.fate = fate;
+            match fate {
                 Fate::Waiting => budget = budget.saturating_sub(1),
                 Fate::Run(_) => {
                     budget = budget.saturating_sub(1);
                     self.since.get_or_insert(now);
                 }
                 Fate::Recall => call.settled = call.recalled.take().map(|outcome| (outcome, 0)),
-                Fate::Refused(refusal) => {
-                    let may_repeat = tool.is_some_and(|tool| {
-                        tool.dedupes() == Dedupe::Allow || ledger.call(seen(call, ledger)).is_none()
-                    });
-                    let denied = denied || refusal == Refusal::NotApproved;
-                    elsewhere |= terms.has_other_phase && call.valid && may_repeat && !denied;
-                    call.remember_denial(ledger);
-                }
-                Fate::Replay | Fate::Unjudged(_) => {}
+                Fate::Refused(_) | Fate::Replay | Fate::Unjudged(_) => {}
             }
-            if call.is_outcome_given() {
-                accept(call, ledger);
-            }
+            call.since = now;
+            call.read_only = tool.is_some_and(|tool| tool.read_only);
+            call.may_run_again = tool.is_some_and(ToolSpec::may_run_again);
             self.judged += 1;
             self.further += u32::from(spent);
             if self.further >= terms.further {
@@ -283,14 +290,18 @@ impl CallBatch {
     /// duration.
     pub(crate) fn restore(
         &mut self,
-        ledger: &mut Ledger,
+        guard: &mut Guard<Outcome>,
         outcome: impl Fn(&str) -> Option<(Outcome, u64)>,
     ) {
         for call in self.calls.iter_mut().filter(|call| call.is_outcome_given()) {
-            accept(call, ledger);
+            guard.accept(&call.signature_texts(), call.number);
+            if matches!(call.fate, Fate::Run(_)) {
+                guard.count_run(&call.view.name);
+            }
             call.settled = outcome(&call.view.id);
         }
-        self.calls.iter().for_each(|call| call.remember_denial(ledger));
+        let denied = self.calls.iter().filter(|call| call.is_denied());
+        denied.for_each(|call| guard.deny(&call.signature_texts()));
     }
 
     /// Settles the refused calls with a notice for the model, in a loop where each call has a
@@ -377,22 +388,6 @@ impl Terms<'_> {
             error_bytes: self.error_bytes.unwrap_or(result_bytes),
         }
     }
-}
-
-/// Records that a call is executed. A later one with either of its signatures repeats it.
-fn accept(call: &Call, ledger: &mut Ledger) {
-    for signature in call.signatures() {
-        ledger.accept(signature.clone(), call.number);
-    }
-    if matches!(call.fate, Fate::Run(_)) {
-        ledger.run(&call.view.name);
-    }
-}
-
-/// The signature of a call under which the ledger has an earlier call, or else the one that is shown.
-fn seen<'a>(call: &'a Call, ledger: &Ledger) -> &'a Signature {
-    let mut known = call.signatures().filter(|one| ledger.call(one).is_some());
-    known.next().unwrap_or(&call.signature)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The outcomes of calls: how they settle, time out, are cancelled, or are taken over.
 
-use super::{Call, CallBatch, Fate, Settled, Terms, seen};
+use super::{Call, CallBatch, Fate, Settled, Terms};
+use crate::guard::Guard;
 use crate::tool::outcome::{UNKNOWN_EFFECT, UNKNOWN_END};
-use crate::tool::{Ledger, Outcome, Status, ToolSpec};
+use crate::tool::{Outcome, Status, ToolSpec};
 
 impl CallBatch {
     /// When [`CallBatch::time_out`] is due.
@@ -69,19 +70,17 @@ impl CallBatch {
         call.settled = Some(recorded.unwrap_or_else(missing));
     }
 
-    /// Records the outcomes in the ledger, and settles the replays of them. Returns whether all
+    /// Records the outcomes in the guard, and settles the replays of them. Returns whether all
     /// calls have settled.
-    pub(crate) fn settle_replays(&mut self, ledger: &mut Ledger) -> bool {
+    pub(crate) fn settle_replays(&mut self, guard: &mut Guard<Outcome>) -> bool {
         for call in self.calls.iter().filter(|call| call.is_outcome_given()) {
             if let Some((outcome, _)) = &call.settled {
-                for signature in call.signatures() {
-                    ledger.settle(signature, call.number, outcome);
-                }
+                guard.settle(&call.signature_texts(), call.number, outcome, None);
             }
         }
         let replay = |call: &&mut Call| call.fate == Fate::Replay && call.settled.is_none();
         for call in self.calls.iter_mut().filter(replay) {
-            let outcome = ledger.outcome(seen(call, ledger));
+            let outcome = guard.outcome(&call.signature_texts());
             call.settled = outcome.map(|outcome| (outcome.clone(), 0));
         }
         self.is_settled()

@@ -20,8 +20,13 @@ fn registry() -> Registry {
 fn terms(tools: &Registry) -> Terms<'_> {
     Terms {
         tools,
-        rules: Rules { tools_on: true, allow: None, reads_only: false, budget: 10 },
-        asks_user: true,
+        rules: Rules {
+            tools_on: true,
+            allow: None,
+            reads_only: false,
+            budget: 10,
+            asks_user: true,
+        },
         replays: Replays::Usual,
         further: 3,
         has_other_phase: false,
@@ -66,12 +71,12 @@ fn valid(action: Option<&str>, args: Option<&str>, approval: bool) -> Verdict {
 
 #[test]
 fn a_call_is_judged_when_nothing_before_it_is_missing() {
-    let (tools, mut ledger) = (registry(), Ledger::default());
+    let (tools, mut guard) = (registry(), Guard::default());
     let needs = |call: &Call| (call.number != 2).then_some(Need::Verdict);
     let calls = vec![call(1, "read", "{}"), call(2, "send", "{}"), call(3, "poll", "{}")];
     let mut batch = CallBatch::new(calls, 70, needs);
     assert_eq!((batch.is_checked(), batch.deadline()), (false, Some(70)));
-    batch.judge(0, &terms(&tools), &mut ledger);
+    batch.judge(0, &terms(&tools), &mut guard);
     assert_eq!((batch.judged(), batch.is_judged()), (0, false));
 
     // Another number, another need, and a second verdict change nothing.
@@ -81,7 +86,7 @@ fn a_call_is_judged_when_nothing_before_it_is_missing() {
     assert_eq!(told, Some(1));
     assert!(batch.checked(1, valid(None, None, true), None, |_| None).is_none());
     assert!(batch.checked(2, valid(None, None, true), None, |_| None).is_none());
-    batch.judge(0, &terms(&tools), &mut ledger);
+    batch.judge(0, &terms(&tools), &mut guard);
     assert_eq!(batch.judged(), 2, "the third one waits for its verdict");
     assert_eq!(fates(&batch), ["run", "run", "unjudged(some(verdict))"]);
     assert_eq!((batch.executed(), batch.running().count()), (2, 2));
@@ -110,7 +115,7 @@ fn the_checks_have_one_deadline_from_the_first_on() {
     assert!(!batch.is_checked());
     batch.time_out(20);
     assert_eq!((batch.is_checked(), batch.deadline()), (true, None));
-    batch.judge(20, &terms(&registry()), &mut Ledger::default());
+    batch.judge(20, &terms(&registry()), &mut Guard::default());
     // The first runs; the second has no verdict; the third is judged without an outcome.
     let invalid = "invalid_arguments";
     assert_eq!(fates(&batch), ["run", invalid, "replay", "budget", invalid]);
@@ -162,8 +167,8 @@ fn an_outcome_of_another_turn_is_used_while_it_is_fresh() {
     {
         let mut batch = CallBatch::new(vec![call(1, name, "{}")], 0, |_| Some(Need::Outcome));
         batch.recalled(1, Some((Outcome::told(Status::Ok, "kept"), age_ms)), &tools);
-        let mut ledger = Ledger::default();
-        batch.judge(7, &terms(&tools), &mut ledger);
+        let mut guard = Guard::default();
+        batch.judge(7, &terms(&tools), &mut guard);
         let fate = if used { "recall" } else { "run" };
         assert_eq!(fates(&batch), [fate], "{name} {age_ms}");
         let call = batch.call(1).unwrap();
@@ -171,8 +176,8 @@ fn an_outcome_of_another_turn_is_used_while_it_is_fresh() {
         assert_eq!((call.is_replayed(), call.is_running()), (used, !used));
         assert!(call.is_outcome_given() && call.has_result());
         assert_eq!(batch.executed(), u32::from(!used));
-        assert_eq!(ledger.runs(name), u32::from(!used));
-        assert_eq!(ledger.call(&call.signature), Some(1));
+        assert_eq!(guard.runs(name), u32::from(!used));
+        assert_eq!(guard.call(&call.signature_texts()), Some(1));
         assert_eq!(batch.is_settled(), used);
     }
 }
@@ -187,7 +192,7 @@ fn a_budget_counts_what_runs_and_what_waits() {
     let mut two = terms(&tools);
     two.rules.budget = 2;
     two.further = 1;
-    batch.judge(0, &two, &mut Ledger::default());
+    batch.judge(0, &two, &mut Guard::default());
     assert_eq!(fates(&batch), ["waiting", "run", "budget"], "the fourth is dropped");
     assert_eq!((batch.further(), batch.judged()), (1, 3));
 
@@ -197,16 +202,17 @@ fn a_budget_counts_what_runs_and_what_waits() {
     batch.add(waiting, 0, None);
     let mut one = terms(&tools);
     one.rules.budget = 1;
-    batch.judge(0, &one, &mut Ledger::default());
+    batch.judge(0, &one, &mut Guard::default());
     batch.add(call(2, "poll", "{}"), 0, None);
-    batch.judge(0, &one, &mut Ledger::default());
+    batch.judge(0, &one, &mut Guard::default());
     assert_eq!(fates(&batch), ["waiting", "budget"]);
     assert_eq!((batch.executed(), batch.further()), (0, 1));
 
-    let nobody = Terms { asks_user: false, ..terms(&tools) };
+    let asks = terms(&tools);
+    let nobody = Terms { rules: Rules { asks_user: false, ..asks.rules }, ..asks };
     let waiting = Call { approval: Approval::Needed, ..call(1, "send", "{}") };
     let mut batch = CallBatch::new(vec![waiting], 0, |_| None);
-    batch.judge(0, &nobody, &mut Ledger::default());
+    batch.judge(0, &nobody, &mut Guard::default());
     assert_eq!(fates(&batch), ["not_approved"]);
 }
 
@@ -216,12 +222,12 @@ fn what_the_user_decided_is_judged_again() {
     let mut calls = vec![call(1, "send", "{}"), call(2, "send", "[1]"), call(3, "send", "[2]")];
     calls.iter_mut().for_each(|call| call.approval = Approval::Needed);
     let mut batch = CallBatch::new(calls, 0, |_| None);
-    batch.judge(0, &terms(&tools), &mut Ledger::default());
+    batch.judge(0, &terms(&tools), &mut Guard::default());
     let decided =
         |call: &Call| [Some(true), Some(false), None].get(call.number as usize - 1).copied();
     let mut again = CallBatch::approved(batch.calls().iter(), |call| decided(call).flatten());
     assert_eq!((again.calls().len(), again.judged()), (3, 0));
-    again.judge(0, &terms(&tools), &mut Ledger::default());
+    again.judge(0, &terms(&tools), &mut Guard::default());
     assert_eq!(fates(&again), ["run", "not_approved", "waiting"]);
 }
 
@@ -243,11 +249,11 @@ fn repeats_are_replayed_or_refused_as_the_terms_say() {
         (Replays::IfSet, "duplicate", "replay"),
         (Replays::Usual, "replay", "replay"),
     ] {
-        let (mut batch, mut ledger) = (batch(&calls), Ledger::default());
-        batch.judge(0, &Terms { replays, ..terms(&tools) }, &mut ledger);
+        let (mut batch, mut guard) = (batch(&calls), Guard::default());
+        batch.judge(0, &Terms { replays, ..terms(&tools) }, &mut guard);
         let want = ["run", reads, "run", again, "run", "duplicate", "run", "run"];
         assert_eq!(fates(&batch), want, "{replays:?}");
-        assert_eq!((ledger.runs("read"), ledger.runs("poll")), (1, 2));
+        assert_eq!((guard.runs("read"), guard.runs("poll")), (1, 2));
         let groups: Vec<_> = batch.refused().iter().map(|(_, of)| of.len()).collect();
         assert_eq!(
             groups.iter().sum::<usize>(),
@@ -266,12 +272,12 @@ fn repeats_are_replayed_or_refused_as_the_terms_say() {
         |call| (call.number == 1).then_some(Need::Verdict),
     );
     batch.checked(1, valid(None, Some(r#"{"a":2}"#), false), None, |_| None);
-    let mut ledger = Ledger::default();
-    batch.judge(0, &terms(&tools), &mut ledger);
+    let mut guard = Guard::default();
+    batch.judge(0, &terms(&tools), &mut guard);
     assert_eq!(fates(&batch), ["run", "replay", "replay"]);
-    assert!(!batch.settle_replays(&mut ledger));
+    assert!(!batch.settle_replays(&mut guard));
     assert!(batch.settle(4, 1, ok("7")));
-    assert!(batch.settle_replays(&mut ledger));
+    assert!(batch.settle_replays(&mut guard));
     let outcomes: Vec<_> = batch.calls().iter().filter_map(Call::outcome).collect();
     assert_eq!(outcomes.len(), 3);
     assert!(outcomes.iter().all(|(outcome, _)| outcome.result == Some(Json::integer(7))));
@@ -287,29 +293,35 @@ fn repeats_are_replayed_or_refused_as_the_terms_say() {
 fn only_a_sound_new_call_would_run_in_another_phase() {
     let tools = registry();
     let closed = |has_other_phase| Terms {
-        rules: Rules { tools_on: false, allow: None, reads_only: false, budget: 1 },
+        rules: Rules {
+            tools_on: false,
+            allow: None,
+            reads_only: false,
+            budget: 1,
+            asks_user: true,
+        },
         has_other_phase,
         ..terms(&tools)
     };
-    let judged = |one: Call, ledger: &Ledger, has_other_phase| {
+    let judged = |one: Call, guard: &Guard<Outcome>, has_other_phase| {
         let mut batch = CallBatch::new(vec![one], 0, |_| None);
-        let elsewhere = batch.judge(0, &closed(has_other_phase), &mut ledger.clone());
+        let elsewhere = batch.judge(0, &closed(has_other_phase), &mut guard.clone());
         assert_eq!(fates(&batch), ["tools_disabled"]);
         elsewhere
     };
-    let none = Ledger::default();
+    let none = Guard::default();
     assert!(judged(call(1, "send", "{}"), &none, true));
     assert!(!judged(call(1, "send", "{}"), &none, false));
     assert!(!judged(Call { valid: false, ..call(1, "send", "{}") }, &none, true));
     assert!(!judged(call(1, "unknown", "{}"), &none, true), "no phase has it");
-    let mut ran = Ledger::default();
-    ran.accept(call(1, "send", "{}").signature, 1);
-    ran.accept(call(1, "poll", "{}").signature, 2);
+    let mut ran = Guard::default();
+    ran.accept(&call(1, "send", "{}").signature_texts(), 1);
+    ran.accept(&call(1, "poll", "{}").signature_texts(), 2);
     assert!(!judged(call(3, "send", "{}"), &ran, true), "a repeat");
     assert!(judged(call(3, "poll", "{}"), &ran, true), "its repeats run");
     // One of several is enough.
     let mut batch = batch(&[("send", "{}"), ("unknown", "{}")]);
-    assert!(batch.judge(0, &closed(true), &mut Ledger::default()));
+    assert!(batch.judge(0, &closed(true), &mut Guard::default()));
 }
 
 #[test]
@@ -317,7 +329,7 @@ fn limits_are_those_of_the_tool_or_of_the_terms() {
     let tools = registry();
     let limits = |terms: &Terms<'_>, name: &str| {
         let mut batch = batch(&[(name, "{}")]);
-        batch.judge(7, terms, &mut Ledger::default());
+        batch.judge(7, terms, &mut Guard::default());
         let Limits { timeout_ms, deadline, result_bytes, error_bytes } =
             batch.calls()[0].limits().unwrap();
         assert_eq!((deadline, batch.calls()[0].result_bytes()), (7 + timeout_ms, result_bytes));

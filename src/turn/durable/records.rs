@@ -16,11 +16,12 @@ use super::super::record::{Calling, Place};
 use super::snapshot::KeptState;
 use crate::dialect::Dialect;
 use crate::error::Failure;
+use crate::guard::Refusal;
 use crate::json::{Add, Json, members, object};
 use crate::store::FORMAT;
 use crate::stream::Reasoning;
 use crate::tool::CallView;
-use crate::tool::{Call, Fate, Outcome, Refusal};
+use crate::tool::{Call, Fate, Outcome};
 
 pub(super) fn batch_name(decided: u32) -> String {
     format!("batch/{decided}")

@@ -19,12 +19,13 @@ use super::snapshot::KeptState;
 use super::{Durable, Kept as Seen};
 use crate::error::Error;
 use crate::error::Failure;
+use crate::guard::plain_name;
 use crate::json::Json;
 use crate::order::sort_numbers;
 use crate::store::LARGEST;
 use crate::store::StoredTurn;
 use crate::stream::Delta;
-use crate::tool::{Call, Fate, Outcome, Registry, plain_name};
+use crate::tool::{Call, Fate, Outcome, Registry};
 
 /// Added to `seq` if the earlier owner may have shown events without storing them. It is larger
 /// than their number, so no `seq` is used twice.

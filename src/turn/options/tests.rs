@@ -1,6 +1,7 @@
 use super::*;
+use crate::guard::Dedupe;
 use crate::next::Next;
-use crate::tool::{Dedupe, ToolSpec};
+use crate::tool::ToolSpec;
 use crate::turn::{Effect, Input, Turn};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";

@@ -12,14 +12,15 @@ use super::super::protocol::Effect;
 use super::Record;
 use super::outcomes::soft_stop;
 use crate::error::Failure;
+use crate::guard::Refusal;
 use crate::json::{Json, JsonError};
 use crate::limits;
 use crate::store;
 use crate::stream::{self, FinishReason, Response};
 use crate::tool::CallView;
 use crate::tool::{
-    CUT_BY_LIMIT, Call, CallBatch, Fate, INCOMPLETE, Need, Outcome, Refusal, Replays, Status,
-    Terms, ToolSpec, Verdict,
+    CUT_BY_LIMIT, Call, CallBatch, Fate, INCOMPLETE, Need, Outcome, Replays, Status, Terms,
+    ToolSpec, Verdict,
 };
 
 /// The calls of one response, with the rest of it.
@@ -137,7 +138,10 @@ impl Calling {
         };
         let (policy, phase) = (&options.policy, &progress.phase);
         let tool = options.tools.find(&call.view().name);
-        let is_known = phase.rules(policy).by_name(tool).is_none();
+        let is_known = phase
+            .rules(policy)
+            .by_name(&call.view().name, tool.map(|tool| tool.read_only))
+            .is_none();
         let judged_on = is_known || phase.may_cycle(policy, progress.cycle);
         let checks = judged_on && tool.is_some_and(|tool| tool.checks);
         let deadline = record.now.saturating_add(policy.tool_timeout_ms);
@@ -191,7 +195,7 @@ impl Calling {
     pub(crate) fn judge(&mut self, record: &mut Record) {
         if !self.complete && (record.reads_on() || self.batch.is_checked()) {
             let terms = terms(&record.options, &record.progress);
-            self.place.elsewhere |= self.batch.judge(record.now, &terms, &mut record.ledger);
+            self.place.elsewhere |= self.batch.judge(record.now, &terms, &mut record.guard);
             if !self.has_failed() {
                 self.open(record);
             }
@@ -246,7 +250,7 @@ impl Calling {
             self.exchange.calls.clone_from(&before.exchange.calls);
         }
         let id = record.progress.batch + 1;
-        self.batch.restore(&mut record.ledger, |call| outcome(id, call));
+        self.batch.restore(&mut record.guard, |call| outcome(id, call));
         self.open(record);
         self.tell(record);
         self.batch.is_settled()
@@ -446,7 +450,7 @@ impl Record {
         let tool =
             self.options.tools.find(&call.view().name).filter(|_| self.options.keep.is_some());
         let reuses = tool.is_some_and(|tool| tool.reuse_ms.is_some());
-        let is_new = || call.signatures().all(|one| self.ledger.call(one).is_none());
+        let is_new = || self.guard.call(&call.signature_texts()).is_none();
         (reuses && is_new()).then_some(Need::Outcome)
     }
 
@@ -469,7 +473,6 @@ fn terms<'a>(options: &'a TurnOptions, progress: &Progress) -> Terms<'a> {
     Terms {
         tools: &options.tools,
         rules: progress.phase.rules(policy),
-        asks_user: true,
         replays: match progress.phase.name() {
             PhaseName::Unified => Replays::IfSet,
             PhaseName::Tool | PhaseName::Action | PhaseName::Complete => Replays::Usual,

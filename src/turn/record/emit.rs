@@ -10,8 +10,9 @@ use super::super::protocol::Effect;
 use super::super::result::{TurnResult, TurnStatus};
 use super::super::trace::{TraceEvent, TraceEventKind, TracePlace, TracedCall};
 use super::{Calling, Record};
+use crate::guard::Refusal;
 use crate::stream::{Response, TokenUsage};
-use crate::tool::{Call, CallView, Outcome, Refusal, Status};
+use crate::tool::{Call, CallView, Outcome, Status};
 
 impl Record {
     pub(crate) fn push(&mut self, effect: Effect) {
@@ -159,7 +160,7 @@ impl Record {
 
     pub(super) fn trace_refused(&mut self, reason: Refusal, calls: &[&Call]) {
         for call in calls {
-            let ran = call.signatures().any(|one| self.ledger.call(one).is_some());
+            let ran = self.guard.call(&call.signature_texts()).is_some();
             if ran || reason == Refusal::Duplicate {
                 self.trace(TraceEventKind::DuplicateToolCall { call: traced(call) });
             }

@@ -21,13 +21,14 @@ use super::prompt::Conversation;
 use super::protocol::Effect;
 use super::result::TurnStatus;
 use crate::error::{Error, Failure};
+use crate::guard::Guard;
 use crate::inference::{Inference, Rules};
 use crate::json::Json;
 use crate::limits;
 use crate::secret::Secret;
 use crate::stream::{Delta, Reasoning, Response};
 use crate::text::unfenced;
-use crate::tool::Ledger;
+use crate::tool::Outcome;
 
 /// Bytes of what is wrong with an answer that the model is told.
 const ANSWER_ERRORS: usize = 1_000;
@@ -42,7 +43,7 @@ pub(super) struct Record {
     started: u64,
     progress: Progress,
     conversation: Conversation,
-    ledger: Ledger,
+    guard: Guard<Outcome>,
     /// Signatures of all refused and replayed calls, each once.
     blocked: Vec<String>,
     /// How often a call came again that did not run again, by signature.
@@ -97,7 +98,7 @@ impl Record {
             now: 0,
             started: 0,
             progress: Progress::new(phase),
-            ledger: Ledger::default(),
+            guard: Guard::default(),
             blocked: Vec::new(),
             repeats: Vec::new(),
             seen: Vec::new(),

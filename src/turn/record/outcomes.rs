@@ -1,7 +1,8 @@
 //! Outcomes and answers that the turn writes itself.
 
 use super::super::event::ResultView;
-use crate::tool::{Call, Fate, Outcome, Refusal, Status, plain_name};
+use crate::guard::{Refusal, plain_name};
+use crate::tool::{Call, Fate, Outcome, Status};
 
 /// Characters of one result in a composed answer.
 const COMPOSED_CHARS: usize = 2_000;

@@ -164,7 +164,6 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("./providers.js", &["ChatDialect"]),
     ("../models/model.js", &["Fetch", "Model", "ModelRequest", "SignableRequest", "SignedHeaders"]),
     ("../options.js", &["Method"]),
-    ("../tools/call-guard.js", &["GuardedTool"]),
     ("../proxy/options.js", &["DecodeBody", "ProxySession", "UpstreamFor"]),
     ("../proxy/report.js", &["ProxyReport"]),
     ("../shared/redact.js", &["Redact"]),

@@ -40,15 +40,20 @@ pub(super) fn tables() -> Vec<Table> {
         table! {
             /// The options of `createCallGuard`.
             "GuardPolicy" for "createCallGuard" {
-                /// The tools that exist; a call to another one is refused as `unknown_tool`. Tools of
-                /// `defineTool`, or what they say of themselves.
-                tools: "Record<string, GuardedTool>" = "every tool exists, and may have side effects";
-                /// How many calls may be executed.
-                maxTools: "number" = "no limit";
-                /// The names of the tools that may be called.
-                allow: "readonly string[]" = "all";
+                allow: "readonly string[]" from "GuardOptions" = "all";
+                /// Tools of `defineTool`, or what is known of a tool.
+                tools: "Record<string, GuardedTool>" from "GuardOptions";
                 /// Part of every signature.
                 projectId: "string";
+                maxCalls from "GuardOptions";
+                maxRepeats from "GuardOptions";
+                maxSameCall from "GuardOptions";
+                window from "GuardOptions";
+                /// A number is a limit of calls.
+                perTool: "Record<string, GuardedTool | number>" from "GuardOptions";
+                volatilePrefixes from "GuardOptions";
+                afterUntrusted from "GuardOptions";
+                state from "GuardOptions";
             }
         },
     ]

@@ -8,6 +8,8 @@ use super::evidence::Running;
 pub(super) use machine::Machine;
 #[cfg(feature = "chain")]
 use turnlock::chain::Chain;
+#[cfg(feature = "guard")]
+use turnlock::guard::PolicyGuard;
 #[cfg(feature = "history")]
 use turnlock::message::History;
 #[cfg(feature = "stream")]
@@ -34,6 +36,8 @@ macro_rules! collections {
 collections! {
     #[cfg(feature = "chain")]
     CHAINS: Chain;
+    #[cfg(feature = "guard")]
+    GUARDS: PolicyGuard;
     #[cfg(feature = "stream")]
     STREAMS: Decoder;
     #[cfg(feature = "history")]

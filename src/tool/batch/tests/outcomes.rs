@@ -5,7 +5,7 @@ use crate::tool::outcome::UNKNOWN_EFFECT;
 fn a_call_settles_once_with_its_duration() {
     let tools = registry();
     let mut batch = batch(&[("send", "{}"), ("poll", "{}"), ("put", "{}")]);
-    batch.judge(100, &terms(&tools), &mut Ledger::default());
+    batch.judge(100, &terms(&tools), &mut Guard::default());
     assert_eq!((batch.deadline(), batch.settled_at()), (Some(150), None));
     assert!(!batch.settle(110, 9, ok("1")));
     let long = "x".repeat(30);
@@ -39,11 +39,11 @@ fn late_by(time: &str) -> String {
 fn the_time_of_all_calls_runs_while_any_runs() {
     let tools = registry();
     let terms = Terms { total_ms: 60, ..terms(&tools) };
-    let (mut batch, mut ledger) = (batch(&[("send", "{}")]), Ledger::default());
-    batch.judge(0, &terms, &mut ledger);
+    let (mut batch, mut guard) = (batch(&[("send", "{}")]), Guard::default());
+    batch.judge(0, &terms, &mut guard);
     assert!(batch.settle(40, 1, ok("1")));
     batch.add(call(2, "put", "{}"), 0, None);
-    batch.judge(1_000, &terms, &mut ledger);
+    batch.judge(1_000, &terms, &mut guard);
     assert_eq!(batch.deadline(), Some(1_020), "20 ms are left, and the call alone had 50");
     assert!(batch.time_out(1_019).is_empty());
     assert_eq!(batch.time_out(1_020), [2]);
@@ -57,14 +57,14 @@ fn the_time_of_all_calls_runs_while_any_runs() {
 
     // A call's own time is over first.
     let mut own = super::batch(&[("small", "{}"), ("send", "{}")]);
-    own.judge(0, &terms, &mut Ledger::default());
+    own.judge(0, &terms, &mut Guard::default());
     assert_eq!(own.time_out(5), [1]);
     let late = own.call(1).unwrap();
     let message = &late.outcome().unwrap().0.error.as_ref().unwrap().message;
     assert_eq!((message.as_str(), late.is_cut_off()), (late_by("5 ms").as_str(), false));
     assert_eq!((own.is_settled(), own.deadline()), (false, Some(50)));
     let mut both = super::batch(&[("send", "{}")]);
-    both.judge(0, &Terms { total_ms: 50, ..terms }, &mut Ledger::default());
+    both.judge(0, &Terms { total_ms: 50, ..terms }, &mut Guard::default());
     assert_eq!(both.time_out(50), [1]);
     assert!(!both.call(1).unwrap().is_cut_off(), "at the same time, it is its own");
 }
@@ -75,7 +75,7 @@ fn the_end_of_a_machine_settles_what_is_open() {
     let mut calls = vec![call(1, "read", "{}"), call(2, "read", "{}"), call(3, "send", "{}")];
     calls.push(call(4, "unknown", "{}"));
     let mut batch = CallBatch::new(calls, 0, |_| None);
-    batch.judge(10, &terms(&tools), &mut Ledger::default());
+    batch.judge(10, &terms(&tools), &mut Guard::default());
     assert!(batch.settle(15, 3, ok("1")));
     let cancelled = Outcome::failed(Status::Cancelled, "turn.cancelled", "over");
     assert_eq!(batch.cancel(30, &cancelled), [1], "the second one repeats it");
@@ -100,7 +100,7 @@ fn a_cancelled_call_says_that_its_effect_is_unknown() {
     };
     let unknown = format!("over; {UNKNOWN_EFFECT}");
     let mut running = batch(&names.map(|name| (name, "{}")));
-    running.judge(0, &terms(&tools), &mut Ledger::default());
+    running.judge(0, &terms(&tools), &mut Guard::default());
     let mut left = running.clone();
     assert_eq!(running.cancel(5, &cancelled), [1, 2, 3]);
     let messages = [1, 2, 3].map(|number| message(&running, number));
@@ -109,7 +109,7 @@ fn a_cancelled_call_says_that_its_effect_is_unknown() {
     assert_eq!([message(&left, 1), message(&left, 3)], ["over".to_owned(), unknown]);
     // An outcome that is unknown as a whole says so already.
     let mut lost = batch(&[("send", "{}")]);
-    lost.judge(0, &terms(&tools), &mut Ledger::default());
+    lost.judge(0, &terms(&tools), &mut Guard::default());
     lost.cancel(5, &Outcome::failed(Status::Unknown, "tool.outcome_unknown", "elsewhere"));
     assert_eq!(message(&lost, 1), "elsewhere");
 }
@@ -119,8 +119,8 @@ fn a_new_owner_runs_again_what_may_run_twice() {
     let tools = registry();
     let names = ["read", "send", "put", "asks", "poll"];
     let stored = |settled: Option<usize>| {
-        let (mut first, mut ledger) = (batch(&names.map(|name| (name, "{}"))), Ledger::default());
-        first.judge(0, &terms(&tools), &mut ledger);
+        let (mut first, mut guard) = (batch(&names.map(|name| (name, "{}"))), Guard::default());
+        first.judge(0, &terms(&tools), &mut guard);
         let calls = (1..).zip(first.calls()).map(|(number, one)| {
             let call = Call::stored(number, one.view().clone(), Fate::RUN);
             call.of_tool(one.is_read_only(), one.may_run_again())
@@ -132,7 +132,7 @@ fn a_new_owner_runs_again_what_may_run_twice() {
                 .filter(|at| id == format!("id{at}"))
                 .map(|_| (Outcome::told(Status::Ok, "t"), 3))
         };
-        batch.restore(&mut Ledger::default(), told);
+        batch.restore(&mut Guard::default(), told);
         batch
     };
     let statuses = |batch: &CallBatch| -> Vec<Option<Status>> {
@@ -182,7 +182,7 @@ fn a_new_owner_runs_again_what_may_run_twice() {
 fn what_was_recorded_counts_instead() {
     let tools = registry();
     let mut batch = batch(&[("send", "{}"), ("poll", "{}")]);
-    batch.judge(0, &terms(&tools), &mut Ledger::default());
+    batch.judge(0, &terms(&tools), &mut Guard::default());
     batch.substitute(1, Some((Outcome::told(Status::Ok, "was"), 8)));
     batch.substitute(2, None);
     batch.substitute(3, None);
@@ -198,7 +198,7 @@ fn refused_calls_are_grouped_and_may_be_answered() {
     let tools = registry();
     let mut batch =
         batch(&[("unknown", "1"), ("send", "{}"), ("send", "{}"), ("none", "2"), ("send", "{}")]);
-    batch.judge(0, &terms(&tools), &mut Ledger::default());
+    batch.judge(0, &terms(&tools), &mut Guard::default());
     let groups = batch.refused();
     let groups: Vec<_> = groups
         .iter()
@@ -209,9 +209,9 @@ fn refused_calls_are_grouped_and_may_be_answered() {
     let want = [(Refusal::UnknownTool, vec![1, 4]), (Refusal::Duplicate, vec![3, 5])];
     assert_eq!(groups, want);
     assert!(!batch.call(1).unwrap().has_result());
-    let mut ledger = Ledger::default();
-    ledger.accept(batch.call(2).unwrap().signature.clone(), 2);
-    assert!(batch.settle(0, 2, ok("1")) && batch.settle_replays(&mut ledger));
+    let mut guard = Guard::default();
+    guard.accept(&batch.call(2).unwrap().signature_texts(), 2);
+    assert!(batch.settle(0, 2, ok("1")) && batch.settle_replays(&mut guard));
     assert!(!batch.call(3).unwrap().has_result(), "a refused repeat gets no outcome");
     batch.answer_refused(|call, refusal| {
         Outcome::told(Status::Blocked, format!("{} {}", call.number(), refusal.name()))

@@ -9,10 +9,11 @@ use super::super::super::protocol::{CancelReason, Effect};
 use super::super::Record;
 use super::super::outcomes::{answer, cancelled, elsewhere, repeated};
 use super::{Calling, Place, has_run, is_accepted, own, tenant, terms, view};
+use crate::guard::Refusal;
 use crate::json::Json;
 use crate::signature::hex;
 use crate::stream::Usage;
-use crate::tool::{Call, CallBatch, CallView, Fate, Outcome, Refusal, Settled, Status};
+use crate::tool::{Call, CallBatch, CallView, Fate, Outcome, Settled, Status};
 
 impl Calling {
     /// Takes over a batch whose owner is gone.
@@ -77,7 +78,7 @@ impl Calling {
 
     /// Shows the results of the calls that have settled. Returns whether the batch is over.
     pub(crate) fn tell(&mut self, record: &mut Record) -> bool {
-        self.batch.settle_replays(&mut record.ledger);
+        self.batch.settle_replays(&mut record.guard);
         while let Some(number) = self.batch.tell() {
             let found = self.settled().find(|(call, ..)| call.number() == number);
             let Some((call, outcome, duration_ms)) = found else { continue };
