@@ -298,7 +298,7 @@ impl PolicyGuard {
     }
 
     fn has_results(&self) -> bool {
-        self.guard.entries.iter().any(|entry| entry.outcome.is_some())
+        self.guard.entries.iter().any(|entry| entry.outcome.is_some() || entry.in_a_row > 0)
     }
 
     /// What results are compared by: a hash, so that the state has no text of results.

@@ -179,15 +179,14 @@ impl Phase {
     }
 
     pub(super) fn rules<'a>(&self, policy: &'a Policy) -> Rules<'a> {
-        let is_action = self.name == PhaseName::Action;
-        let allow = match &policy.action_tools {
-            ActionTools::Named(names) => Some(names.as_slice()),
-            ActionTools::ReadOnly | ActionTools::All => None,
-        };
+        let action = (self.name == PhaseName::Action).then_some(&policy.action_tools);
         Rules {
             tools_on: self.has_tools(policy),
-            allow: allow.filter(|_| is_action),
-            reads_only: is_action && policy.action_tools == ActionTools::ReadOnly,
+            allow: match action {
+                Some(ActionTools::Named(names)) => Some(names),
+                Some(ActionTools::ReadOnly | ActionTools::All) | None => None,
+            },
+            reads_only: action == Some(&ActionTools::ReadOnly),
             budget: self.budget(policy),
             asks_user: true,
         }

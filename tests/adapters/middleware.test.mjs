@@ -98,7 +98,10 @@ for (const [version, sdk] of Object.entries(VERSIONS)) {
       )
       const [refused] = reports[1].refused
       assert.deepEqual([refused.toolName, refused.reason], ['list_files', 'duplicate'])
-      assert.match(JSON.stringify(requests[2].messages.at(-1)), /did not run: the same call/)
+      assert.match(
+        JSON.stringify(requests[2].messages.at(-1)),
+        /did not run: the result of the same call/,
+      )
       assert.deepEqual(diagnoseHistory(requests[2].messages, { dialect: 'openai-chat' }), [])
       if (how === 'streamText') {
         // Of three responses; the provider counts none that is not streamed.

@@ -591,7 +591,7 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
           assert.ok(!text.includes(LOOP.id), text)
           assert.match(
             text,
-            /This tool call was not run: it was made before, with the same result\./,
+            /The call to ls did not run: the result of the same call is already at hand\./,
           )
           assert.equal(upstream.requests.length, 2)
           await host.reports()

@@ -273,7 +273,7 @@ test('an answer that was requested without calls, and is not in the format, gets
       const url = `https://edge.example${WIRES[wire].path}`
       const response = await proxy(new Request(url, { method: 'POST', body }))
       const text = await response.text()
-      assert.match(text, /This tool call was not run/)
+      assert.match(text, /The call to ls did not run/)
       assert.doesNotMatch(text, /call_1|call_again|Bad gateway/)
       assert.equal(report.outcome, 'complete')
     }

@@ -252,7 +252,7 @@ test('an answer that is asked for, whole: it may not fall silent, nor be longer 
       else {
         const got = await response.json()
         assert.deepEqual(WIRES[wire].called(got), [])
-        assert.match(WIRES[wire].said(got), said ? /Done/ : /This tool call was not run/)
+        assert.match(WIRES[wire].said(got), said ? /Done/ : /The call to ls did not run/)
       }
       assert.deepEqual([reports[0].outcome, reports[0].error], [outcome, error])
     }

@@ -1,20 +1,20 @@
 /** Watches a stream, and in `bound` holds back its calls until they are judged. */
 import { TurnlockError } from '../errors.js'
-import { judged, misplaced, unjudged, type Call, type Judge, type Refused } from './judge.js'
+import {
+  judged,
+  misplaced,
+  noticeOf,
+  unjudged,
+  type Call,
+  type Judge,
+  type Refused,
+} from './judge.js'
 import { namesWord, parseResponse, repeatsMembers, text as textOf, type Members } from './json.js'
 import { framesOf, isMisnamed, isPlain, type Frame } from './frames.js'
 import type { ProxyReport } from './report.js'
 import { isForeign, KEEP_ALIVE, mayBeForeign } from './foreign.js'
 import { cleaned, isAmbiguous, mentions } from './stray.js'
 import { AllBut, type Keyed, type StreamWire, type Wire } from './wire.js'
-
-/** The text in the place of a call that may not run. */
-export const NOTICES: Record<Refused['reason'], string> = {
-  duplicate: 'This tool call was not run: it was made before, with the same result.',
-  budget: 'No further tool call is possible here.',
-  form: 'This tool call was not run: it was made in a form that cannot be read here.',
-  unjudged: 'This tool call was not run: it could not be checked.',
-}
 
 /** The error of a response that is not in the format of its wire: clients differ in what they read. */
 export const foreign = (): TurnlockError =>
@@ -401,7 +401,8 @@ export class Gate {
 
   /** Ends a response without calls, and with a text. */
   #close(ending: readonly Members[]): void {
-    if (!this.#said) this.#write(this.#stream.say(NOTICES[this.#reason]))
+    const { judge, report } = this.#given
+    if (!this.#said) this.#write(this.#stream.say(noticeOf(judge(), this.#reason, report)))
     this.#said = true
     this.#isOver = true
     // Whatever stands behind the end of the calls.

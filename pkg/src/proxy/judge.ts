@@ -1,9 +1,10 @@
-/** Whether a call may run, judged by the history that the client sends: nothing is stored. */
+/** Whether a call may run: the call guard, over the history that the client sends. */
 import { isTurnlockError } from '../errors.js'
 import type { ProxyPolicy } from '../generated/proxy.js'
-import { signature } from '../signature.js'
+import { callNotice, callSignature, GuardMachine } from '../guard/machine.js'
 import { membersOf, stringify } from './json.js'
 import { repairArguments } from './repair-arguments.js'
+import { RepeatCount, type Repeat } from './repeats.js'
 import { folded } from './stray.js'
 
 /** A call of a model. */
@@ -26,6 +27,8 @@ export interface PastCall extends Call {
   result: string | undefined
 }
 
+type Reason = 'duplicate' | 'budget' | 'form' | 'unjudged'
+
 /** Why a call may not run. */
 export interface Refused {
   name: string
@@ -36,7 +39,7 @@ export interface Refused {
    * arguments cannot be read.
    * `unjudged`: it was longer than `heldBytes`, or the history could not be read.
    */
-  reason: 'duplicate' | 'budget' | 'form' | 'unjudged'
+  reason: Reason
   /** Earlier calls with the same arguments and result, in a row. */
   repeats: number
 }
@@ -64,7 +67,7 @@ export const identityOf = (call: Call): Identity => readingsOf(call).identity
 function identify(name: string, args: string): Identity {
   try {
     return {
-      key: signature({ tool: name, args: args.trim() || '{}' }),
+      key: callSignature({ tool: name, args: args.trim() || '{}' }),
       isClear: true,
       isJson: true,
     }
@@ -125,7 +128,7 @@ function plainArguments(json: string): string {
 
 function textKey(tool: string, text: string): string {
   try {
-    return signature({ tool, args: JSON.stringify(text) })
+    return callSignature({ tool, args: JSON.stringify(text) })
   } catch {
     return ''
   }
@@ -151,35 +154,40 @@ export const unjudged = (call: Call, isWhole: boolean): Refused => ({
   repeats: 0,
 })
 
-interface Streak {
-  result: string
-  times: number
-}
-
-/** The calls of the current user turn. */
+/** Judges the calls of the current user turn. */
 export class Judge {
-  readonly #most: number
-  #left: number
-  readonly #streaks = new Map<string, Streak>()
+  readonly #machine: GuardMachine
+  readonly #hasResults: boolean
+  readonly #repeats: RepeatCount
 
-  constructor(policy: ProxyPolicy, past: readonly PastCall[]) {
-    this.#most = policy.maxRepeats ?? 2
-    const settled = past.filter((call) => call.result !== undefined)
-    this.#left = (policy.maxTools ?? Infinity) - settled.length
-    for (const call of settled) {
-      const result = call.result as string
-      for (const key of readingsOf(call).keys) {
-        const streak = this.#streaks.get(key)
-        // Another result: the call told something new, so it is no loop.
-        const times = streak?.result === result ? streak.times + 1 : 1
-        this.#streaks.set(key, { result, times })
-      }
+  /** @param repeats receives calls of the response that were made often */
+  constructor(policy: ProxyPolicy, past: readonly PastCall[], repeats: Repeat[]) {
+    const { maxRepeats, maxTools } = policy
+    this.#machine = new GuardMachine({
+      repeatBy: 'result',
+      maxRepeats: maxRepeats && Math.min(maxRepeats, UNLIMITED),
+      maxCalls: maxTools === undefined ? maxTools : Math.min(maxTools, UNLIMITED),
+    })
+    this.#repeats = new RepeatCount(repeats)
+    this.#hasResults = past.some(({ result }) => result !== undefined)
+    // Results are compared here, where their texts are.
+    const results = new Map<string, string>()
+    const numberOf = (result: string) => {
+      const number = results.get(result) ?? String(results.size)
+      results.set(result, number)
+      return number
     }
+    const record = past.map((call) => ({
+      name: call.name,
+      signatures: signaturesOf([readingsOf(call)]),
+      result: call.result === undefined ? undefined : numberOf(call.result),
+    }))
+    if (record.length > 0) this.#machine.record(record)
   }
 
   /** Whether no call may run any more. */
   get isSpent(): boolean {
-    return this.#left <= 0
+    return !this.#machine.isOpen
   }
 
   /** The refusal of a call of the response; `undefined` if it may run, which uses the budget. */
@@ -187,22 +195,46 @@ export class Judge {
     const { name, readings = [], copies = [] } = call
     const first = readingsOf(call)
     const { key } = first.identity
+    const all = [first, ...readings.map((reading) => readingsOf({ ...call, ...reading }))]
     // Of arguments that nobody can repair, it is not known which call they are.
-    let isClear = call.isUnclear !== true && first.isReadable
-    let repeats = 0
-    for (const read of [first, ...readings.map((reading) => readingsOf({ ...call, ...reading }))]) {
-      isClear &&= read.identity.isClear
-      for (const one of read.keys) repeats = Math.max(repeats, this.#streaks.get(one)?.times ?? 0)
-    }
-    for (const text of new Set(copies)) isClear &&= identityOf({ ...call, args: text }).key === key
-    const isRepeated = repeats >= this.#most
-    if (isClear && !isRepeated && this.#left > 0) {
-      this.#left--
-      return undefined
-    }
-    const reason = isRepeated ? 'duplicate' : isClear ? 'budget' : 'form'
-    return { name, signature: key, reason, repeats }
+    let clear = call.isUnclear !== true && first.isReadable
+    for (const { identity } of all) clear &&= identity.isClear
+    for (const text of new Set(copies)) clear &&= identityOf({ ...call, args: text }).key === key
+    const verdict = this.#machine.judge({ name, signatures: signaturesOf(all), clear })
+    this.#repeats.add({ name, signature: key, times: verdict.times })
+    if (verdict.action === 'run') return undefined
+    return { name, signature: key, reason: verdict.reason as Reason, repeats: verdict.repeats }
   }
+
+  /** The notice of the calls of a response that may not run. */
+  notice(reason: Reason, names: readonly string[]): string {
+    return callNotice(reason, names, this.#hasResults)
+  }
+
+  /** Gives the memory back. */
+  free(): void {
+    this.#machine.free()
+  }
+}
+
+/** A limit above this is none. */
+const UNLIMITED = 1_000_000
+
+/** The signatures by which a call is a repeat. That of the call as it is stands first. */
+const signaturesOf = (readings: readonly Readings[]): string[] => [
+  ...new Set(readings.flatMap(({ identity, keys }) => [identity.key, ...keys])),
+]
+
+/** The text in the place of the calls of a response that do not run for this reason. */
+export function noticeOf(
+  judge: Judge | undefined,
+  reason: Reason,
+  { blocked }: { blocked: readonly Refused[] },
+): string {
+  const same = blocked.filter((call) => call.reason === reason)
+  // Of an answer that cannot be read, no call is known.
+  const names = (same.length > 0 ? same : blocked).map(({ name }) => name)
+  return judge ? judge.notice(reason, names) : callNotice(reason, names, false)
 }
 
 /** The refusal of a call, or `undefined` if it may run. Either is reported. No call runs unjudged. */

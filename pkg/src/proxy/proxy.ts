@@ -16,13 +16,12 @@ import { isAsciiLike } from './frames.js'
 import { foreign } from './gate.js'
 import { addressOf, plainPath, REPORT, requestHeaders, responseHeaders } from './headers.js'
 import { mend } from './history.js'
-import type { Judge } from './judge.js'
+import { Judge } from './judge.js'
 import { list, parse, withMember, type Members } from './json.js'
 import { messages } from './messages.js'
 import { checkMode, limitsOf, policyOf, settingsOf, upstreamOf } from './options.js'
 import type { ProxySession, Settings } from './options.js'
 import { relayed } from './relay.js'
-import { CountingJudge } from './repeats.js'
 import { headerOf, sessionOf, type ProxyReport } from './report.js'
 import { responses } from './responses.js'
 import { sourceOf, streamOf } from './source.js'
@@ -273,7 +272,7 @@ class Exchange<S extends ProxySession> {
     let known: { judge: Judge | undefined } | undefined
     // Not before a call is there: most responses have none. A history that cannot be read is read once.
     const judge = () => {
-      const made = () => new CountingJudge(policy, past(), report.repeats)
+      const made = () => new Judge(policy, past(), report.repeats)
       return (known ??= { judge: this.#openly(report, made) }).judge
     }
     const { tools, functions } = sent.members ?? {}
@@ -286,7 +285,11 @@ class Exchange<S extends ProxySession> {
     const headers = requestHeaders(this.#request, upstream, read !== undefined, forwarded)
     const ask = (bytes: Uint8Array) =>
       this.#send(address, { method: 'POST', headers, body: bytes as Uint8Array<ArrayBuffer> })
-    const end = this.#ender(report)
+    const ended = this.#ender(report)
+    const end: typeof ended = (outcome, error) => {
+      known?.judge?.free()
+      ended(outcome, error)
+    }
     let response: Response
     try {
       response = await ask(forced ? quiet() : sent.bytes)

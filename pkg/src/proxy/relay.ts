@@ -3,8 +3,8 @@ import { joined } from '../driver/at-hand.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import { Frames, NOTHING } from './frames.js'
 import { errorBody } from './errors.js'
-import { foreign, Gate, NOTICES, type Gated } from './gate.js'
-import { judged, misplaced } from './judge.js'
+import { foreign, Gate, type Gated } from './gate.js'
+import { judged, misplaced, noticeOf, type Refused } from './judge.js'
 import { namesWord, parseResponse, repeatsMembers, type Members } from './json.js'
 import type { Source } from './source.js'
 import { isForeign } from './foreign.js'
@@ -244,7 +244,7 @@ class Run {
   }
 
   /** The second response. The client of a stream gets pings while it is asked for. */
-  async #second(controller: Controller, reason: keyof typeof NOTICES) {
+  async #second(controller: Controller, reason: Refused['reason']) {
     this.#source.cancel()
     this.#relay.report.forced = reason
     const asked = this.#relay.again().catch(() => undefined)
@@ -271,7 +271,7 @@ class Run {
     const read = isTooLong ? holds && TOO_LONG : this.#read(this.#whole)
     if (!read) return before
     const { json, calls, isChanged } = read
-    const refused = new Map<string, keyof typeof NOTICES>()
+    const refused = new Map<string, Refused['reason']>()
     for (const call of calls) {
       const refusal = judged(this.#relay.judge(), call, report)
       if (refusal) refused.set(call.key, refusal.reason)
@@ -341,14 +341,14 @@ class Run {
   }
 
   /** A whole response without its refused calls; an error in its place if it was not read. */
-  #without(json: Members | undefined, keys: string[], reason: keyof typeof NOTICES): Uint8Array[] {
-    const { wire, report } = this.#relay
+  #without(json: Members | undefined, keys: string[], reason: Refused['reason']): Uint8Array[] {
+    const { wire, report, judge } = this.#relay
     const code = report.error ?? 'proxy.held_too_long'
     const message =
       "the provider's response is longer than `heldBytes`, so its calls cannot be judged"
     const error = { message, type: 'api_error', code }
     const left = json
-      ? wire.without(json, new Set(keys), NOTICES[reason])
+      ? wire.without(json, new Set(keys), noticeOf(judge(), reason, report))
       : errorBody(error, wire.name)
     return [this.#encoder.encode(JSON.stringify(left))]
   }

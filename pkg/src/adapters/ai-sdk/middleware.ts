@@ -2,6 +2,7 @@
 import { wrong } from '../../errors.js'
 import { AI_SDK_MIDDLEWARE_OPTIONS } from '../../generated/rows.js'
 import type { AiSdkMiddlewareOptions } from '../../generated/adapters.js'
+import { GuardMachine } from '../../guard/machine.js'
 import { readOptions } from '../../options.js'
 import { quietly } from '../../shared/quietly.js'
 import {
@@ -59,9 +60,10 @@ export interface TurnlockMiddleware {
 }
 
 interface Judging extends MiddlewareReport {
-  /** Signatures of the calls that ran or may run in this turn. */
-  seen: Set<string>
-  left: number
+  /** Judges the calls of this turn. */
+  machine: GuardMachine
+  /** The notices of refused calls, by their id. */
+  notices: Map<string, string>
   /** Keeps the signature of a call that may run. */
   keep(call: Part, signed: string): void
 }
@@ -89,6 +91,10 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
   if (!Number.isSafeInteger(maxTools) || maxTools < 0) {
     throw wrong('maxTools', 'a whole number from 0')
   }
+  const guard = {
+    maxCalls: Math.min(maxTools, UNLIMITED),
+    perTool: Object.fromEntries(allow.map((name) => [name, { dedupe: 'allow' as const }])),
+  }
   const repairs = new WeakMap<object, PromptRepair[]>()
   /** By the user's message, and the id and name of the call. */
   const said = new Map<string, string>()
@@ -96,9 +102,14 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
     `${toolCallId} ${toolName} ${asked}`
   const judging = (params: Params): Judging => {
     const { calls, asked } = turnOf(params.prompt)
-    const left = Math.max(0, maxTools - calls.length)
-    const made = { repairs: repairs.get(params) ?? [], refused: [], answerPhase: left === 0 }
-    const signed = calls.flatMap((call) => [signatureOf(call), said.get(nameOf(asked, call))])
+    const machine = new GuardMachine(guard)
+    const past = calls.map((call) => {
+      const signed = [signatureOf(call), said.get(nameOf(asked, call))]
+      const signatures = signed.filter((signature) => signature !== undefined)
+      return { name: call.toolName ?? '', signatures, result: '' }
+    })
+    if (past.length > 0) machine.record(past)
+    const before = repairs.get(params) ?? []
     const keep = (call: Part, signature: string) => {
       said.set(nameOf(asked, call), signature)
       for (const oldest of said.keys()) {
@@ -106,11 +117,13 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
         said.delete(oldest)
       }
     }
-    const seen = new Set(signed.filter((one) => one !== undefined))
-    return { ...made, seen, left, keep }
+    const notices = new Map<string, string>()
+    return { repairs: before, refused: [], answerPhase: !machine.isOpen, machine, notices, keep }
   }
-  const report = ({ repairs, refused, answerPhase }: Judging) =>
+  const report = ({ repairs, refused, answerPhase, machine }: Judging) => {
+    machine.free()
     quietly(() => options.onReport?.({ repairs, refused, answerPhase }))
+  }
   return {
     specificationVersion: 'v4',
     async transformParams({ params }: { params: Params }) {
@@ -121,9 +134,9 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
       return made
     },
     async wrapGenerate({ doGenerate, params, model }) {
-      const judge = judging(params as Params)
       const first = (await doGenerate()) as Generated
-      const { kept, refused } = judged(first.content as Part[], judge, allow)
+      const judge = judging(params as Params)
+      const { kept, refused } = judged(first.content as Part[], judge)
       report(judge)
       if (refused.length === 0) return first
       if (kept.some(isCall)) return { ...first, content: kept }
@@ -134,14 +147,14 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
       return { ...second, content, finishReason: ended, usage: sum(first.usage, second.usage) }
     },
     async wrapStream({ doStream, params, model }) {
-      const judge = judging(params as Params)
       const first = (await doStream()) as Streamed
+      const judge = judging(params as Params)
       const sources = new Sources()
       const again = async (refused: Part[]) => {
         const asked = answering(params as Params, refused, judge)
         return sources.read(((await (model as Model).doStream(asked)) as Streamed).stream)
       }
-      const parts = filtered(sources.read(first.stream), judge, allow, again, () => report(judge))
+      const parts = filtered(sources.read(first.stream), judge, again, () => report(judge))
       return { ...first, stream: streamOf(parts, sources) }
     },
   }
@@ -180,11 +193,8 @@ interface Model {
 /** Tools stay declared, so that the provider's cache holds. */
 const ANSWER = { toolChoice: { type: 'none' } }
 
-const NOTICES = {
-  duplicate:
-    'This call did not run: the same call was made before in this turn. Answer from its result.',
-  budget: 'This call did not run: no further tool call is possible in this turn. Answer now.',
-}
+/** A budget above this is none. */
+const UNLIMITED = 1_000_000
 
 const isCall = ({ type, providerExecuted }: Part) => type === 'tool-call' && !providerExecuted
 
@@ -192,27 +202,24 @@ const isCall = ({ type, providerExecuted }: Part) => type === 'tool-call' && !pr
  * Why a call may not run; `undefined` if it may. A call with invalid arguments counts too: the AI SDK
  * lets the host repair and run it.
  */
-function refusalOf(call: Part, judge: Judging, allow: readonly string[]) {
+function refusalOf(call: Part, judge: Judging) {
   const signed = signatureOf(call)
-  const repeated =
-    signed !== undefined && judge.seen.has(signed) && !allow.includes(call.toolName ?? '')
-  const reason = repeated ? 'duplicate' : judge.left === 0 ? 'budget' : undefined
-  if (!reason) {
-    judge.left -= 1
-    if (signed === undefined) return undefined
-    judge.seen.add(signed)
-    judge.keep(call, signed)
+  const { toolCallId = '', toolName = '' } = call
+  const signatures = signed === undefined ? [] : [signed]
+  const { action, reason, notice = '' } = judge.machine.judge({ name: toolName, signatures })
+  if (action === 'run') {
+    if (signed !== undefined) judge.keep(call, signed)
     return undefined
   }
-  const { toolCallId = '', toolName = '' } = call
-  judge.refused.push({ toolCallId, toolName, reason })
+  judge.notices.set(toolCallId, notice)
+  judge.refused.push({ toolCallId, toolName, reason: reason as 'duplicate' | 'budget' })
   return reason
 }
 
-function judged(content: Part[], judge: Judging, allow: readonly string[]) {
+function judged(content: Part[], judge: Judging) {
   const refused: Part[] = []
   const kept = content.filter((part) => {
-    if (!isCall(part) || !refusalOf(part, judge, allow)) return true
+    if (!isCall(part) || !refusalOf(part, judge)) return true
     refused.push(part)
     return false
   })
@@ -221,7 +228,6 @@ function judged(content: Part[], judge: Judging, allow: readonly string[]) {
 
 /** The request for the answer: the refused calls are in its history, with notices as results. */
 function answering(params: Params, refused: Part[], judge: Judging): Params {
-  const reasons = new Map(judge.refused.map(({ toolCallId, reason }) => [toolCallId, reason]))
   const content = refused.map(({ toolCallId, toolName, input }) => ({
     type: 'tool-call',
     toolCallId,
@@ -229,7 +235,7 @@ function answering(params: Params, refused: Part[], judge: Judging): Params {
     input: typeof input === 'string' ? parsed(input) : input,
   }))
   const results = refused.map((call) =>
-    resultPart(call, NOTICES[reasons.get(call.toolCallId ?? '') ?? 'budget']),
+    resultPart(call, judge.notices.get(call.toolCallId ?? '') ?? ''),
   )
   const prompt = [
     ...params.prompt,
@@ -269,7 +275,6 @@ interface Frame extends Part {
 async function* filtered(
   stream: AsyncIterable<Frame>,
   judge: Judging,
-  allow: readonly string[],
   again: (refused: Part[]) => Promise<AsyncIterable<Frame>>,
   report: () => void,
 ): AsyncGenerator<Frame, void, undefined> {
@@ -285,7 +290,7 @@ async function* filtered(
       else if (isCall(frame)) {
         const parts = held.get(frame.toolCallId ?? '') ?? []
         held.delete(frame.toolCallId ?? '')
-        if (refusalOf(frame, judge, allow)) refused.push(frame)
+        if (refusalOf(frame, judge)) refused.push(frame)
         else {
           kept += 1
           yield* parts

@@ -1,6 +1,6 @@
 /** Histories as the AI SDK gives them to a language model: their repair, and what ran in them. */
 import { isObject } from '../../checks.js'
-import { signature } from '../../signature.js'
+import { callSignature } from '../../guard/machine.js'
 
 /** A part of a message, as far as it is looked at. */
 export interface Part {
@@ -147,7 +147,7 @@ export function turnOf(prompt: readonly Message[]): { calls: Part[]; asked: stri
 export function signatureOf({ toolName = '', input }: Part): string | undefined {
   try {
     // The arguments are a text in what a model says, and a value in a history.
-    return signature({ tool: toolName, args: input === '' ? {} : (input ?? {}) })
+    return callSignature({ tool: toolName, args: input === '' ? {} : (input ?? {}) })
   } catch {
     return undefined
   }
