@@ -94,7 +94,12 @@ const MODULES = {
     'templates',
     'no other is learned',
   ],
-  'src/tool/judge.rs NAME_CHARS': ['the name of a tool in a prompt', 'characters', 'cut'],
+  'src/guard/notice.rs NAME_CHARS': ['the name of a tool in a prompt', 'characters', 'cut'],
+  'src/guard/policy.rs MAX_REPEATS': [
+    'calls with the same result in a row, where results decide',
+    'calls',
+    'blocked (`duplicate`)',
+  ],
   'src/tool/batch/mod.rs WHY_BYTES': ['what is wrong with arguments', 'bytes', 'cut'],
   'src/turn/record/mod.rs ANSWER_ERRORS': [
     'what is wrong with an answer, as the model is told',
@@ -355,6 +360,7 @@ const APART_FROM_LIMITS = [
   'pkg/src/redactor/tables.ts MIXED',
   'pkg/src/server/limits.ts MINUTE',
   'src/chain/classify/mod.rs CLEAR',
+  'src/guard/policy.rs MOST',
   'src/inference/retry.rs FIRST_WAIT_MS',
   'src/turn/durable/journal.rs FIRST_WAIT_MS',
   'src/turn/durable/journal.rs ROUND_TRIPS',

@@ -16,6 +16,7 @@ const CAPABILITIES = {
   '`turnlock/server`': 'createHandler',
   '`turnlock/remote`': 'remoteTurns',
   '`turnlock/react`': 'useTurn',
+  '`turnlock/guard`': 'createCallGuard',
   '`turnlock/proxy`': 'createProxy',
   '`turnlock/redact`': 'createRedactor',
   '`signature`': 'signature, canonicalize',

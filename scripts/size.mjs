@@ -28,7 +28,8 @@ const PAGES = {
   runBundle: { from: 'turnlock/evidence', parts: ['evidence'], first: 16, run: 109 },
   runPlanning: { from: 'turnlock/planning', parts: ['planning'] },
   runChain: { from: 'turnlock/chain', parts: ['chain'] },
-  'signature, canonicalize': { run: 25 },
+  'signature, canonicalize': { run: 22.5 },
+  createCallGuard: { from: 'turnlock/guard', run: 43 },
   decodeStream: { run: 62.5 },
   // Its result is put together where it is awaited.
   remoteTurns: { from: 'turnlock/remote', parts: ['remote/result'], first: 5.2 },
@@ -37,7 +38,7 @@ const PAGES = {
   createChat: { from: 'turnlock/chat', run: 3 },
   createRedactor: { from: 'turnlock/redact', run: 33 },
   createHandler: { from: 'turnlock/server', first: 37.5 },
-  createProxy: { from: 'turnlock/proxy', run: 177 },
+  createProxy: { from: 'turnlock/proxy', run: 192 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4.4 },
   durableObjectStore: { from: 'turnlock/stores/durable-object', run: 3.5 },
   redisStore: { from: 'turnlock/stores/redis', run: 4.3 },
@@ -46,7 +47,7 @@ const PAGES = {
   'storeConformance, scriptedModel, tapeFetch, fakeClock': { from: 'turnlock/testing', run: 9 },
   scriptedProvider: { from: 'turnlock/testing', run: 16.5 },
   // The handler's format alone is smaller: the middleware carries the part that signs calls.
-  'toUIMessageResponse, turnlockMiddleware': { from: 'turnlock/ai-sdk', run: 31 },
+  'toUIMessageResponse, turnlockMiddleware': { from: 'turnlock/ai-sdk', run: 46.5 },
   toUIMessageResponse: { from: 'turnlock/ai-sdk', run: 3 },
   toAgUiEvents: { from: 'turnlock/ag-ui', run: 3 },
   mcpTools: { from: 'turnlock/mcp', run: 37 },
@@ -74,7 +75,7 @@ const PAGES = {
     from: './pkg/dist/browser.js',
     first: 35.5,
   },
-  everything: { all: true, parts: ['turn'], run: 371 },
+  everything: { all: true, parts: ['turn'], run: 405 },
 }
 
 const PEERS = {
@@ -99,12 +100,13 @@ const PARTS = {
 
   diagnoseTools: 'tools',
   canonicalize: 'signature',
+  createCallGuard: 'guard',
   decodeStream: 'stream',
   summarizeReplicates: 'plans',
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
-const WHOLE = 428
+const WHOLE = 438
 
 const RUST = { page: 184, leptos: 405, worker: 325 }
 

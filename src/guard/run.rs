@@ -128,8 +128,7 @@ impl PolicyGuard {
     /// # Errors
     /// `options.invalid`
     pub fn judge(&mut self, json: Json<'_>) -> Result<GuardVerdict, Error> {
-        let mut call = GuardCall::blank();
-        call.read(json.into_owned(), &At::top("call"))?;
+        let call = read_call(json.into_owned())?;
         let signatures: Vec<_> = call.signatures.iter().map(String::as_str).collect();
         let tool = self.options.tool(&call.name);
         let repeats = tool.as_ref().map(|tool| self.options.repeats(tool)).unwrap_or_default();
@@ -197,8 +196,7 @@ impl PolicyGuard {
     /// # Errors
     /// `options.invalid` for a call that was never judged to run in this window.
     pub fn settle(&mut self, json: Json<'_>, outcome: Json<'_>) -> Result<Option<u32>, Error> {
-        let mut call = GuardCall::blank();
-        call.read(json.into_owned(), &At::top("call"))?;
+        let call = read_call(json.into_owned())?;
         let signatures: Vec<_> = call.signatures.iter().map(String::as_str).collect();
         let started = self.guard.find(&signatures).any(|entry| entry.accepted > 0);
         if !started && !self.later {
@@ -317,6 +315,13 @@ impl PolicyGuard {
         }
         hex(&hash.finalize())
     }
+}
+
+/// Reads a call.
+fn read_call(json: Json<'static>) -> Result<GuardCall, Error> {
+    let mut call = GuardCall::blank();
+    call.read(json, &At::top("call"))?;
+    Ok(call)
 }
 
 /// The reason of a call that is not clear.

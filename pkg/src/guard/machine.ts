@@ -17,6 +17,9 @@ import { stringify } from '../shared/text.js'
 /** As `signature`, by the part of the core that judges. */
 export const callSignature = (call: SignedCall): string => signCall(part, call)
 
+/** A limit that the guard takes: a larger one is none in practice. */
+export const guardLimit = (count: number): number => Math.min(count, 1_000_000)
+
 /** The notice of calls that do not run for `reason`. `hasResults`: it may point to results. */
 export function callNotice(reason: string, names: readonly string[], hasResults: boolean): string {
   const given = bytesOf({ reason, names, results: hasResults })

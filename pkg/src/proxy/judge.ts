@@ -1,7 +1,7 @@
 /** Whether a call may run: the call guard, over the history that the client sends. */
 import { isTurnlockError } from '../errors.js'
 import type { ProxyPolicy } from '../generated/proxy.js'
-import { callNotice, callSignature, GuardMachine } from '../guard/machine.js'
+import { callNotice, callSignature, guardLimit, GuardMachine } from '../guard/machine.js'
 import { membersOf, stringify } from './json.js'
 import { repairArguments } from './repair-arguments.js'
 import { RepeatCount, type Repeat } from './repeats.js'
@@ -165,8 +165,8 @@ export class Judge {
     const { maxRepeats, maxTools } = policy
     this.#machine = new GuardMachine({
       repeatBy: 'result',
-      maxRepeats: maxRepeats && Math.min(maxRepeats, UNLIMITED),
-      maxCalls: maxTools === undefined ? maxTools : Math.min(maxTools, UNLIMITED),
+      maxRepeats: maxRepeats && guardLimit(maxRepeats),
+      maxCalls: maxTools === undefined ? maxTools : guardLimit(maxTools),
     })
     this.#repeats = new RepeatCount(repeats)
     this.#hasResults = past.some(({ result }) => result !== undefined)
@@ -216,9 +216,6 @@ export class Judge {
     this.#machine.free()
   }
 }
-
-/** A limit above this is none. */
-const UNLIMITED = 1_000_000
 
 /** The signatures by which a call is a repeat. That of the call as it is stands first. */
 const signaturesOf = (readings: readonly Readings[]): string[] => [

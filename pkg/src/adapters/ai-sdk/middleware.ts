@@ -2,7 +2,7 @@
 import { wrong } from '../../errors.js'
 import { AI_SDK_MIDDLEWARE_OPTIONS } from '../../generated/rows.js'
 import type { AiSdkMiddlewareOptions } from '../../generated/adapters.js'
-import { GuardMachine } from '../../guard/machine.js'
+import { guardLimit, GuardMachine } from '../../guard/machine.js'
 import { readOptions } from '../../options.js'
 import { quietly } from '../../shared/quietly.js'
 import {
@@ -92,7 +92,7 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
     throw wrong('maxTools', 'a whole number from 0')
   }
   const guard = {
-    maxCalls: Math.min(maxTools, UNLIMITED),
+    maxCalls: guardLimit(maxTools),
     perTool: Object.fromEntries(allow.map((name) => [name, { dedupe: 'allow' as const }])),
   }
   const repairs = new WeakMap<object, PromptRepair[]>()
@@ -192,9 +192,6 @@ interface Model {
 
 /** Tools stay declared, so that the provider's cache holds. */
 const ANSWER = { toolChoice: { type: 'none' } }
-
-/** A budget above this is none. */
-const UNLIMITED = 1_000_000
 
 const isCall = ({ type, providerExecuted }: Part) => type === 'tool-call' && !providerExecuted
 
