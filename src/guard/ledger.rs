@@ -32,13 +32,26 @@ pub struct Guard<T> {
     /// The signatures, which number the entries.
     signatures: Index,
     pub(super) entries: Vec<Entry<T>>,
-    /// How many calls of a tool ran, by its name.
-    pub(super) runs: Vec<(String, u32)>,
+    /// The names of tools, which number the counts: a model makes up as many as it likes.
+    tools: Index,
+    /// How many calls of a tool ran.
+    runs: Vec<u32>,
+    /// How many calls ran.
+    ran: u32,
+    /// Whether any call has settled.
+    pub(super) has_results: bool,
 }
 
 impl<T> Default for Guard<T> {
     fn default() -> Self {
-        Self { signatures: Index::default(), entries: Vec::new(), runs: Vec::new() }
+        Self {
+            signatures: Index::default(),
+            entries: Vec::new(),
+            tools: Index::default(),
+            runs: Vec::new(),
+            ran: 0,
+            has_results: false,
+        }
     }
 }
 
@@ -84,16 +97,32 @@ impl<T: Clone> Guard<T> {
 
     /// Records that a call of a tool runs.
     pub fn count_run(&mut self, tool: &str) {
-        match self.runs.iter_mut().find(|(name, _)| name == tool) {
-            Some((_, runs)) => *runs = runs.saturating_add(1),
-            None => self.runs.push((tool.to_owned(), 1)),
-        }
+        self.count_runs(tool, 1);
+    }
+
+    pub(super) fn count_runs(&mut self, tool: &str, more: u32) {
+        let number = self.tools.number(tool);
+        let runs: &mut u32 = crate::index::slot(&mut self.runs, number);
+        *runs = runs.saturating_add(more);
+        self.ran = self.ran.saturating_add(more);
     }
 
     /// Returns how many calls of a tool ran.
     #[must_use]
     pub fn runs(&self, tool: &str) -> u32 {
-        self.runs.iter().find(|(name, _)| name == tool).map_or(0, |(_, runs)| *runs)
+        let number = self.tools.find(tool);
+        number.and_then(|number| self.runs.get(number)).copied().unwrap_or(0)
+    }
+
+    /// Returns how many calls ran.
+    #[must_use]
+    pub fn ran(&self) -> u32 {
+        self.ran
+    }
+
+    /// The tools of which calls ran, and how many of each.
+    pub(super) fn all_runs(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.tools.texts().zip(self.runs.iter().copied())
     }
 
     /// Records the outcome of a call, once. `result`: what the results of equal calls are compared
@@ -111,6 +140,7 @@ impl<T: Clone> Guard<T> {
             if let Some(result) = result {
                 entry.returned(result);
             }
+            self.has_results = true;
         }
     }
 
@@ -127,6 +157,7 @@ impl<T: Clone> Guard<T> {
                 entry.elsewhere -= 1;
                 entry.outcome = Some(outcome.clone());
                 result.into_iter().for_each(|result| entry.returned(result));
+                self.has_results = true;
             }
         }
     }
@@ -251,5 +282,6 @@ mod tests {
         let mut guard = Guard::<()>::default();
         ["a", "b", "a", "a"].iter().for_each(|tool| guard.count_run(tool));
         assert_eq!(["a", "b", "c"].map(|tool| guard.runs(tool)), [3, 1, 0]);
+        assert_eq!(guard.ran(), 4);
     }
 }

@@ -178,7 +178,7 @@ impl PolicyGuard {
                     && self.guard.find(&signatures).any(super::ledger::Entry::is_lost);
                 told.notice = Some(match lost {
                     true => Unread::Lost.notice(&[&call.name]),
-                    false => refusal.notice(&[&call.name], self.has_results()),
+                    false => refusal.notice(&[&call.name], self.guard.has_results),
                 });
             }
             CallVerdict::BlockUnclear => {
@@ -251,8 +251,7 @@ impl PolicyGuard {
     /// Returns how many calls may still be executed.
     #[must_use]
     pub fn left(&self) -> u32 {
-        let ran = self.guard.runs.iter().fold(0_u32, |all, (_, runs)| all.saturating_add(*runs));
-        self.options.max_calls.map_or(u32::MAX, |most| most.saturating_sub(ran))
+        self.options.max_calls.map_or(u32::MAX, |most| most.saturating_sub(self.guard.ran()))
     }
 
     /// Returns whether calls may still be executed.
@@ -293,10 +292,6 @@ impl PolicyGuard {
         let entry = self.guard.entry(signature);
         entry.seen = entry.seen.saturating_add(1);
         entry.seen
-    }
-
-    fn has_results(&self) -> bool {
-        self.guard.entries.iter().any(|entry| entry.outcome.is_some() || entry.in_a_row > 0)
     }
 
     /// What results are compared by: a hash, so that the state has no text of results.

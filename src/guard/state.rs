@@ -59,13 +59,16 @@ impl Guard<Json<'static>> {
             denied: entry.denied,
             seen: entry.seen,
         });
-        (entries.collect(), self.runs.clone())
+        let runs = self.all_runs().map(|(tool, runs)| (tool.to_owned(), runs));
+        (entries.collect(), runs.collect())
     }
 
     /// Makes a guard of the members of a state. Who runs its calls is not known here.
     pub(super) fn read(state: &mut GuardState) -> Result<Self, Error> {
         let mut guard = Self::default();
-        guard.runs = std::mem::take(&mut state.runs);
+        for (tool, runs) in std::mem::take(&mut state.runs) {
+            guard.count_runs(&tool, runs);
+        }
         for (index, written) in std::mem::take(&mut state.calls).into_iter().enumerate() {
             let place = guard.entries.len();
             let entry = guard.entry(&written.signature);
@@ -77,6 +80,8 @@ impl Guard<Json<'static>> {
             entry.in_a_row = written.in_a_row;
             entry.denied = written.denied;
             entry.seen = written.seen;
+            let has_result = entry.outcome.is_some() || entry.in_a_row > 0;
+            guard.has_results |= has_result;
             if guard.entries.len() == place {
                 let option = format!("state.calls[{index}].signature");
                 return Err(Error::option(option, "a signature that no other member has"));

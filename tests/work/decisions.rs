@@ -5,6 +5,7 @@ use turnlock::Next;
 use turnlock::bundle::{self, Bundle, BundleOptions, Evidence, Outcome, SummaryOptions};
 use turnlock::chain::classify::{ClassifierOptions, classify};
 use turnlock::chain::{self, Chain, ChainOptions, Plan, PlanLimits};
+use turnlock::guard::PolicyGuard;
 use turnlock::json::Json;
 use turnlock::request::{Pass, PassEffect, PassOptions, Policy, lint_prompt, parse_tool_request};
 use turnlock::tool::Settled;
@@ -388,6 +389,52 @@ fn the_work_of_a_pass_is_bounded_and_linear() {
     for (name, found) in FOUND {
         let measured = |n: usize| passed(asks, &found(n));
         bounded(&format!("a pass that finds {name}"), PER_BYTE, &measured, 500, &mut broken);
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// A history of calls, then as many calls that are judged.
+fn guarded(n: usize, call: &dyn Fn(usize) -> (String, String)) -> Counted {
+    let options = json!({ "repeatBy": "result", "maxCalls": n + n / 2 }).to_string();
+    let past = list(n, |at| {
+        let (name, signature) = call(at);
+        json!({ "name": name, "signatures": [signature], "result": (at % 3).to_string() })
+    });
+    let next: Vec<_> = (0..n)
+        .map(|at| {
+            let (name, signature) = call(at);
+            json!({ "name": name, "signatures": [signature], "clear": at % 4 > 0 }).to_string()
+        })
+        .collect();
+    let past = past.to_string();
+    let mut counted = Counted {
+        given: past.len() + next.iter().map(String::len).sum::<usize>(),
+        ..Counted::default()
+    };
+    let mut guard = PolicyGuard::new(&Json::parse_str(&options).unwrap()).unwrap();
+    counted.done += work(|| guard.record(Json::parse_str(&past).unwrap()).unwrap());
+    for call in &next {
+        let mut text = String::new();
+        counted.done += work(|| {
+            let verdict = guard.judge(Json::parse_str(call).unwrap()).unwrap();
+            text = verdict.to_json().to_text();
+        });
+        counted.told += text.len();
+    }
+    counted
+}
+
+#[test]
+fn the_work_of_a_guard_is_bounded_and_linear() {
+    let _alone = super::alone();
+    let mut broken = Vec::new();
+    let shapes: [(&str, &dyn Fn(usize) -> (String, String)); 3] = [
+        ("calls of many tools", &|at| (format!("tool{at}"), format!("s{at}"))),
+        ("calls of one tool", &|at| ("tool".to_owned(), format!("s{at}"))),
+        ("equal calls", &|_| ("tool".to_owned(), "s".to_owned())),
+    ];
+    for (name, call) in shapes {
+        bounded(name, PER_BYTE, &|n| guarded(n, call), 500, &mut broken);
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }

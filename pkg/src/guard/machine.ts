@@ -20,6 +20,9 @@ export const callSignature = (call: SignedCall): string => signCall(part, call)
 /** A limit that the guard takes: a larger one is none in practice. */
 export const guardLimit = (count: number): number => Math.min(count, 1_000_000)
 
+/** Calls that are recorded at once. */
+const PIECE = 1000
+
 /** The notice of calls that do not run for `reason`. `hasResults`: it may point to results. */
 export function callNotice(reason: string, names: readonly string[], hasResults: boolean): string {
   const given = bytesOf({ reason, names, results: hasResults })
@@ -45,8 +48,11 @@ export class GuardMachine {
 
   /** Records calls of a history. */
   record(past: readonly PastCall[]): void {
-    const given = bytesOf(past)
-    this.#use((glue, handle) => glue.guard_record(handle, given))
+    // In pieces: a text for the core has a limit.
+    for (let from = 0; from < past.length; from += PIECE) {
+      const given = bytesOf(past.slice(from, from + PIECE))
+      this.#use((glue, handle) => glue.guard_record(handle, given))
+    }
   }
 
   /** Judges a call. One that runs counts from now on. */

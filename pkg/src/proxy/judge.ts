@@ -182,7 +182,7 @@ export class Judge {
       signatures: signaturesOf([readingsOf(call)]),
       result: call.result === undefined ? undefined : numberOf(call.result),
     }))
-    if (record.length > 0) this.#machine.record(record)
+    this.#machine.record(record)
   }
 
   /** Whether no call may run any more. */

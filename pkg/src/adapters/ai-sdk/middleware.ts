@@ -108,7 +108,7 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
       const signatures = signed.filter((signature) => signature !== undefined)
       return { name: call.toolName ?? '', signatures, result: '' }
     })
-    if (past.length > 0) machine.record(past)
+    machine.record(past)
     const before = repairs.get(params) ?? []
     const keep = (call: Part, signature: string) => {
       said.set(nameOf(asked, call), signature)
