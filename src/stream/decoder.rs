@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use super::ambiguous::is_ambiguous;
 use super::classify::{failure, malformed};
 use super::delta::{Delta, ErrorClass, StreamError};
 use super::events::AnyEvents;
@@ -54,14 +55,16 @@ struct Meaning {
     known: bool,
     /// The beginning of the first event, if it was not.
     foreign: Option<String>,
+    /// A call has started.
+    has_calls: bool,
 }
 
 impl Decoder {
     /// `inner`: the wire format of frames that hold another provider's events.
     pub(crate) fn of(events: AnyEvents, framer: Option<Framer>, inner: Option<AnyEvents>) -> Self {
         let template = Some(Template::default());
-        let meaning =
-            Meaning { events, inner, template, failed: false, known: false, foreign: None };
+        let (failed, known, foreign, has_calls) = (false, false, None, false);
+        let meaning = Meaning { events, inner, template, failed, known, foreign, has_calls };
         Self { framing: Framing::Unknown(Vec::new()), framer, meaning, is_cut: false }
     }
 
@@ -247,6 +250,7 @@ impl Meaning {
         }
         let before = out.len();
         self.events.data(data, out);
+        self.refuse_ambiguous(data, before, out);
         let deltas = out.get(before..).unwrap_or_default();
         self.failed = matches!(deltas.last(), Some(Delta::Error(_)));
         if !self.known && data.trim() != "[DONE]" {
@@ -264,6 +268,20 @@ impl Meaning {
             // An event that changes the state carries more than its text.
             if trial == *events { deltas } else { Vec::new() }
         });
+    }
+
+    /// Replaces the deltas of an event, which begin at `from`, by an error if the event may be of a
+    /// call and can be read in two ways.
+    fn refuse_ambiguous(&mut self, data: &str, from: usize, out: &mut Vec<Delta>) {
+        let deltas = out.get(from..).unwrap_or_default();
+        let is_speech = |delta: &Delta| matches!(delta, Delta::Text(_) | Delta::Reasoning { .. });
+        let speaks = !deltas.is_empty() && deltas.iter().all(is_speech);
+        self.has_calls |= deltas.iter().any(|delta| matches!(delta, Delta::ToolCallStart { .. }));
+        if (self.has_calls || !speaks) && is_ambiguous(data) {
+            out.truncate(from);
+            let said = "an event of the model has a member of a call twice, with different values";
+            out.push(Delta::Error(malformed(said, data)));
+        }
     }
 
     fn frame(&mut self, frame: Frame, out: &mut Vec<Delta>) {
@@ -291,6 +309,7 @@ impl Meaning {
         }
         let (mut ended, mut deltas) = (self.events.clone(), Vec::new());
         ended.data(data, &mut deltas);
+        self.refuse_ambiguous(data, 0, &mut deltas);
         // What the provider says to have failed has, with or without a blank line behind it.
         let fails = matches!(deltas.last(), Some(Delta::Error(error)) if error.class != ErrorClass::Malformed);
         if ended.is_finished() || fails {

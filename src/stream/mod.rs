@@ -30,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ambiguous;
 mod assemble;
 mod calls;
 mod classify;
