@@ -307,19 +307,27 @@ impl Calls {
             self.doubt(if at.is_none() { Certainty::Lost } else { Certainty::Doubtful });
         }
         if let Some(at) = at.filter(|_| fragment.begins()) {
-            self.share(at);
+            self.share(at, fragment);
         }
         at.map_or(Part::Nothing, Part::Of)
     }
 
     /// Notes that arguments begin under an index that several calls without arguments have: they may
-    /// be those of an earlier one.
-    fn share(&mut self, at: usize) {
+    /// be those of any of them, so that none of them ends.
+    fn share(&mut self, at: usize, fragment: &Fragment<'_>) {
         let of = self.calls.get(at).filter(|call| call.arguments == Shape::Blank);
         let Some(index) = of.map(|call| call.index) else { return };
-        let is_shared = |call: &&mut Call| call.index == index && call.arguments == Shape::Blank;
-        let earlier = self.calls.iter_mut().take(at).filter(is_shared);
-        earlier.for_each(|call| call.contradictory = true);
+        let is_shared = |call: &&mut Call| {
+            call.index == index && call.is_empty() && !fragment.renames(call) && !call.ended
+        };
+        let mut is_earlier = false;
+        for call in self.calls.iter_mut().take(at).filter(is_shared) {
+            call.contradictory = true;
+            is_earlier = true;
+        }
+        if is_earlier {
+            self.contradict(at);
+        }
     }
 
     /// `at`: the last call with the id of the fragment.
@@ -402,7 +410,13 @@ impl Calls {
                 }
             } else if call.id.is_some() && fragment.index.is_some() {
                 // The name is repeated in every fragment.
-                return if fragment.repeats(call) { Part::Nothing } else { Part::Of(at) };
+                if fragment.repeats(call) {
+                    return Part::Nothing;
+                }
+                if fragment.begins() {
+                    self.share(at, fragment);
+                }
+                return Part::Of(at);
             } else if fragment.continues(call) {
                 return Part::Of(at);
             } else if !fragment.repeats(call) {
