@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::read::{keep, list, object, reason, text};
 use super::unread::{BESIDE, has_content, is_of_call};
 use crate::json::{Json, JsonError, Kind, Reader};
 use crate::stream::{StreamError, Usage, failure};
@@ -18,6 +19,8 @@ pub(super) struct Chunk<'a> {
     /// What may be the arguments of a call stands in a member that is not read.
     pub(super) unread: bool,
     pub(super) finish: Option<Cow<'a, str>>,
+    /// The reason of the provider behind a gateway (OpenRouter, LiteLLM).
+    pub(super) native: Option<Cow<'a, str>>,
     pub(super) usage: Option<Usage>,
     pub(super) error: Option<StreamError>,
     /// Sources and annotations, as the provider's JSON.
@@ -116,16 +119,18 @@ impl<'a> Chunk<'a> {
                 first = reader.number()? == "0";
                 Ok(())
             }
-            // Perplexity tells with each delta what was said so far.
-            "message" if streamed => reader.skip(),
+            // Perplexity repeats in each chunk the text so far. A call may have its arguments only here.
+            "message" if streamed => object(reader, &mut |key, reader| one.unread(key, reader)),
             "delta" | "message" => {
                 one.unread |= reader.peek()? == Kind::Array;
                 if key == "delta" && reader.peek()? == Kind::Object {
                     // The calls of an earlier member with this name are not read.
                     one.unreadable |= streamed && !one.calls.is_empty();
                     streamed = true;
-                    let Chunk { finish, error, unread, unreadable, .. } = std::mem::take(&mut one);
-                    one = Chunk { finish, error, unread, unreadable, ..Chunk::default() };
+                    one.unread |= !one.calls.is_empty();
+                    let before = std::mem::take(&mut one);
+                    let Chunk { finish, native, error, unread, unreadable, .. } = before;
+                    one = Chunk { finish, native, error, unread, unreadable, ..Chunk::default() };
                 }
                 object(reader, &mut |key, reader| one.delta(key, reader))
             }
@@ -133,6 +138,12 @@ impl<'a> Chunk<'a> {
                 one.finish = reason(reader)?.or_else(|| one.finish.take());
                 Ok(())
             }
+            // LiteLLM has it among the members of the provider.
+            "provider_specific_fields" => object(reader, &mut |key, reader| match key {
+                "native_finish_reason" => one.native_reason(reader),
+                key => one.unread(key, reader),
+            }),
+            "native_finish_reason" => one.native_reason(reader),
             // OpenRouter: <https://openrouter.ai/docs/api/reference/overview>
             "error" => {
                 let error = reader.value()?;
@@ -160,8 +171,14 @@ impl<'a> Chunk<'a> {
             self.unreadable |= one.unreadable;
             self.unread |= one.unread;
             self.finish = one.finish.or_else(|| self.finish.take());
+            self.native = one.native.or_else(|| self.native.take());
             self.error = self.error.take().or(one.error);
         }
+        Ok(())
+    }
+
+    fn native_reason(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        self.native = reason(reader)?.or_else(|| self.native.take());
         Ok(())
     }
 
@@ -321,54 +338,6 @@ impl<'a> Fragment<'a> {
         let has_content = has_content(reader)?;
         self.unread |= has_content && !BESIDE.contains(&key);
         Ok(())
-    }
-}
-
-/// Reads a finish reason. One that is no text is a reason, too, but none that is known.
-fn reason<'a>(reader: &mut Reader<'a>) -> Result<Option<Cow<'a, str>>, JsonError> {
-    match reader.peek()? {
-        Kind::String => reader.string().map(Some),
-        Kind::Null => reader.null().map(|()| None),
-        _ => reader.raw().map(|raw| Some(raw.into())),
-    }
-}
-
-/// Keeps a list that is not empty, as an object with this member.
-fn keep<'a>(key: &str, reader: &mut Reader<'a>, kept: &mut Vec<String>) -> Result<(), JsonError> {
-    let value = reader.value()?;
-    if value.items().len() > 0 {
-        kept.push(Json::Object(vec![(key.into(), value)]).to_text());
-    }
-    Ok(())
-}
-
-/// Reads an object; any other value is skipped.
-fn object<'a>(
-    reader: &mut Reader<'a>,
-    member: &mut dyn FnMut(&str, &mut Reader<'a>) -> Result<(), JsonError>,
-) -> Result<(), JsonError> {
-    match reader.peek()? {
-        Kind::Object => reader.object(&mut |key, reader| member(&key, reader)),
-        _ => reader.skip(),
-    }
-}
-
-/// Reads an array; any other value is skipped.
-fn list<'a>(
-    reader: &mut Reader<'a>,
-    item: &mut dyn FnMut(&mut Reader<'a>) -> Result<(), JsonError>,
-) -> Result<(), JsonError> {
-    match reader.peek()? {
-        Kind::Array => reader.array(item),
-        _ => reader.skip(),
-    }
-}
-
-/// Reads a string; any other value is skipped.
-fn text<'a>(reader: &mut Reader<'a>) -> Result<Option<Cow<'a, str>>, JsonError> {
-    match reader.peek()? {
-        Kind::String => reader.string().map(Some),
-        _ => reader.skip().map(|()| None),
     }
 }
 

@@ -3,8 +3,11 @@
 
 mod calls;
 mod chunk;
+mod read;
 mod shape;
 mod unread;
+
+use std::borrow::Cow;
 
 use crate::json::{Json, Reader};
 use crate::stream::{
@@ -76,9 +79,17 @@ fn reason_of(raw: &str) -> FinishReason {
         | "model_length"
         | "model_context_window_exceeded" => FinishReason::Length,
         "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
-        "content_filter" | "sensitive" | "safety" | "recitation" | "prohibited_content" => {
-            FinishReason::ContentFilter
-        }
+        "content_filter"
+        | "sensitive"
+        | "safety"
+        | "recitation"
+        | "blocklist"
+        | "prohibited_content"
+        | "spii"
+        | "model_armor"
+        | "image_safety"
+        | "image_prohibited_content"
+        | "image_recitation" => FinishReason::ContentFilter,
         "error"
         | "abort"
         | "insufficient_system_resource"
@@ -86,11 +97,32 @@ fn reason_of(raw: &str) -> FinishReason {
         | "network-error"
         | "function_call_filter"
         | "malformed_function_call"
+        | "malformed_response"
         | "unexpected_tool_call"
+        | "too_many_tool_calls"
+        | "missing_thought_signature"
         | "server_error"
         | "timeout"
         | "incomplete" => FinishReason::Error,
         _ => FinishReason::Other,
+    }
+}
+
+/// The reason to finish: the one that a gateway gives, unless that is normal or missing, and the
+/// provider's own reason behind it is known not to be normal. OpenRouter:
+/// <https://openrouter.ai/docs/api/reference/overview>
+fn reason_given<'a>(
+    gateway: Option<Cow<'a, str>>,
+    native: Option<Cow<'a, str>>,
+) -> Option<Cow<'a, str>> {
+    let gateway = gateway.filter(|raw| !raw.is_empty());
+    let is_known = |raw: &Cow<'_, str>| {
+        let reason = reason_of(raw);
+        !is_normal(reason) && reason != FinishReason::Other
+    };
+    match native.filter(is_known) {
+        Some(native) if gateway.as_deref().map(reason_of).is_none_or(is_normal) => Some(native),
+        _ => gateway,
     }
 }
 
@@ -130,7 +162,7 @@ impl Chunks {
                 return;
             }
         }
-        let finish = chunk.finish.filter(|raw| !raw.is_empty());
+        let finish = reason_given(chunk.finish, chunk.native);
         if chunk.error.is_some() {
             self.calls.cut(out);
         }
@@ -251,6 +283,8 @@ mod tests {
             ("model_context_window_exceeded", FinishReason::Length),
             ("tool_calls", FinishReason::ToolCalls),
             ("later", FinishReason::Other),
+            ("MALFORMED_RESPONSE", FinishReason::Error),
+            ("MODEL_ARMOR", FinishReason::ContentFilter),
         ] {
             assert_eq!(reason_of(raw), reason, "{raw}");
         }
