@@ -150,16 +150,41 @@ impl Calls {
         self.calls.get_mut(place).filter(is_open)
     }
 
-    /// Compares the calls that wait for the end of the response with what it says at its end of the
-    /// call with this id.
-    pub(crate) fn confirm(&mut self, id: &str, name: &str, whole: &str) {
-        let waiting = &self.waiting;
-        let has_id = |call: &&Started| waiting.contains(&call.index) && call.id == id;
-        let keys: Vec<u64> = self.calls.iter().filter(has_id).map(|call| call.key).collect();
+    /// Takes a call as the end of the response describes it. The arguments count for a call with this
+    /// id that is open and has none, and contradict others.
+    pub(crate) fn confirm(&mut self, id: &str, name: &str, whole: &str, out: &mut Vec<Delta>) {
+        let is_known = |call: &&Started| !id.is_empty() && call.id == id;
+        let keys: Vec<u64> = self.calls.iter().filter(is_known).map(|call| call.key).collect();
+        if keys.is_empty() {
+            return self.add_missing(id, name, whole, out);
+        }
         for key in keys {
             self.compare_name(key, name);
             self.expect(key, whole);
         }
+    }
+
+    /// Adds a call that stands only at the end of the response. A call without arguments may be the
+    /// same one under another id: then none of them ends.
+    fn add_missing(&mut self, id: &str, name: &str, whole: &str, out: &mut Vec<Delta>) {
+        let sum = Sum::of(whole);
+        let is_same = |call: &Started| {
+            let same_arguments = call.sum == sum || is_empty(call.sum) && is_empty(sum);
+            call.name == name && same_arguments
+        };
+        if name.is_empty() || self.calls.iter().any(is_same) {
+            return;
+        }
+        let waiting = &self.waiting;
+        let lacks = |call: &&Started| {
+            let is_open = !call.ended || waiting.contains(&call.index);
+            is_open && call.whole.is_none() && is_empty(call.sum)
+        };
+        let lacking: Vec<u64> = self.calls.iter().filter(lacks).map(|call| call.key).collect();
+        if lacking.is_empty() {
+            self.whole(id, name, whole, out);
+        }
+        lacking.into_iter().for_each(|key| self.doubt(key));
     }
 
     /// Notes that what may be arguments of the call stood in a member that is not read.
@@ -227,12 +252,16 @@ impl Calls {
     pub(crate) fn end(&mut self, key: u64, whole: &str, out: &mut Vec<Delta>) -> bool {
         let Some(call) = self.close(key, whole, out) else { return false };
         let (index, is_empty) = (call.index, is_empty(call.sum));
+        // The end of the response may have its arguments, so that it may not start before.
+        let is_blank = call.sum == Sum::default();
         if call.doubtful {
             return true;
         }
         if is_empty {
             self.waiting.push(index);
-            out.push(Delta::ToolCallReady { index });
+            if !is_blank {
+                out.push(Delta::ToolCallReady { index });
+            }
         } else {
             out.push(Delta::ToolCallEnd { index });
         }

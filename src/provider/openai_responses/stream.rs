@@ -256,30 +256,32 @@ impl Items {
         }
     }
 
+    /// Takes a call that the whole response has.
+    fn confirm(&mut self, item: &Json<'_>, out: &mut Vec<Delta>) {
+        let (id, name) = (text(item, "call_id"), text(item, "name"));
+        let arguments = match text(item, "type") {
+            _ if text(item, "status") == "incomplete" => return,
+            "function_call" => arguments_text(item, "arguments"),
+            "custom_tool_call" => object! { "input": Json::from(text(item, "input")) }.to_text(),
+            _ => return,
+        };
+        self.calls.confirm(id, name, &arguments, out);
+    }
+
     /// Takes a response at its end.
     fn response(&mut self, all: &Json<'_>, kind: &str, raw: &str, out: &mut Vec<Delta>) {
-        for item in list(all, "output") {
-            let (id, name) = (text(item, "call_id"), text(item, "name"));
-            match text(item, "type") {
-                "function_call" => {
-                    self.calls.confirm(id, name, &arguments_text(item, "arguments"));
-                }
-                "custom_tool_call" => {
-                    let input = object! { "input": Json::from(text(item, "input")) };
-                    self.calls.confirm(id, name, &input.to_text());
-                }
-                _ => {}
-            }
-        }
         let status = Some(text(all, "status")).filter(|status| !status.is_empty());
         let status = status.unwrap_or(kind);
         let failed = !part(all, "error").is_null() || status == "failed";
+        let output = list(all, "output");
         // What a failed response would have called is not called.
         if !self.any && !failed {
-            for (at, item) in (0..).zip(list(all, "output")) {
+            for (at, item) in (0..).zip(output) {
                 self.at = at;
                 self.end(item, &item.to_text(), out);
             }
+        } else if !failed {
+            output.iter().for_each(|item| self.confirm(item, out));
         }
         if failed {
             self.usage(all, out);
