@@ -2,7 +2,7 @@
 //! never run.
 
 use serde_json::{Value, json};
-use turnlock::stream::Response;
+use turnlock::stream::{Delta, ErrorClass, FinishReason, Response};
 
 use crate::common::Random;
 use crate::{decode, dialect};
@@ -759,10 +759,311 @@ fn two_names_under_one_id_and_index_are_a_contradiction() {
     }
 }
 
+/// Gateways send several calls under one index (apache/maka#1976, 2026-08-03; LibreChat-AI/agents#260,
+/// 2026-06-22), mostly each with its arguments, or followed by them
+/// (oracle/langchain-oracle#253, 2026-07-06).
 #[test]
-fn arguments_under_an_index_of_two_calls_may_be_those_of_the_first() {
-    let more = json!({ "index": 0, "function": { "arguments": GOOD } });
-    let heads = json!([head("a", "remove", ""), head("b", "list", "")]);
-    let (ended, open) = read("openai-chat", &[chat(heads), chat(json!([more])), chat_end()]);
-    assert_eq!((ended, open), (vec![("list".to_owned(), GOOD.to_owned())], 1));
+fn arguments_under_an_index_of_two_calls_are_those_of_neither() {
+    let index = |index: &Value, mut call: Value| {
+        match index {
+            Value::Null => drop(call.as_object_mut().unwrap().remove("index")),
+            index => call["index"] = index.clone(),
+        }
+        chat(json!([call]))
+    };
+    let ended = |events: Vec<Value>| {
+        let (ended, _) = read("openai-chat", &[events, vec![chat_end()]].concat());
+        ended.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    for at in [json!(0), json!(7), Value::Null] {
+        let head = |id: &str, name: &str, arguments: &str| index(&at, head(id, name, arguments));
+        let piece = |arguments: &str| index(&at, json!({ "function": { "arguments": arguments } }));
+        let named =
+            |name: &str| index(&at, json!({ "function": { "name": name, "arguments": GOOD } }));
+        let (front, back) = GOOD.split_at(5);
+        for (name, first) in [("list", ""), ("remove", ""), ("list", "{}"), ("list", " ")] {
+            let heads = || vec![head("a", "remove", first), head("b", name, "")];
+            for pieces in
+                [vec![piece(GOOD)], vec![piece(front), piece(back)], vec![piece(" "), piece(GOOD)]]
+            {
+                assert_eq!(ended([heads(), pieces].concat()), none, "{at} {name} {first:?}");
+            }
+        }
+        let three = vec![head("a", "remove", ""), head("b", "list", ""), head("c", "list", "")];
+        assert_eq!(ended([three, vec![piece(GOOD)]].concat()), none);
+        // What follows its own head is told apart.
+        let own = vec![head("a", "remove", ""), piece(GOOD), head("b", "list", ""), piece(GOOD)];
+        assert_eq!(ended(own), ["remove", "list"], "{at}");
+        let whole = vec![head("a", "remove", GOOD), head("b", "list", GOOD)];
+        assert_eq!(ended(whole), ["remove", "list"], "{at}");
+        // The name tells which call is meant; the other one may lack its arguments.
+        let by_name = vec![head("a", "remove", GOOD), head("b", "list", ""), named("list")];
+        assert_eq!(ended(by_name).first().map(String::as_str), Some("remove"), "{at}");
+    }
+}
+
+/// Readers differ in which of two members they take, and some providers' events are written by hand.
+#[test]
+fn a_member_of_a_call_that_stands_twice_with_two_values_breaks_the_response() {
+    /// The text of an event with a second member behind each one of this name.
+    fn twice(event: &Value, key: &str, other: &Value) -> String {
+        let text = |key: &str, value: String| format!("{}:{value}", json!(key));
+        match event {
+            Value::Object(members) => {
+                let members = members.iter().map(|(name, value)| {
+                    let own = text(name, twice(value, key, other));
+                    if name == key {
+                        format!("{own},{}", text(name, other.to_string()))
+                    } else {
+                        own
+                    }
+                });
+                format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+            }
+            Value::Array(items) => {
+                let items = items.iter().map(|item| twice(item, key, other));
+                format!("[{}]", items.collect::<Vec<_>>().join(","))
+            }
+            value => value.to_string(),
+        }
+    }
+    let gemini = |parts: Value| json!({ "candidates": [{ "content": { "parts": parts } }] });
+    let gemini_end = || json!({ "candidates": [{ "finishReason": "STOP" }] });
+    let call = json!({ "id": "a", "type": "function", "function": { "name": "remove", "arguments": GOOD } });
+    let mut streamed = call.clone();
+    streamed["index"] = json!(0);
+    let events = [
+        (
+            "openai-chat",
+            vec![chat(json!([streamed])), chat_end()],
+            vec!["index", "id", "name", "arguments", "function", "tool_calls", "delta"],
+        ),
+        (
+            "anthropic",
+            anthropic(&json!({}), &[GOOD.to_owned()]),
+            vec!["index", "id", "name", "partial_json", "type", "content_block"],
+        ),
+        (
+            "openai-responses",
+            vec![
+                responses("output_item.done", Some(0), item("a", "remove", GOOD)),
+                responses_end(),
+            ],
+            vec!["output_index", "id", "call_id", "name", "arguments", "item"],
+        ),
+        (
+            "gemini",
+            vec![
+                gemini(
+                    json!([{ "functionCall": { "name": "remove", "args": { "only": "tmp.txt" } } }]),
+                ),
+                gemini_end(),
+            ],
+            vec!["name", "args", "functionCall", "parts"],
+        ),
+        (
+            "ollama",
+            vec![
+                json!({ "message": { "role": "assistant", "content": "", "tool_calls": [call] }, "done": true, "done_reason": "stop" }),
+            ],
+            vec!["name", "arguments", "tool_calls", "message"],
+        ),
+        (
+            "cohere",
+            vec![
+                json!({ "type": "tool-call-start", "index": 0, "delta": { "message": { "tool_calls": call } } }),
+                json!({ "type": "tool-call-end", "index": 0 }),
+                json!({ "type": "message-end", "delta": { "finish_reason": "TOOL_CALL" } }),
+            ],
+            vec!["index", "id", "name", "arguments", "tool_calls"],
+        ),
+    ];
+    let play = |wire: &str, events: &[String]| {
+        let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        decode(dialect(wire), [stream.as_bytes()])
+    };
+    let ends = |deltas: &[Delta]| {
+        deltas.iter().filter(|delta| matches!(delta, Delta::ToolCallEnd { .. })).count()
+    };
+    for (wire, events, keys) in events {
+        let plain: Vec<String> = events.iter().map(Value::to_string).collect();
+        assert_eq!(ends(&play(wire, &plain)), 1, "{wire}");
+        for key in keys {
+            for other in [json!("other"), json!(null), json!({ "x": 1 }), json!([7])] {
+                let texts: Vec<String> =
+                    events.iter().map(|event| twice(event, key, &other)).collect();
+                let deltas = play(wire, &texts);
+                let broken = matches!(deltas.last(), Some(Delta::Error(error)) if error.class == ErrorClass::Malformed);
+                assert!(broken && ends(&deltas) == 0, "{wire} {key} {other}: {deltas:?}");
+            }
+        }
+        // The same value again is harmless, and so is a member that says nothing of a call.
+        let again = |event: &Value| {
+            let text = event.to_string();
+            text.replacen('{', "{\"extra\":1,\"extra\":2,\"usage\":null,", 1)
+        };
+        let texts: Vec<String> = events.iter().map(again).collect();
+        assert_eq!(ends(&play(wire, &texts)), 1, "{wire}");
+    }
+}
+
+/// A gateway's reason is normal, the model's own reason is not: OpenRouter's
+/// `native_finish_reason` (NousResearch/hermes-agent#83886, 2026-08-11; BerriAI/litellm#23366,
+/// 2026-03-11; agentgateway/agentgateway#2182, 2026-06-12).
+#[test]
+fn the_models_own_reason_to_finish_is_not_overridden_by_a_normal_one() {
+    let call = chat(json!([head("a", "remove", GOOD)]));
+    let text = json!({ "choices": [{ "index": 0, "delta": { "content": "I will" } }] });
+    let finish = |reason: &Value, native: &str, inside: bool| {
+        let mut choice = json!({ "index": 0, "delta": {}, "finish_reason": reason });
+        match inside {
+            true => choice["provider_specific_fields"] = json!({ "native_finish_reason": native }),
+            false => choice["native_finish_reason"] = json!(native),
+        }
+        json!({ "choices": [choice] })
+    };
+    let play = |events: &[&Value]| {
+        let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let deltas =
+            decode(dialect("openai-chat"), [format!("{stream}data: [DONE]\n\n").as_bytes()]);
+        let ended = deltas.iter().any(|delta| matches!(delta, Delta::ToolCallEnd { .. }));
+        let reason = deltas.iter().find_map(|delta| match delta {
+            Delta::Finish { reason, .. } => Some(*reason),
+            _ => None,
+        });
+        (reason.unwrap(), ended)
+    };
+    use FinishReason::{ContentFilter, Error, Length, Other, Stop, ToolCalls};
+    for inside in [false, true] {
+        for reason in [json!("stop"), json!("tool_calls"), json!(null)] {
+            for (native, want) in [
+                ("MALFORMED_FUNCTION_CALL", Error),
+                ("UNEXPECTED_TOOL_CALL", Error),
+                ("TOO_MANY_TOOL_CALLS", Error),
+                ("MISSING_THOUGHT_SIGNATURE", Error),
+                ("MALFORMED_RESPONSE", Error),
+                ("SAFETY", ContentFilter),
+                ("PROHIBITED_CONTENT", ContentFilter),
+                ("MAX_TOKENS", Length),
+            ] {
+                let end = finish(&reason, native, inside);
+                assert_eq!(play(&[&text, &end]), (want, false), "{native}");
+                assert_eq!(play(&[&text, &call, &end]), (want, false), "{native}");
+            }
+        }
+        for native in ["STOP", "end_turn", "completed", "later"] {
+            let end = finish(&json!("stop"), native, inside);
+            assert_eq!(play(&[&text, &end]), (Stop, false), "{native}");
+            assert_eq!(play(&[&call, &end]), (ToolCalls, true), "{native}");
+        }
+        // What the gateway says of a failure counts.
+        assert_eq!(play(&[&text, &finish(&json!("error"), "STOP", inside)]).0, Error);
+        assert_eq!(play(&[&text, &finish(&json!("later"), "STOP", inside)]).0, Other);
+    }
+}
+
+/// A block whose end was not sent, when another block starts or the message ends.
+#[test]
+fn a_block_without_its_end_runs_nothing() {
+    let block = |at: u64, id: &str| {
+        let block = json!({ "type": "tool_use", "id": id, "name": "remove", "input": {} });
+        json!({ "type": "content_block_start", "index": at, "content_block": block })
+    };
+    let text = json!({ "type": "content_block_start", "index": 1, "content_block": { "type": "text", "text": "x" } });
+    let stop = |at: u64| json!({ "type": "content_block_stop", "index": at });
+    let end = |reason: &str| {
+        vec![
+            json!({ "type": "message_delta", "delta": { "stop_reason": reason } }),
+            json!({ "type": "message_stop" }),
+        ]
+    };
+    for next in
+        [vec![], vec![text.clone()], vec![text, stop(1)], vec![block(0, "b")], vec![block(1, "b")]]
+    {
+        for close in [end("tool_use"), end("max_tokens"), vec![]] {
+            let events = [vec![block(0, "a")], next.clone(), close].concat();
+            assert_eq!(read("anthropic", &events).0, [], "{events:?}");
+        }
+    }
+    let sound = [vec![block(0, "a"), stop(0)], end("tool_use")].concat();
+    assert_eq!(read("anthropic", &sound).0, [("remove".to_owned(), String::new())]);
+}
+
+/// Arguments, or a whole call, that stand only in the response at the end of the stream
+/// (NVIDIA-NeMo/Switchyard#777; Wei-Shaw/sub2api#6629, 2026-09-05; lidge-jun/opencodex#4652).
+#[test]
+fn a_call_at_the_end_of_the_response_is_not_lost() {
+    let begun = || responses("output_item.added", Some(0), item("a", "remove", ""));
+    let said = || {
+        responses(
+            "output_item.done",
+            Some(1),
+            json!({ "item": { "type": "message", "content": [{ "type": "output_text", "text": "ok" }] } }),
+        )
+    };
+    let completed = |output: &[Value]| {
+        let output: Vec<_> = output.iter().map(|item| item["item"].clone()).collect();
+        json!({ "type": "response.completed", "response": { "status": "completed", "output": output } })
+    };
+    let whole = || vec![("remove".to_owned(), GOOD.to_owned())];
+    for (why, events) in [
+        ("nothing but the response", vec![completed(&[item("a", "remove", GOOD)])]),
+        ("a call that had begun", vec![begun(), completed(&[item("a", "remove", GOOD)])]),
+        ("beside another item", vec![begun(), said(), completed(&[item("a", "remove", GOOD)])]),
+        ("a call that had not begun", vec![said(), completed(&[item("a", "remove", GOOD)])]),
+        (
+            "twice, under another id",
+            vec![
+                responses("output_item.done", Some(0), item("a", "remove", GOOD)),
+                completed(&[item("b", "remove", GOOD)]),
+            ],
+        ),
+    ] {
+        assert_eq!(read("openai-responses", &events), (whole(), 0), "{why}");
+    }
+    for (why, output) in [
+        ("another id", item("b", "remove", GOOD)),
+        ("another id and name", item("b", "list", GOOD)),
+    ] {
+        for arguments in ["", "{}"] {
+            let done = responses("output_item.done", Some(0), item("a", "remove", arguments));
+            let events = [begun(), done, completed(std::slice::from_ref(&output))];
+            assert_eq!(read("openai-responses", &events).0, [], "{why} {arguments:?}");
+        }
+    }
+    let mut anonymous = item("a", "remove", GOOD);
+    anonymous["item"].as_object_mut().unwrap().remove("call_id");
+    let done = responses("output_item.done", Some(0), item("a", "remove", ""));
+    assert_eq!(read("openai-responses", &[begun(), done, completed(&[anonymous])]).0, []);
+    // A call that the response did not finish is none.
+    let mut cut = item("a", "remove", GOOD);
+    cut["item"]["status"] = json!("incomplete");
+    assert_eq!(read("openai-responses", &[said(), completed(&[cut])]).0, []);
+}
+
+/// A message beside a delta, which repeats what was said or has what the deltas lack.
+#[test]
+fn a_message_beside_a_delta_may_have_the_arguments() {
+    for (message, runs) in [
+        (json!({ "content": "so far" }), true),
+        (json!({ "tool_calls": [head("a", "remove", GOOD)] }), false),
+        (json!({ "tool_calls": null }), true),
+    ] {
+        for message_first in [false, true] {
+            let delta = r#""delta":{},"finish_reason":"tool_calls""#;
+            let (first, second) = match message_first {
+                true => (format!("\"message\":{message}"), delta.to_owned()),
+                false => (delta.to_owned(), format!("\"message\":{message}")),
+            };
+            let end = format!("{{\"choices\":[{{\"index\":0,{first},{second}}}]}}");
+            let stream = format!(
+                "data: {}\n\ndata: {end}\n\ndata: [DONE]\n\n",
+                chat(json!([head("a", "remove", "")]))
+            );
+            let deltas = decode(dialect("openai-chat"), [stream.as_bytes()]);
+            let ended = deltas.iter().any(|delta| matches!(delta, Delta::ToolCallEnd { .. }));
+            assert_eq!(ended, runs, "{end}: {deltas:?}");
+        }
+    }
 }
