@@ -39,6 +39,8 @@ pub(crate) struct Reader<'a> {
     /// Numbers keep their text and duplicate keys stay, so that a provider's arguments are passed on
     /// as they were given.
     verbatim: bool,
+    /// Of duplicate keys with equal values, a strict reader keeps one.
+    merges: bool,
     replaced: usize,
 }
 
@@ -53,10 +55,16 @@ impl<'a> Reader<'a> {
         Ok(Self { lossy: false, ..Self::lossy(text) })
     }
 
+    /// As [`Reader::strict`], but a key may occur again with an equal value.
+    pub(crate) fn merging(text: &'a str) -> Self {
+        Self { lossy: false, merges: true, ..Self::lossy(text) }
+    }
+
     /// Makes a reader for a provider's or a host's `text`: lone surrogates become U+FFFD.
     pub(crate) fn lossy(text: &'a str) -> Self {
         let most = limits::JSON_DEPTH;
-        Self { text, at: 0, depth: 0, most, lossy: true, verbatim: false, replaced: 0 }
+        let (lossy, verbatim, merges) = (true, false, false);
+        Self { text, at: 0, depth: 0, most, lossy, verbatim, merges, replaced: 0 }
     }
 
     /// As [`Reader::lossy`], for what a host writes about values of others: it may be deeper by
@@ -248,6 +256,11 @@ impl<'a> Reader<'a> {
     /// Whether this reader accepts lone surrogates and duplicate keys, as hosts do.
     pub(crate) fn is_lossy(&self) -> bool {
         self.lossy
+    }
+
+    /// Whether of duplicate keys with equal values one is kept.
+    pub(crate) fn merges_equal(&self) -> bool {
+        self.merges
     }
 
     /// Whether duplicate keys stay as they are.

@@ -66,6 +66,15 @@ impl<'a> Json<'a> {
         Self::parse_by(text, max_bytes, Reader::host)
     }
 
+    /// As [`Json::parse`], for the arguments of a call: a key may occur again with an equal value,
+    /// which every reader understands alike.
+    ///
+    /// # Errors
+    /// As [`Json::parse`].
+    pub(crate) fn parse_arguments(text: &'a [u8], max_bytes: usize) -> Result<Self, JsonError> {
+        Self::parse_by(text, max_bytes, Reader::merging)
+    }
+
     fn parse_by(
         text: &'a [u8],
         max_bytes: usize,
@@ -116,7 +125,8 @@ impl<'a> Json<'a> {
                     Ok(())
                 })?;
                 if !reader.is_verbatim() && has_duplicate(&members) {
-                    if !reader.is_lossy() {
+                    let is_refused = !reader.merges_equal() || duplicates_differ(&members);
+                    if !reader.is_lossy() && is_refused {
                         return Err(JsonError::DuplicateKey { offset: reader.offset() });
                     }
                     members = keep_last(members);
@@ -417,6 +427,16 @@ fn has_duplicate(members: &[(Cow<'_, str>, Json<'_>)]) -> bool {
     let sorted = by_key(members);
     let mut pairs = sorted.iter().zip(sorted.iter().skip(1));
     pairs.any(|(a, b)| members.get(*a).zip(members.get(*b)).is_some_and(|(a, b)| same(a, b)))
+}
+
+/// Whether members with the same key have different values.
+fn duplicates_differ(members: &[(Cow<'_, str>, Json<'_>)]) -> bool {
+    let sorted = by_key(members);
+    let mut pairs = sorted.iter().zip(sorted.iter().skip(1));
+    pairs.any(|(a, b)| {
+        let pair = members.get(*a).zip(members.get(*b));
+        pair.is_some_and(|(a, b)| a.0 == b.0 && a.1.to_canonical() != b.1.to_canonical())
+    })
 }
 
 /// The places of members, in the order of their keys.
