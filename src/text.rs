@@ -5,6 +5,37 @@
 /// Begins and ends of the blocks in which models think aloud.
 const THINKING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
+/// Whether a text has no character that a person could see: only white space, control characters, and
+/// characters that are drawn as nothing (Unicode's `Default_Ignorable_Code_Point`, the annotation
+/// marks, and the empty pattern of Braille).
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{2800}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
 /// Returns what a model said after it has thought: the text without the `<think>` blocks at its
 /// beginning. `None` if such a block does not end.
 pub(crate) fn said(text: &str) -> Option<&str> {
@@ -92,7 +123,7 @@ pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{base64, find, said, unfenced};
+    use super::{base64, find, is_blank, said, unfenced};
 
     #[test]
     fn base64_is_read() {
@@ -104,6 +135,21 @@ mod tests {
         }
         assert_eq!(base64("+/+/").as_deref(), Some(&[0xFB, 0xFF, 0xBF][..]));
         assert_eq!(base64("a b"), None);
+    }
+
+    #[test]
+    fn a_text_is_blank_if_a_person_sees_nothing() {
+        let blank = ["", " \n\t", "\u{a0}", "\u{feff}", "\u{200b}\u{200d} \u{2060}", "\0\u{7f}"];
+        let more =
+            ["\u{ad}", "\u{3164}", "\u{2800}", "\u{fe0f}", "\u{e0041}", "\u{3000}", "\u{2028}"];
+        for text in blank.into_iter().chain(more) {
+            assert!(is_blank(text), "{text:?}");
+        }
+        for text in
+            ["a", "\u{200b}.\u{200b}", "é", "😀", "\u{fffc}", "\u{fffd}", "\u{301}", "\u{600}"]
+        {
+            assert!(!is_blank(text), "{text:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::{ARGUMENTS_STEP, End, Inference};
 use crate::error::Failure;
 use crate::stream::{Delta, FinishReason, Response};
+use crate::text::is_blank;
 
 impl Inference {
     /// Whether no text, reasoning or call was received, and no tool of the provider.
@@ -21,7 +22,7 @@ impl Inference {
     pub(super) fn show(&mut self, delta: Delta, out: &mut Vec<Delta>) {
         if let (Delta::Text(text), Some(blank)) = (&delta, &mut self.blank) {
             blank.push_str(text);
-            if !text.trim().is_empty() {
+            if !is_blank(text) {
                 self.release(out);
             }
             return;
@@ -60,11 +61,7 @@ impl Inference {
     pub(super) fn is_empty(&self) -> bool {
         let Response { text, calls, finish, .. } = &self.response;
         let withheld = matches!(finish, Some((FinishReason::ContentFilter, _)));
-        self.rules.needs_output
-            && text.trim().is_empty()
-            && calls.is_empty()
-            && !withheld
-            && !self.hosted
+        self.rules.needs_output && is_blank(text) && calls.is_empty() && !withheld && !self.hosted
     }
 
     /// Ends an attempt whose response is empty.

@@ -390,7 +390,7 @@ impl Phase {
     }
 
     fn has_text(&self) -> bool {
-        !self.text().trim().is_empty() || !self.draft.trim().is_empty()
+        [self.text(), &self.draft].iter().any(|text| !crate::text::is_blank(text))
     }
 }
 

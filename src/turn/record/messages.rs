@@ -4,6 +4,7 @@ use super::super::ids::unique;
 use super::super::result::{MessageCall, TurnMessage};
 use super::outcomes::content;
 use super::{Calling, Record};
+use crate::text::is_blank;
 use crate::tool::{Call, Fate, Outcome, Status};
 
 impl Record {
@@ -44,7 +45,7 @@ impl Record {
         }
         join(&mut said, shown.get(from..).unwrap_or_default());
         ran.append(&mut blocks(usize::MAX));
-        if !said.trim().is_empty() || !ran.is_empty() {
+        if !is_blank(&said) || !ran.is_empty() {
             messages.push(TurnMessage { provider_tools: ran, ..spoken("assistant", said) });
         }
         messages

@@ -2,6 +2,7 @@
 
 use super::super::event::ResultView;
 use crate::guard::{Refusal, plain_name};
+use crate::text::is_blank;
 use crate::tool::{Call, Fate, Outcome, Status};
 
 /// Characters of one result in a composed answer.
@@ -43,7 +44,7 @@ pub(super) fn content(outcome: &Outcome) -> String {
         Some(error) => error.message.clone(),
         None => outcome.for_model(),
     };
-    if content.trim().is_empty() { EMPTY.to_owned() } else { content }
+    if is_blank(&content) { EMPTY.to_owned() } else { content }
 }
 
 /// The answer to a call in the provider's own messages.
