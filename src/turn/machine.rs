@@ -43,7 +43,7 @@ use crate::inference::{self, Heard, Inference};
 use crate::json::Json;
 use crate::next::Next;
 use crate::stream::Response;
-use crate::tool::{CallView, Outcome, Verdict};
+use crate::tool::{CallView, Dedupe, Outcome, Verdict};
 
 /// A turn without a store.
 #[derive(Debug, Clone)]
@@ -507,7 +507,14 @@ impl Machine {
     fn await_approval(&mut self, views: Vec<CallView>) {
         let tools = &self.record.options().tools;
         let is_page = |view: &CallView| tools.find(&view.name).is_some_and(|tool| tool.page);
-        let (calls, approvals): (Vec<_>, Vec<_>) = views.into_iter().partition(is_page);
+        let (calls, mut approvals): (Vec<_>, Vec<_>) = views.into_iter().partition(is_page);
+        // The user decides once on equal calls, unless the tool is to run for each of them.
+        let mut signatures = Vec::new();
+        approvals.retain(|view| {
+            let is_new = !signatures.contains(&view.signature);
+            signatures.push(view.signature.clone());
+            is_new || tools.find(&view.name).is_some_and(|tool| tool.dedupes() == Dedupe::Allow)
+        });
         if !approvals.is_empty() {
             self.record.emit(EventKind::ApprovalRequired { calls: approvals.clone() });
         }

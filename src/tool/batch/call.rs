@@ -204,12 +204,23 @@ impl Call {
         self.fate == Fate::Refused(Refusal::NotApproved)
     }
 
-    /// Whether another call that is refused for good is the same call. A tool that does not exist is
-    /// the same one with any arguments; a signature is also that of arguments that are no JSON.
+    /// Whether another call that is refused for good is the same call. Calls to a tool that does not
+    /// exist are the same whatever their arguments are, and so are calls to a tool whose arguments
+    /// are not a JSON object: a model that cannot write them varies their text.
     pub(crate) fn is_same_refusal(&self, other: &Self) -> bool {
-        let unknown = |call: &Self| call.fate == Fate::Refused(Refusal::UnknownTool);
-        let same_arguments = self.view.signature == other.view.signature;
-        self.view.name == other.view.name && (same_arguments || unknown(self) && unknown(other))
+        let is_unknown = |call: &Self| call.fate == Fate::Refused(Refusal::UnknownTool);
+        let is_unread = |call: &Self| {
+            call.fate == Fate::Refused(Refusal::InvalidArguments) && call.args_are_unread()
+        };
+        let same_arguments = self.view.signature == other.view.signature
+            || is_unknown(self) && is_unknown(other)
+            || is_unread(self) && is_unread(other);
+        self.view.name == other.view.name && same_arguments
+    }
+
+    /// Whether the arguments are not a JSON object, so that their text stands for them.
+    fn args_are_unread(&self) -> bool {
+        matches!(self.view.args, Json::String(_))
     }
 
     /// What is wrong with the arguments; empty if nothing is known of it.

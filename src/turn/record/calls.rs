@@ -372,12 +372,16 @@ fn missing_end(finish: Option<&(FinishReason, String)>) -> &'static str {
 fn read(call: stream::Call, number: u32, ids: &mut Vec<String>, project: Option<&str>) -> Call {
     let empty = call.ended && call.arguments.trim().is_empty();
     let text = if empty { "{}" } else { call.arguments.as_str() };
-    let parsed = Json::parse(text.as_bytes(), limits::ARGUMENTS_BYTES).map(Json::into_owned);
+    let parsed = Json::parse_arguments(text.as_bytes(), limits::ARGUMENTS_BYTES);
+    let parsed = parsed.map(Json::into_owned);
     let read = match parsed {
         _ if !call.ended => Err(INCOMPLETE.to_owned()),
         Ok(json) if json.as_object().is_some() => Ok(json),
         Ok(_) => Err("the arguments are not a JSON object".to_owned()),
         Err(JsonError::Syntax { offset }) if ends_early(text, offset) => Err(INCOMPLETE.to_owned()),
+        Err(JsonError::DuplicateKey { .. }) => {
+            Err("the arguments have a key twice, with different values".to_owned())
+        }
         Err(error) => Err(format!("the arguments cannot be read: {error}")),
     };
     let id = if call.id.is_empty() { "call".to_owned() } else { call.id };
@@ -512,6 +516,7 @@ mod tests {
     fn unreadable_arguments_say_why_and_nothing_of_their_text() {
         let whole = r#" {"path": "a\u00e9.md", "deep": [{"n": [1.5e3, true, null]}]}"#;
         assert_eq!(why(whole, true), "");
+        assert_eq!(why(r#"{"a": {"b": 1, "c": 2}, "a": {"c": 2.0, "b": 1}}"#, true), "");
         assert_eq!(why(whole, false), INCOMPLETE, "its end was not seen");
         for at in 2..whole.len() {
             let Some(cut) = whole.get(..at) else { continue };
@@ -520,7 +525,7 @@ mod tests {
         for (text, expected) in [
             ("NOPE", "cannot be read: not JSON at byte 0"),
             (r#"{"a": secret}"#, "cannot be read: not JSON"),
-            (r#"{"secret": 1, "secret": 2}"#, "names a key twice"),
+            (r#"{"secret": 1, "secret": 2}"#, "a key twice, with different values"),
             (r#"{"a": 1} secret"#, "cannot be read"),
             (r#"["secret"]"#, "not a JSON object"),
             ("\"secret\"", "not a JSON object"),
