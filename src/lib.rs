@@ -108,6 +108,7 @@ mod index;
 mod inference;
 pub mod json;
 pub mod limits;
+mod mcp;
 pub mod message;
 mod next;
 mod order;

@@ -12,6 +12,7 @@ use super::usage::{Prices, Tokens, cost, micro_dollars};
 use crate::error::Error;
 use crate::json::{Json, number_text};
 use crate::limits;
+use crate::mcp;
 use crate::next::Next;
 
 /// One bundle. See [the contract](crate#contract-drain-before-you-wait) for how to call it.
@@ -185,6 +186,9 @@ impl Bundle {
             Outcome::Data { json, errors } => match Json::parse(&json, limits::REPLICATE_BYTES) {
                 Err(error) => {
                     (None, ReplicateStatus::Invalid, vec![format!("{}: {error}", error.code())])
+                }
+                Ok(data) if mcp::failure(&data).is_some() => {
+                    (None, ReplicateStatus::Error, mcp::failure(&data).into_iter().collect())
                 }
                 Ok(data) if errors.is_empty() => {
                     (Some(data.into_owned()), ReplicateStatus::Valid, errors)

@@ -12,6 +12,7 @@ use super::results;
 use super::run::{Run, Status};
 use super::stop::{SLACK, Stop, complete, diminishing};
 use crate::json::{Json, object};
+use crate::mcp;
 
 impl Chain {
     /// Makes decisions until only a new input can change anything.
@@ -365,6 +366,10 @@ impl Chain {
                 }
             }
             _ => {
+                if let Some(message) = mcp::failure(&value) {
+                    let error = Failure::new(format!("{}.threw", call.kind.name()), message);
+                    return self.step_failed(&call, at, error, true);
+                }
                 let streamed = value.is_null() && !call.text.is_empty();
                 let value = if streamed { call.text.into() } else { value };
                 self.found(at, value, false);

@@ -8,6 +8,8 @@ use super::super::model::{Content, Part};
 use super::Fields;
 use crate::json::Json;
 use crate::limits;
+pub(in crate::message) use crate::mcp::flag;
+use crate::mcp::is_failure;
 use crate::text::holds;
 
 /// How a call ended.
@@ -157,20 +159,6 @@ impl Ending {
     }
 }
 
-/// A flag in any form: a truth value, a number, or the text of one.
-#[inline(never)]
-pub(in crate::message) fn flag(value: &Json<'_>) -> Option<bool> {
-    match value {
-        Json::Bool(flag) => Some(*flag),
-        Json::Number(number) => Some(number != "0"),
-        Json::String(text) => {
-            let is = |words: [&str; 2]| words.iter().any(|known| is_word(text, known));
-            is(["true", "1"]).then_some(true).or_else(|| is(["false", "0"]).then_some(false))
-        }
-        _ => None,
-    }
-}
-
 /// Whether a text is this word, in any case, whatever separates its parts.
 #[inline(never)]
 fn is_word(text: &str, word: &str) -> bool {
@@ -178,14 +166,11 @@ fn is_word(text: &str, word: &str) -> bool {
     letters.map(|c| c.to_ascii_lowercase()).eq(word.bytes())
 }
 
-/// Whether a content is MCP's result of a call that failed, which clients put into a result as it is:
-/// an object with a list of blocks as `content` and with `isError`, or its JSON text. The result of any
-/// other tool that happens to have a member `isError` is not.
-///
-/// <https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolresult>
+/// Whether a content is MCP's result of a call that failed, or its JSON text: clients put it into a
+/// result as it is.
 pub(super) fn is_mcp_failure(content: &Content<'_>) -> bool {
     match content {
-        Content::Value(value) => is_mcp(value),
+        Content::Value(value) => is_failure(value),
         Content::Text(text) => is_mcp_text(text),
         Content::Parts(parts) => match parts.as_slice() {
             [Part::Text(text)] => is_mcp_text(&text.text),
@@ -199,11 +184,6 @@ pub(in crate::message) fn is_mcp_text(text: &Json<'_>) -> bool {
     let Json::String(text) = text else { return false };
     text.trim_start().starts_with('{')
         && holds(text, "\"isError\"")
-        && Json::parse_lossy(text.as_bytes(), limits::JSON_BYTES).is_ok_and(|value| is_mcp(&value))
-}
-
-pub(super) fn is_mcp(value: &Json<'_>) -> bool {
-    let blocks = value.get("content").and_then(Json::as_array);
-    blocks.is_some_and(|blocks| blocks.iter().all(|block| block.kind().is_some()))
-        && value.get("isError").and_then(flag) == Some(true)
+        && Json::parse_lossy(text.as_bytes(), limits::JSON_BYTES)
+            .is_ok_and(|value| is_failure(&value))
 }

@@ -4,9 +4,10 @@
 
 use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
 use super::block::Block;
-use super::ending::{Ending, is_mcp};
+use super::ending::Ending;
 use super::{Fields, call, calls, media, ui, views};
 use crate::json::Json;
+use crate::mcp::is_failure;
 use crate::provider::{Marks, Reasoning};
 
 /// The names of a part's signature: it takes both.
@@ -121,7 +122,7 @@ fn response<'a>(mut given: Fields<'a>, beside: Fields<'a>, index: usize) -> Piec
     let (_, told) =
         call::told(None, response.get("error").filter(|error| !error.is_null()).cloned());
     let failed = told || only.is_some_and(|(key, error)| key == "error" && error.is_text());
-    let mcp = ["result", "output"].iter().any(|key| response.get(key).is_some_and(is_mcp));
+    let mcp = ["result", "output"].iter().any(|key| response.get(key).is_some_and(is_failure));
     let plain =
         only.is_some_and(|(key, value)| (key == "result" || key == "error") && value.is_text());
     let content = match response {

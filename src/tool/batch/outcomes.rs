@@ -1,7 +1,8 @@
 //! The outcomes of calls: how they settle, time out, are cancelled, or are taken over.
 
-use super::{Call, CallBatch, Fate, Settled, Terms};
+use super::{Call, CallBatch, Fate, Settled, Terms, seen};
 use crate::guard::Guard;
+use crate::mcp;
 use crate::tool::outcome::{UNKNOWN_EFFECT, UNKNOWN_END};
 use crate::tool::{Outcome, Status, ToolSpec};
 
@@ -45,7 +46,13 @@ impl CallBatch {
         let Some(limits) = call.limits() else { return false };
         let known = !matches!(settled, Settled::Unknown { .. });
         let mut outcome = match settled {
-            Settled::Ok { text, bytes } => Outcome::returned(&text, bytes, limits.result_bytes),
+            Settled::Ok { text, bytes } => match mcp::failure_in(&text) {
+                Some(message) => {
+                    let message = short(message, limits.error_bytes);
+                    Outcome::failed(Status::Error, "tool.threw", message)
+                }
+                None => Outcome::returned(&text, bytes, limits.result_bytes),
+            },
             Settled::Error { code, message } => {
                 Outcome::failed(Status::Error, &code, short(message, limits.error_bytes))
             }
