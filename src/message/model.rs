@@ -274,6 +274,11 @@ pub(super) enum Piece<'a> {
     Whole {
         call: Box<Call<'a>>,
     },
+    /// The arguments of a call, as its result has them. They count if the call has none.
+    Described {
+        id: Cow<'a, str>,
+        args: Args<'a>,
+    },
     /// A result, and the id of its call; empty if it has none.
     Result {
         id: Cow<'a, str>,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::super::args;
 use super::super::code::Code;
 use super::super::import::element;
-use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text, ToolResult};
+use super::super::model::{Args, Call, Content, Entry, Part, Piece, Speaker, Text, ToolResult};
 use super::super::options::UnknownElements;
 use super::super::pair::Place;
 use super::super::report::{Action, Finding};
@@ -138,6 +138,7 @@ impl<'a> History<'a> {
                 }
                 Piece::Call { call, marks, batch } => self.call_in(*call, marks, batch.as_deref()),
                 Piece::Whole { call } => self.whole(*call),
+                Piece::Described { id, args } => self.described(&id, args),
                 Piece::Result { id, result } => self.result(&id, result),
                 Piece::ArgsDelta { id, delta } => self.args_delta(&id, &delta, index),
                 Piece::TextDelta { id, delta, speaker, shown } => {
@@ -229,6 +230,17 @@ impl<'a> History<'a> {
             early.and_then(Option::take);
         }
         self.call(call, Marks::EVENT);
+    }
+
+    /// Takes the arguments that a result has of its call.
+    fn described(&mut self, id: &str, args: Args<'a>) {
+        let place = self.index.find(id).and_then(|id| self.pairs.last_of(id));
+        let Some(place) = place else { return };
+        let call = self.call_at(place).filter(|call| args::is_empty(&call.args));
+        if let Some(call) = call {
+            (call.args, call.streamed) = (args, false);
+            self.arranger.rewind(place.0);
+        }
     }
 
     fn args_delta(&mut self, id: &str, delta: &str, index: usize) {

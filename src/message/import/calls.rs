@@ -19,7 +19,7 @@ use super::super::code::Code;
 use super::super::model::{Args, Call, Entry, Part, Piece, Speaker, ToolResult};
 use super::super::pair::by_name;
 use super::ending::Ending;
-use super::{Fields, call, views};
+use super::{Fields, call, langchain, views};
 use crate::index::{Index, slot};
 use crate::json::{Json, object};
 use crate::provider::Marks;
@@ -133,6 +133,7 @@ pub(super) fn beside<'a>(
         }
     }
     raw(fields, entry, pieces);
+    langchain::output(fields, entry, pieces);
     begun(entry, pieces);
     Some(())
 }
@@ -345,15 +346,25 @@ impl List {
         entry: &mut Entry<'a>,
         pieces: &mut [Piece<'a>],
     ) -> Option<ToolResult<'a>> {
-        let known = self.keys.find(id).filter(|_| !id.is_empty());
-        let place = known.and_then(|key| self.places.get(key)?.first().copied());
-        match place.and_then(|place| call_at(place, entry, pieces)) {
+        match self.find(id, entry, pieces) {
             Some(call) => {
                 call.result.get_or_insert(result);
                 None
             }
             None => Some(result),
         }
+    }
+
+    /// The first call with this id.
+    pub(super) fn find<'e, 'a>(
+        &self,
+        id: &str,
+        entry: &'e mut Entry<'a>,
+        pieces: &'e mut [Piece<'a>],
+    ) -> Option<&'e mut Call<'a>> {
+        let known = self.keys.find(id).filter(|_| !id.is_empty());
+        let place = known.and_then(|key| self.places.get(key)?.first().copied());
+        call_at(place?, entry, pieces)
     }
 }
 

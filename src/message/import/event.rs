@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use super::super::args;
 use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::ending::Ending;
 use super::{Fields, call, item, one};
@@ -231,13 +232,19 @@ fn result<'a>(mut fields: Fields<'a>, failed: bool, index: usize) -> Option<Vec<
     if id.is_empty() && name.is_none() {
         return None;
     }
+    let args = call::args_of(call::arguments(&mut fields).value);
+    let mut pieces = Vec::new();
+    if !id.is_empty() && !args::is_empty(&args) {
+        pieces.push(Piece::Described { id: id.clone(), args });
+    }
     // What has ended well, as it says, has no error.
     let well = value.is_some() && ending == Ending::Success;
     let (value, told) = call::told(value, error.filter(|_| !well));
     let content = call::content(value, &mut Marks::default());
     let called = (id, name.unwrap_or_default());
     let ending = ending.or(Ending::failure_if(failed || told));
-    one(call::answer(called, (content, ending), (Marks::EVENT, Vec::new()), index))
+    pieces.push(call::answer(called, (content, ending), (Marks::EVENT, Vec::new()), index));
+    Some(pieces)
 }
 
 fn text_start<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {

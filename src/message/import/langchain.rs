@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::super::model::{Entry, Part, Piece, Speaker};
-use super::{Fields, message, one};
+use super::{Fields, call, calls, message, one};
 use crate::json::Json;
 use crate::provider::Marks;
 use crate::text::holds;
@@ -69,7 +69,8 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         }
         _ => return None,
     };
-    fields.forget(&["name", "response_metadata", "usage_metadata", "example"]);
+    // `response_metadata` is read with the calls.
+    fields.forget(&["name", "usage_metadata", "example"]);
     let mut entry = Entry::new(speaker, index);
     entry.marks.add(Marks::LANGCHAIN);
     entry.id = id;
@@ -92,4 +93,18 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         }
     }
     Some(pieces)
+}
+
+/// Adds arguments of calls from the items of the Responses API, which LangChain.js stores with the
+/// message.
+pub(super) fn output<'a>(fields: &Fields<'a>, entry: &mut Entry<'a>, pieces: &mut [Piece<'a>]) {
+    let items = fields.get("response_metadata").and_then(|response| response.get("output"));
+    let Some(items) = items.and_then(Json::as_array) else { return };
+    let list = calls::List::of(entry, pieces);
+    for item in items.iter().filter(|item| item.kind() == Some("function_call")) {
+        let id = item.get("call_id").and_then(Json::as_str).unwrap_or_default();
+        if let Some(call) = list.find(id, entry, pieces) {
+            calls::argue(call, call::args_of(item.get("arguments").cloned()), false);
+        }
+    }
 }
