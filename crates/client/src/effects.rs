@@ -350,11 +350,28 @@ fn shortened(settled: Settled, limit: u64) -> Settled {
     match settled {
         Settled::Ok { mut text, bytes } => {
             let most = usize::try_from(limit.saturating_add(SLACK)).unwrap_or(usize::MAX);
+            if text.len() > most && text.contains("\"isError\"") {
+                failure_first(&mut text);
+            }
             text.truncate(text.floor_char_boundary(most));
             Settled::Ok { text, bytes }
         }
         other @ (Settled::Error { .. } | Settled::Unknown { .. }) => other,
     }
+}
+
+/// Moves the members of MCP's failed result to the front, so that the core finds them in a text that
+/// is cut.
+fn failure_first(text: &mut String) {
+    let Ok(Json::Object(mut members)) = Json::parse_host(text.as_bytes(), text.len()) else {
+        return;
+    };
+    members.sort_by_key(|(key, _)| match key.as_ref() {
+        "isError" => 0,
+        "content" => 1,
+        _ => 2,
+    });
+    *text = Json::Object(members).to_text();
 }
 
 /// One request to the model.

@@ -21,7 +21,14 @@ export function serialize(value: unknown, limit: number): SettledCall {
   // Functions, symbols, and a `toJSON` that returns one of them.
   if (text === undefined) return unserializable(`a ${typeof value} has no JSON`)
   if (text.length <= limit) return { type: 'ok', text, bytes: utf8Length(text) }
+  text = JSON.stringify(failureFirst(value), refuseEmptied)
   return { type: 'ok', text: text.slice(0, limit + SLACK), bytes: utf8Length(text) }
+}
+
+/** With the members of MCP's failed result first, so that the core finds them in a text that is cut. */
+function failureFirst(value: unknown): unknown {
+  if (!isObject(value) || !('isError' in value) || !('content' in value)) return value
+  return { isError: value.isError, content: value.content, ...value }
 }
 
 /**
