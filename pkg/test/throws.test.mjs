@@ -20,6 +20,17 @@ class Named {
     return 'named by itself'
   }
 }
+class Silent {
+  constructor() {
+    this.code = 'E9'
+  }
+  toString() {
+    return '[object Object]'
+  }
+}
+const STACK =
+  'Error: quota\n    at pay (file:///app/pay.js:3:9)\n    at async main (/app/main.js:1:1)'
+const FRAMES = 'pay@https://app.example/pay.js:3:9\n@https://app.example/main.js:1:1'
 const cycle = { code: 'E7' }
 cycle.self = cycle
 const from = (text) => () => new Response('no', { status: 404, statusText: text })
@@ -42,6 +53,39 @@ const VALUES = {
   empty: [{}, 'Object without a message'],
   class: [new Bare(), 'Bare without a message'],
   toString: [new Named(), 'named by itself'],
+  'toString that says nothing': [new Silent(), '{"code":"E9"}'],
+  'toString of the object itself': [
+    { code: 'E9', toString: () => '[object Object]' },
+    '{"code":"E9"}',
+  ],
+  'toString that returns no text': [{ code: 'E9', toString: () => ({}) }, '{"code":"E9"}'],
+  'toString that throws': [
+    {
+      code: 'E9',
+      toString() {
+        throw new Error('no')
+      },
+    },
+    '{"code":"E9"}',
+  ],
+  'empty toString': [{ toString: () => ' ' }, 'Object without a message'],
+  'an error whose toString says nothing': [
+    Object.assign(new Error(''), { code: 'E9', toString: () => '[object Error]' }),
+    '{"code":"E9"}',
+  ],
+  'message that is no text, and a stack': [
+    { message: { en: 'quota' }, stack: STACK },
+    '{"message":{"en":"quota"}}',
+  ],
+  'a stack within': [
+    { code: 'E9', cause: { message: 'x', stack: STACK } },
+    '"cause":{"message":"x"}}',
+  ],
+  'a text that is a stack': [STACK, 'Error: quota'],
+  'a message with a stack': [new Error(STACK), 'Error: quota'],
+  'toString that returns the stack': [{ toString: () => STACK }, 'Error: quota'],
+  'frames of Firefox': [`quota\n${FRAMES}`, 'quota'],
+  'words that are no frame': ['meet\nme@example.com\nat 5:30', 'meet\nme@example.com\nat 5:30'],
   response: [from('Not Found')(), 'Response 404 Not Found'],
   'response without words': [from('')(), 'Response 404'],
   event: [new Event('error'), 'Event without a message'],
@@ -121,6 +165,7 @@ for (const [place, told] of Object.entries(PLACES)) {
       const found = await told(raise)
       assert.ok(found.endsWith(text), `${name}: ${found}`)
       assert.ok(!found.includes('[object'), found)
+      assert.ok(!/pay\.js|main\.js/.test(found), found)
     }
   })
 }

@@ -8,6 +8,7 @@
  * @module
  */
 import { TurnlockError } from '../errors.js'
+import { describe } from '../shared/describe.js'
 import { isWellFormed } from '../shared/text.js'
 
 const TAG_BITS = 4
@@ -75,8 +76,7 @@ function located(error: unknown, index: number): TurnlockError {
   if (error instanceof TurnlockError) {
     return new TurnlockError(error.code, error.message, { ...error.details, index })
   }
-  const reason = error instanceof Error ? error.message : String(error)
-  const message = `the value has no JSON: ${reason}`
+  const message = `the value has no JSON: ${describe(error)}`
   return new TurnlockError('json.not_serializable', message, { index }, error)
 }
 

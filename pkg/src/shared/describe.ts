@@ -3,13 +3,17 @@
 /** Most characters of a thrown object's JSON. */
 const MOST = 4096
 
+/** The lines of a stack: V8's, or those of Firefox and Safari. */
+const FRAMES =
+  /\n[ \t]+at [^\n]*?(?::\d+:\d+\)?|\(native\)|<anonymous>\)?)(?=\n|$)|\n[^\s@]*@[^\s@:]+:\S*:\d+:\d+(?=\n|$)/g
+
 /**
- * Returns the message of a thrown value; of an object without one its compact JSON, cut to 4096
- * characters. Works for any value and never throws.
+ * Returns the message of a thrown value; of an object without one the text that it makes of itself,
+ * otherwise its compact JSON, cut to 4096 characters. Has no stack. Works for any value and never throws.
  */
 export function describe(error: unknown): string {
   try {
-    return (isObject(error) ? messageOf(error) : undefined) ?? textOf(error)
+    return withoutStack((isObject(error) ? messageOf(error) : undefined) ?? textOf(error))
   } catch {
     return 'an error that cannot be shown'
   }
@@ -33,15 +37,25 @@ function textOf(error: unknown): string {
     const { status, statusText } = error as Partial<Response>
     return ['Response', status, statusText].filter(Boolean).join(' ')
   }
-  const hasText = typeof error.toString === 'function'
-  if (hasText && !Array.isArray(error) && error.toString !== Object.prototype.toString) {
-    const own = error instanceof Error ? json(error) : ''
-    const text = String(error)
-    return own === '{}' || own === '' ? text : `${text} ${own}`
-  }
-  const text = json(error)
-  return text === '{}' || text === '{"isTrusted":true}' ? `${kind} without a message` : text
+  const text = ownText(error)
+  const members = text === undefined || error instanceof Error ? json(error) : '{}'
+  if (text !== undefined) return members === '{}' ? text : `${text} ${members}`
+  const isEmpty = members === '{}' || members === '{"isTrusted":true}'
+  return isEmpty ? `${kind} without a message` : members
 }
+
+/** The text that an object makes of itself, if it says something. */
+function ownText(error: object): string | undefined {
+  if (Array.isArray(error) || error.toString === Object.prototype.toString) return undefined
+  try {
+    const text = String(error)
+    return !text.trim() || /^\[object [^\]]*\]$/.test(text.trim()) ? undefined : text
+  } catch {
+    return undefined
+  }
+}
+
+const withoutStack = (text: string): string => text.replace(FRAMES, '')
 
 /** The name of a value's class. */
 function kindOf(value: object): string {
@@ -54,8 +68,12 @@ function json(error: object): string {
   const seen = new Set<unknown>()
   const text = JSON.stringify(error, (key, value: unknown) => {
     if (typeof value === 'bigint') return String(value)
-    if (!isObject(value))
-      return key === 'name' && value === (error as Error).name ? undefined : value
+    if (typeof value === 'string') {
+      const text = withoutStack(value)
+      const isStack = key === 'stack' && text !== value
+      return isStack || (key === 'name' && value === (error as Error).name) ? undefined : text
+    }
+    if (!isObject(value)) return value
     if (seen.has(value)) return undefined
     seen.add(value)
     return value !== error && value instanceof Error ? (messageOf(value) ?? value.name) : value

@@ -1,5 +1,6 @@
 /** JSON text and its characters. */
 import { TurnlockError } from '../errors.js'
+import { describe } from './describe.js'
 
 /** `JSON.stringify` with a typed error for values that it cannot serialize. */
 export function stringify(value: unknown): string {
@@ -11,8 +12,7 @@ export function stringify(value: unknown): string {
     if (error instanceof RangeError && /stack/i.test(error.message)) {
       throw new TurnlockError('json.too_deep', 'the value is nested too deep: pass a flatter one')
     }
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new TurnlockError('json.not_serializable', `the value has no JSON: ${reason}`)
+    throw new TurnlockError('json.not_serializable', `the value has no JSON: ${describe(error)}`)
   }
   if (text === undefined) {
     throw new TurnlockError('json.not_serializable', `a ${typeof value} has no JSON`)
