@@ -155,7 +155,7 @@ export const AREAS = {
         'Resume with the tool that the call was made for.',
       ],
       'tool.threw': [
-        'The tool threw; `error.message` is its message.',
+        'The tool threw, or returned a result of MCP with `isError: true`; `error.message` is its message.',
         'Handle the failure in the tool. A `TurnlockError` keeps its own code.',
       ],
       'tool.timeout': [
