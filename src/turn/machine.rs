@@ -39,11 +39,12 @@ use super::protocol::{Effect, Input};
 use super::record::{Calling, Record, compose};
 use super::result::TurnStatus;
 use crate::error::{Error, Failure};
+use crate::guard::Dedupe;
 use crate::inference::{self, Heard, Inference};
 use crate::json::Json;
 use crate::next::Next;
 use crate::stream::Response;
-use crate::tool::{CallView, Dedupe, Outcome, Verdict};
+use crate::tool::{CallView, Outcome, Verdict};
 
 /// A turn without a store.
 #[derive(Debug, Clone)]

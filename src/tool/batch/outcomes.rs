@@ -1,6 +1,6 @@
 //! The outcomes of calls: how they settle, time out, are cancelled, or are taken over.
 
-use super::{Call, CallBatch, Fate, Settled, Terms, seen};
+use super::{Call, CallBatch, Fate, Settled, Terms};
 use crate::guard::Guard;
 use crate::mcp;
 use crate::tool::outcome::{UNKNOWN_EFFECT, UNKNOWN_END};
