@@ -1010,6 +1010,19 @@ fn a_call_at_the_end_of_the_response_is_not_lost() {
     for (why, events) in [
         ("nothing but the response", vec![completed(&[item("a", "remove", GOOD)])]),
         ("a call that had begun", vec![begun(), completed(&[item("a", "remove", GOOD)])]),
+        (
+            "arguments in an event of their own",
+            vec![
+                begun(),
+                responses(
+                    "function_call_arguments.done",
+                    Some(0),
+                    json!({ "item_id": "a", "arguments": GOOD }),
+                ),
+                responses("output_item.done", Some(0), item("a", "remove", "")),
+                completed(&[]),
+            ],
+        ),
         ("beside another item", vec![begun(), said(), completed(&[item("a", "remove", GOOD)])]),
         ("a call that had not begun", vec![said(), completed(&[item("a", "remove", GOOD)])]),
         (
