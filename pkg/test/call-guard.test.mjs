@@ -31,7 +31,11 @@ test('call guard: a call runs once, however it is written', () => {
 })
 
 test('call guard: a repeat of a read-only tool gets the outcome, also before it is there', async () => {
-  const guard = createCallGuard({ tools: { read: tool({ readOnly: true }) }, maxCalls: 1 })
+  const guard = createCallGuard({
+    tools: { read: tool({ readOnly: true }) },
+    maxCalls: 1,
+    maxRepeats: 1,
+  })
   const call = { name: 'read', args }
   assert.equal(guard.judge(call).action, 'run')
   const early = guard.judge(call)
@@ -102,7 +106,7 @@ test('call guard: windows, approvals and untrusted results', () => {
 })
 
 test('call guard: its state is JSON, and another guard continues with it', async () => {
-  const policy = { tools: { read: { readOnly: true }, send: {} }, maxCalls: 5 }
+  const policy = { tools: { read: { readOnly: true }, send: {} }, maxCalls: 5, maxRepeats: 1 }
   const call = { name: 'read', args }
   const first = createCallGuard(policy)
   first.judge(call)
@@ -189,7 +193,7 @@ test('call guard: it rules as a turn does', async () => {
             }
           }
         }
-        const guard = createCallGuard({ tools, maxCalls: maxTools })
+        const guard = createCallGuard({ tools, maxCalls: maxTools, maxRepeats: 1 })
         assert.deepEqual(
           calls.map((_, at) => said.get(`c${at}`)),
           calls.map((call) => ruled(guard.judge(call))),

@@ -78,9 +78,9 @@ options! {
         /// Maximum calls that are executed in a window. Default: no limit.
         max_calls "maxCalls": Option<u32>, whole 0..=MOST;
         /// Calls in a row with the same signature and the same result after which another one is a
-        /// repeat. By the flags of tools, it concerns read-only tools without a `dedupe`, whose
-        /// repeats are replayed, and those with `dedupe: "allow"`; default: as `dedupe` says. By
-        /// results, it concerns every tool; default: 2.
+        /// repeat. By the flags of tools, it concerns read-only tools without a `dedupe` (default: 2),
+        /// whose repeats are replayed, and those with `dedupe: "allow"` (default: no limit). By
+        /// results, it concerns every tool (default: 2).
         max_repeats "maxRepeats": Option<u32>, whole 1..=MOST;
         /// Executed calls with the same signature in a window after which another one is blocked,
         /// whatever their results. Default: no limit.
@@ -140,8 +140,8 @@ impl GuardOptions {
             (RepeatBy::Tool, Some(Dedupe::Allow), Some(most)) => {
                 Some(same(most, SameResult::KnownOrRunning, read_only))
             }
-            (RepeatBy::Tool, None, Some(most)) if read_only => {
-                Some(same(most, SameResult::KnownOrRunning, true))
+            (RepeatBy::Tool, None, most) if read_only => {
+                Some(same(most.unwrap_or(MAX_REPEATS), SameResult::KnownOrRunning, true))
             }
             (RepeatBy::Tool, dedupe, _) => {
                 dedupe.unwrap_or_else(|| Dedupe::usual(read_only)).repeat()

@@ -128,9 +128,9 @@ export interface GuardPolicy {
   maxCalls?: number | undefined
   /**
    * Calls in a row with the same signature and the same result after which another one is a repeat.
-   * By the flags of tools, it concerns read-only tools without a `dedupe`, whose repeats are
-   * replayed, and those with `dedupe: "allow"`; default: as `dedupe` says. By results, it concerns
-   * every tool; default: 2. 1 to 1000000.
+   * By the flags of tools, it concerns read-only tools without a `dedupe` (default: 2), whose
+   * repeats are replayed, and those with `dedupe: "allow"` (default: no limit). By results, it
+   * concerns every tool (default: 2). 1 to 1000000.
    */
   maxRepeats?: number | undefined
   /**

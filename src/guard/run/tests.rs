@@ -42,6 +42,15 @@ fn a_tool_without_flags_runs_once_for_each_signature() {
 }
 
 #[test]
+fn a_read_only_tool_runs_until_its_result_comes_twice_in_a_row() {
+    let mut guard = guard(r#"{"tools":{"read":{"readOnly":true}}}"#);
+    for result in ["1", "2", "2"] {
+        settle_after(&mut guard, "read", result);
+    }
+    assert_eq!(verdict(&mut guard, "read", "read"), "replay");
+}
+
+#[test]
 fn max_repeats_counts_equal_results_in_a_row() {
     let options = r#"{"maxRepeats":2,"tools":{"read":{"readOnly":true},"poll":{"dedupe":"allow"},
         "once":{"readOnly":true,"dedupe":"block"}}}"#;
@@ -139,7 +148,7 @@ fn untrusted_text_and_approvals() {
 
 #[test]
 fn a_state_goes_on_elsewhere() {
-    let options = r#"{"maxCalls":9,"tools":{"read":{"readOnly":true},"send":{},"pay":{}}}"#;
+    let options = r#"{"maxCalls":9,"maxRepeats":1,"tools":{"read":{"readOnly":true},"send":{},"pay":{}}}"#;
     let mut guard = guard(options);
     settle_after(&mut guard, "read", r#"{"a":[null]}"#);
     assert_eq!(verdict(&mut guard, "send", "s"), "run");
