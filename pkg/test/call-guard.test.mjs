@@ -193,7 +193,11 @@ test('call guard: it rules as a turn does', async () => {
             }
           }
         }
-        const guard = createCallGuard({ tools, maxCalls: maxTools, maxRepeats: 1 })
+        const guard = createCallGuard({
+          tools,
+          maxCalls: maxTools,
+          perTool: { read: { maxRepeats: 1 } },
+        })
         assert.deepEqual(
           calls.map((_, at) => said.get(`c${at}`)),
           calls.map((call) => ruled(guard.judge(call))),
