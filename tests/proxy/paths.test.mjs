@@ -57,6 +57,37 @@ test('an odd spelling of a path that is watched is watched, and sent on as it is
   }
 })
 
+test('a path is watched by its last segments, whatever stands before them', async () => {
+  for (const [wire, paths] of Object.entries({
+    chat: [
+      '/openai/deployments/x/chat/completions',
+      '/openai/deployments/x%2Fy/chat/completions',
+      '/api/v1/chat/completions',
+      '/v1beta/openai/chat/completions',
+      '/compat/V1/Chat%2Fcompletions;x',
+    ],
+    responses: ['/openai/v1/responses', '/openai/deployments/x/responses', '/v2/responses'],
+    messages: [
+      '/v1/beta/messages',
+      '/v1/v1/messages',
+      '/v2/messages',
+      '/anthropic/v1/messages',
+      '/v1/threads/messages',
+    ],
+  })) {
+    const stream = WIRES[wire].stream({ calls: [LOOP] }, { n: 1, body: {} }).join('')
+    const { proxy, asked, reports } = proxied({ mode: 'bound' }, () => new Response(stream))
+    for (const path of paths) {
+      const body = JSON.stringify(WIRES[wire].body(looped(2)))
+      const sent = new Request(`https://edge.example${path}`, { method: 'POST', body })
+      const text = await (await proxy(sent)).text()
+      assert.ok(text !== '' && !text.includes(LOOP.id), `${path}: ${text}`)
+      assert.equal(reports.at(-1).route, wire)
+      assert.equal(asked.at(-1).url, `https://provider.example${path}`)
+    }
+  }
+})
+
 test('a path that is another passes unwatched, as it is spelled', async () => {
   const { proxy, asked, reports } = proxied({ mode: 'bound' }, () => new Response('{}'))
   const paths = [
@@ -64,9 +95,12 @@ test('a path that is another passes unwatched, as it is spelled', async () => {
     '/v1/responses/r1',
     '/v1/chat/completions/c1',
     '/v1/files/a%2Fb',
-    '/v2/messages',
-    '/v1/v1/messages',
+    '/v1/threads/thread_1/messages',
+    '/v1/messages/batches',
     '/v1/messagesx',
+    '/v1/mymessages',
+    '/v1/completions',
+    '/openai/deployments/x/embeddings',
     '/v1/embeddings',
   ]
   for (const path of paths) {

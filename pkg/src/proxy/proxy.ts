@@ -27,18 +27,29 @@ import { responses } from './responses.js'
 import { sourceOf, streamOf } from './source.js'
 import type { Wire } from './wire.js'
 
-const ROUTES = new Map<string, Wire>([
-  ['/chat/completions', chat],
-  ['/responses', responses],
-  ['/messages', messages],
-])
+/**
+ * What the path of each API ends with. What stands before differs: versions (`/v1/beta/messages`),
+ * deployments (`/openai/deployments/x/chat/completions`), prefixes of gateways.
+ */
+const ROUTES: readonly [RegExp, Wire][] = [
+  [/\/chat\/completions$/, chat],
+  [/\/responses$/, responses],
+  // A message that is added to a thread of OpenAI's Assistants is no request for an answer.
+  [/(?<!\/threads\/[^/]+)\/messages$/, messages],
+]
+
+/** The API of a path; `undefined` for one that passes unwatched. */
+const wireOf = (path: string): Wire | undefined => {
+  const plain = plainPath(path)
+  return ROUTES.find(([end]) => end.test(plain))?.[1]
+}
 
 /**
  * Makes a proxy in front of a provider, for any runtime with `Request` and `Response`. Clients reach
  * it by their `baseURL`; they need no other change.
  *
- * `POST /v1/chat/completions`, `/v1/responses` and `/v1/messages` are watched; every other path
- * below `basePath` goes to the provider as it is. A stream passes byte for byte, unless `bound`
+ * `POST` to paths that end with `/chat/completions`, `/responses` or `/messages` is watched; every
+ * other path below `basePath` goes to the provider as it is. A stream passes byte for byte, unless `bound`
  * refuses a call of it. The header `x-turnlock-report` says what was changed before the response
  * began, `onReport` everything.
  *
@@ -82,7 +93,7 @@ class Exchange<S extends ProxySession> {
     this.#context = context
     this.#url = new URL(request.url)
     this.#path = this.#url.pathname.slice(settings.basePath.length)
-    this.#wire = ROUTES.get(plainPath(this.#path).replace(/^\/v1(?=\/)/, ''))
+    this.#wire = wireOf(this.#path)
   }
 
   async respond(): Promise<Response> {
