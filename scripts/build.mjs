@@ -192,6 +192,7 @@ const PARTS = [
   'plans',
   'chain',
   'tools',
+  'proxy',
   'whole',
 ]
 

@@ -74,6 +74,7 @@
 //! | make any history valid for a provider, or report why it is not | [`message`] |
 //! | write a whole request for a provider | [`provider`] |
 //! | read a provider's stream | [`stream`] |
+//! | withhold calls of a stream that is passed on | [`proxy`] |
 //! | detect that two calls are the same | [`signature`], [`json`] |
 //! | declare tools | [`tool`] |
 //! | judge and count calls, block repeats | [`guard`] |
@@ -113,6 +114,7 @@ pub mod message;
 mod next;
 mod order;
 pub mod provider;
+pub mod proxy;
 pub mod request;
 mod secret;
 pub mod signature;

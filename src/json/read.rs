@@ -79,6 +79,12 @@ impl<'a> Reader<'a> {
         Self { verbatim: true, ..Self::lossy(text) }
     }
 
+    /// As [`Reader::verbatim`], for a whole event or response that a proxy passes on: it may be as deep
+    /// as what a host writes, since its arguments may have all levels of their own.
+    pub(crate) fn response(text: &'a str) -> Self {
+        Self { verbatim: true, ..Self::host(text) }
+    }
+
     /// Returns the number of bytes read so far.
     pub(crate) fn offset(&self) -> usize {
         self.at

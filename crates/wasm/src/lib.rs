@@ -29,6 +29,8 @@ pub mod planning;
 pub mod plans;
 #[cfg(feature = "plans")]
 pub mod requests;
+#[cfg(feature = "proxy")]
+pub mod proxy;
 #[cfg(any(feature = "signature", feature = "evidence", feature = "statistics"))]
 pub mod signature;
 #[cfg(feature = "statistics")]

@@ -22,6 +22,28 @@ export interface ToolsGlue {
   diagnose_tools(given: Uint8Array): string
 }
 
+/** Responses that a proxy passes on. */
+export interface ProxyGlue {
+  gate_new(
+    wire: string,
+    holds: boolean,
+    forced: boolean,
+    heldBytes: number,
+    choices: number,
+  ): string
+  gate_push(handle: number, bytes: Uint8Array): string
+  gate_pass(handle: number, bytes: Uint8Array, areFrames: boolean): string
+  gate_verdicts(handle: number, verdicts: string): string
+  gate_end(handle: number): string
+  gate_give_up(handle: number): string
+  gate_again(handle: number): string
+  gate_without_answer(handle: number): string
+  gate_take(handle: number): Uint8Array
+  gate_whole(handle: number, bytes: Uint8Array, isSecond: boolean): string
+  gate_without(handle: number, number: number, refused: Uint32Array, reason: string): string
+  gate_free(handle: number): void
+}
+
 export interface StreamGlue {
   stream_new(dialect: string): string
   stream_feed(handle: number, bytes: Uint8Array): string

@@ -3,14 +3,9 @@ import { joined } from '../driver/at-hand.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import { Frames, NOTHING } from './frames.js'
 import { errorBody } from './errors.js'
-import { foreign, Gate, type Gated } from './gate.js'
-import { judged, misplaced, noticeOf, type Refused } from './judge.js'
-import { namesWord, parseResponse, repeatsMembers, type Members } from './json.js'
+import { Gate, type Gated, type Whole } from './gate.js'
+import { judged, type Refused } from './judge.js'
 import type { Source } from './source.js'
-import { isForeign } from './foreign.js'
-import { cleaned, isAmbiguous, mentions } from './stray.js'
-import { TerminalEvent } from './terminal.js'
-import type { Keyed } from './wire.js'
 
 export interface Relay extends Gated {
   body: Source
@@ -29,8 +24,6 @@ export interface Relay extends Gated {
   onLeave(left: () => void): void
   clientGone: 'stop' | 'continue'
   keepAliveMs: number
-  /** Choices that the request asks for. */
-  choices: number
   /** Called once, when the response has ended or its client has left. */
   onEnd(outcome: 'complete' | 'cancelled' | 'failed', error?: unknown): void
   /** Keeps the runtime going for what continues without a client. */
@@ -62,13 +55,6 @@ const isBlank = (byte: number): boolean =>
 
 const isSpace = (byte: number): boolean => byte <= 32
 
-/** A whole response that was read. */
-interface Whole {
-  json: Members | undefined
-  calls: Keyed[]
-  isChanged: boolean
-}
-
 /** The client's body. Nothing is read that the client does not take. */
 export function relayed(relay: Relay): ReadableStream<Uint8Array> {
   const run = new Run(relay)
@@ -97,7 +83,6 @@ class Run {
   #whole: Uint8Array[] = []
   #wholeBytes = 0
   #over = false
-  readonly #terminal: TerminalEvent
   /** `bound` ended the response with an error of its own. */
   #isRefused = false
   /** The provider's connection broke; the client receives this error at its next read. */
@@ -110,7 +95,6 @@ class Run {
   constructor(relay: Relay) {
     this.#relay = relay
     this.#gate = new Gate(relay)
-    this.#terminal = new TerminalEvent(relay.wire.name, relay.choices)
     this.#frames = this.#newFrames()
     this.#source = relay.body
     relay.onLeave(() => this.cancel())
@@ -148,7 +132,7 @@ class Run {
   async #step(controller: Controller): Promise<boolean> {
     this.#pending ??= this.#source.read()
     // The client has waited for long where the stream is held.
-    const isHeld = this.#kind === 'events' && this.#gate.isHolding
+    const isHeld = this.#kind === 'events' && this.#gate.state.isHolding
     const chunk = await (isHeld ? orPing(this.#pending, this.#relay.keepAliveMs) : this.#pending)
     if (this.#over) return true
     if (chunk === 'ping') {
@@ -159,11 +143,9 @@ class Run {
     if (chunk.done) return this.#ended(controller)
     const bytes = this.#whatItIs(chunk.value)
     if (this.#kind === 'events') {
-      const whole = this.#frames.push(bytes)
-      const isTooLong = this.#relay.holds && this.#frames.isRaw
-      const out = this.#send(controller, isTooLong ? this.#gate.giveUp() : this.#gate.push(whole))
-      if (this.#gate.asks) return (await this.#ask(controller)) || out
-      if (this.#gate.isClosed) return this.#close(controller)
+      const out = this.#send(controller, this.#through(this.#frames.push(bytes)))
+      if (this.#gate.state.asks) return (await this.#ask(controller)) || out
+      if (this.#gate.state.isClosed) return this.#close(controller)
       return out
     }
     const isKept = this.#kind === 'json' && this.#keep(bytes)
@@ -171,7 +153,13 @@ class Run {
       // Without its end, it cannot be judged: the rest is not waited for.
       return isKept ? false : this.#endWhole(controller)
     }
-    return this.#send(controller, [bytes])
+    return this.#send(controller, bytes)
+  }
+
+  /** What the client gets of whole frames, or of a stream that is cut anywhere. */
+  #through(bytes: Uint8Array): Uint8Array {
+    if (!this.#frames.isRaw) return this.#gate.push(bytes)
+    return this.#relay.holds ? this.#gate.giveUp() : this.#gate.pass(bytes, false)
   }
 
   /** Finds out what the body is. Bytes that do not tell it yet stand before the next ones. */
@@ -199,27 +187,20 @@ class Run {
   }
 
   /** Sends in one piece: a runtime takes each of many pieces off its queue at the cost of all. */
-  #send(controller: Controller, all: readonly Uint8Array[]): boolean {
-    const length = all.reduce((sum, piece) => sum + piece.length, 0)
-    if (length === 0) return false
-    const [first = NOTHING] = all
-    const bytes = first.length === length ? first : joined(all, length)
-    this.#relay.report.bytes.response += length
+  #send(controller: Controller, bytes: Uint8Array): boolean {
+    if (bytes.length === 0) return false
+    this.#relay.report.bytes.response += bytes.length
     controller.enqueue(bytes)
-    if (this.#kind === 'events') {
-      if (this.#frames.isRaw) this.#terminal.readPiece(bytes)
-      else this.#terminal.read(bytes)
-    }
     return true
   }
 
   async #ended(controller: Controller): Promise<boolean> {
     if (this.#kind === 'json') return this.#endWhole(controller)
-    this.#send(controller, [this.#start])
+    this.#send(controller, this.#start)
     this.#send(controller, this.#gate.push(this.#frames.end()))
     this.#send(controller, this.#gate.end())
-    if (this.#gate.isUnanswered) this.#send(controller, this.#gate.withoutAnswer())
-    if (this.#gate.asks && (await this.#ask(controller))) return true
+    if (this.#gate.state.isUnanswered) this.#send(controller, this.#gate.withoutAnswer())
+    if (this.#gate.state.asks && (await this.#ask(controller))) return true
     return this.#close(controller)
   }
 
@@ -231,7 +212,7 @@ class Run {
 
   /** Goes on with the answer; whether the client got something. */
   async #ask(controller: Controller): Promise<boolean> {
-    const second = await this.#second(controller, this.#gate.reason)
+    const second = await this.#second(controller, this.#gate.state.reason)
     if (this.#over) return true
     if (!second) {
       this.#send(controller, this.#gate.withoutAnswer())
@@ -263,94 +244,51 @@ class Run {
   }
 
   /** A whole response without the calls that may not run. */
-  async #judged(controller: Controller): Promise<Uint8Array[]> {
+  async #judged(controller: Controller): Promise<Uint8Array> {
     const { report, holds, forced } = this.#relay
-    const before = holds ? this.#whole : []
-    if (this.#relay.isFailure) return []
+    const before = () => (holds ? inOnePiece(this.#whole) : NOTHING)
+    if (this.#relay.isFailure) return NOTHING
     const isTooLong = this.#wholeBytes > this.#relay.most
-    const read = isTooLong ? holds && TOO_LONG : this.#read(this.#whole)
-    if (!read) return before
-    const { json, calls, isChanged } = read
-    const refused = new Map<string, Refused['reason']>()
-    for (const call of calls) {
+    if (isTooLong && !holds) return NOTHING
+    const read = isTooLong ? undefined : this.#gate.whole(inOnePiece(this.#whole), false)
+    if (!read && !isTooLong) return before()
+    const { calls = [], isChanged = true } = read ?? {}
+    const refused = new Map<number, Refused['reason']>()
+    calls.forEach((call, at) => {
       const refusal = judged(this.#relay.judge(), call, report)
-      if (refusal) refused.set(call.key, refusal.reason)
-    }
-    if (!holds || (refused.size === 0 && !isChanged)) return before
+      if (refusal) refused.set(at, refusal.reason)
+    })
+    if (!holds || (refused.size === 0 && !isChanged)) return before()
     const [reason = isTooLong ? 'unjudged' : 'form'] = refused.values()
-    const own = () => this.#without(json, [...refused.keys()], reason)
     const source =
       refused.size === calls.length && !forced ? await this.#second(controller, reason) : undefined
     const answer = source && (await this.#answer(source))
-    const second = answer && this.#read(answer, true)
-    if (!answer || (second && !second.json)) return own()
+    const second = answer && this.#gate.whole(answer, true)
+    if (!answer || second?.isUnread) return this.#without(read, [...refused.keys()], reason)
     if (!second || (second.calls.length === 0 && !second.isChanged)) return answer
-    return this.#without(
-      second.json,
-      second.calls.map(({ key }) => key),
-      reason,
-    )
+    return this.#without(second, [...second.calls.keys()], reason)
   }
 
   /** The whole of a second response; nothing of one that is too long to be judged. */
-  async #answer(source: Source): Promise<Uint8Array[] | undefined> {
+  async #answer(source: Source): Promise<Uint8Array | undefined> {
     this.#source = source
     this.#whole = []
     this.#wholeBytes = 0
     for (;;) {
       const chunk = await source.read()
-      if (chunk.done) return this.#whole
+      if (chunk.done) return inOnePiece(this.#whole)
       if (!this.#keep(chunk.value)) return undefined
     }
   }
 
-  /**
-   * A whole response, with its calls. Nothing is returned for what is passed as it is; `json` is
-   * missing where the second response cannot be read.
-   *
-   * @throws TurnlockError `proxy.response_format`
-   */
-  #read(pieces: readonly Uint8Array[], isSecond = false): Whole | undefined {
-    const { wire, report, holds } = this.#relay
-    const text = textOf(pieces, holds)
-    const whole = text === undefined ? undefined : parseResponse(text)
-    const namesCall =
-      holds &&
-      text !== undefined &&
-      whole !== undefined &&
-      mentions(text, wire.words) &&
-      namesWord(text, wire.words)
-    const { data } = wire.places.whole
-    const isOwn = !holds || (whole && wire.isResponse(whole) && !isForeign(whole, wire))
-    if (
-      text === undefined ||
-      !whole ||
-      !isOwn ||
-      (namesCall && isAmbiguous(whole, wire.words, data))
-    ) {
-      if (!holds) return undefined
-      if (!isSecond) throw foreign()
-      return { json: undefined, calls: [], isChanged: true }
-    }
-    const { json = {}, strays } = cleaned(whole, wire.places.whole)
-    for (const call of isSecond ? [] : strays) report.blocked.push(misplaced(call))
-    const isChanged = strays.length > 0 || (namesCall && repeatsMembers(text, whole))
-    if (isChanged && holds) report.error ??= 'proxy.call_form'
-    if (json.usage) report.usage.push(json.usage)
-    return { json, calls: wire.calls(json), isChanged }
-  }
-
   /** A whole response without its refused calls; an error in its place if it was not read. */
-  #without(json: Members | undefined, keys: string[], reason: Refused['reason']): Uint8Array[] {
-    const { wire, report, judge } = this.#relay
+  #without(read: Whole | undefined, refused: number[], reason: Refused['reason']): Uint8Array {
+    const { wire, report } = this.#relay
     const code = report.error ?? 'proxy.held_too_long'
     const message =
       "the provider's response is longer than `heldBytes`, so its calls cannot be judged"
-    const error = { message, type: 'api_error', code }
-    const left = json
-      ? wire.without(json, new Set(keys), noticeOf(judge(), reason, report))
-      : errorBody(error, wire.name)
-    return [this.#encoder.encode(JSON.stringify(left))]
+    const error = () => JSON.stringify(errorBody({ message, type: 'api_error', code }, wire.name))
+    return this.#encoder.encode(read ? read.without(refused, reason) : error())
   }
 
   /** Ends a response that `bound` cannot read with an error in the form that the client reads. */
@@ -363,7 +301,7 @@ class Run {
       ? wire.failure(code, message)
       : JSON.stringify(errorBody({ type: 'api_error', message, code }, wire.name))
     this.#isRefused = true
-    this.#send(controller, [this.#encoder.encode(text)])
+    this.#send(controller, this.#encoder.encode(text))
     report.error = code
     this.#end('failed', error)
     controller.close()
@@ -392,8 +330,9 @@ class Run {
   }
 
   /** Bytes of the provider that wait for more. Unjudged bytes are withheld. */
-  #unsent(): Uint8Array[] {
-    return this.#relay.holds ? [] : [this.#start, this.#frames.end()]
+  #unsent(): Uint8Array {
+    if (this.#relay.holds) return NOTHING
+    return this.#kind === 'events' ? this.#gate.pass(this.#frames.end(), true) : this.#start
   }
 
   cancel(): void {
@@ -416,9 +355,10 @@ class Run {
 
   #end(outcome: 'complete' | 'cancelled' | 'failed', error?: unknown): void {
     // A response whose terminal event has passed is complete, whatever happens to its connection.
-    const isComplete = this.#terminal.hasPassed && !this.#isRefused
+    const isComplete = this.#gate.state.hasEnded && !this.#isRefused
     this.#over = true
     this.#source.cancel()
+    this.#gate.free()
     this.#relay.onEnd(isComplete ? 'complete' : outcome, error)
   }
 }
@@ -426,18 +366,11 @@ class Run {
 /** A client that left before it read. */
 const NOBODY: Controller = { enqueue: () => {}, close: () => {}, error: () => {} }
 
-/** A whole response that is too long to be judged. */
-const TOO_LONG: Whole = { json: undefined, calls: [], isChanged: true }
-
-/** The text of a body; `undefined` for what is not UTF-8, if it has to be. */
-function textOf(pieces: readonly Uint8Array[], isStrict: boolean): string | undefined {
-  const size = pieces.reduce((sum, { length }) => sum + length, 0)
-  try {
-    return new TextDecoder('utf-8', { fatal: isStrict }).decode(joined(pieces, size))
-  } catch {
-    return undefined
-  }
-}
+const inOnePiece = (pieces: readonly Uint8Array[]): Uint8Array =>
+  joined(
+    pieces,
+    pieces.reduce((sum, { length }) => sum + length, 0),
+  )
 
 function orPing<T>(promise: Promise<T>, ms: number): Promise<T | 'ping'> {
   return new Promise((resolve, reject) => {

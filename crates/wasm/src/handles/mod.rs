@@ -6,6 +6,8 @@ use std::cell::RefCell;
 use super::evidence::Running;
 #[cfg(any(feature = "turn", feature = "planning"))]
 pub(super) use machine::Machine;
+#[cfg(feature = "proxy")]
+use super::proxy::Watching;
 #[cfg(feature = "chain")]
 use turnlock::chain::Chain;
 #[cfg(feature = "guard")]
@@ -44,6 +46,8 @@ collections! {
     HISTORIES: History<'static>;
     #[cfg(feature = "evidence")]
     BUNDLES: Running;
+    #[cfg(feature = "proxy")]
+    GATES: Watching;
     #[cfg(any(feature = "turn", feature = "planning"))]
     TURNS: Machine;
 }

@@ -1,0 +1,332 @@
+//! Calls in places where their API has none, and in what cannot be read.
+
+use std::borrow::Cow;
+
+use super::call::Call;
+use super::chat;
+use super::foreign::is_member_of_calls;
+use super::tree::{joined_text, value};
+use super::wire::Wire;
+use super::{messages, responses};
+use crate::json::Json;
+
+/// No client reads calls that are nested deeper.
+const DEEPEST: usize = 32;
+
+/// A name in small letters, with the letters beyond ASCII that stand for some of ASCII in another case.
+pub(super) fn folded(name: &str) -> Cow<'_, str> {
+    if !name.bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
+        return Cow::Borrowed(name);
+    }
+    let mut small = String::with_capacity(name.len());
+    for c in name.chars() {
+        let letters = match c {
+            '\u{130}' | '\u{131}' => "i",
+            '\u{17f}' => "s",
+            '\u{212a}' => "k",
+            '\u{df}' | '\u{1e9e}' => "ss",
+            '\u{fb00}' => "ff",
+            '\u{fb01}' => "fi",
+            '\u{fb02}' => "fl",
+            '\u{fb03}' => "ffi",
+            '\u{fb04}' => "ffl",
+            '\u{fb05}' | '\u{fb06}' => "st",
+            _ => {
+                small.push(c.to_ascii_lowercase());
+                continue;
+            }
+        };
+        small.push_str(letters);
+    }
+    Cow::Owned(small)
+}
+
+/// Whether a text that is no JSON has a word of calls, for a reader that is less strict.
+pub(super) fn mentions(text: &str, wire: Wire) -> bool {
+    // UTF-16, as bytes.
+    if !text.bytes().any(|byte| matches!(byte, b'\\' | 0)) {
+        return wire.names_call(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let code = match rest.as_str().strip_prefix('u') {
+            Some(behind) if c == '\\' => {
+                behind.get(..4).and_then(|hex| u32::from_str_radix(hex, 16).ok())
+            }
+            _ => None,
+        };
+        match code {
+            Some(code) => {
+                plain.extend(char::from_u32(code).filter(|c| *c != '\0'));
+                rest.nth(4);
+            }
+            None if c == '\0' => {}
+            None => plain.push(c),
+        }
+    }
+    wire.has_word(&folded(&plain))
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Within {
+    Item,
+    Member(String),
+}
+
+/// Where the JSON is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// An event of a stream.
+    Event,
+    /// A whole response.
+    Whole,
+}
+
+/// Leaves out the calls that stand where their API has none; returns them, and whether anything is
+/// left.
+pub(super) fn clean(json: &mut Json<'static>, wire: Wire, from: Source) -> (Vec<Call>, bool) {
+    let kind = json.kind().unwrap_or_default().to_owned();
+    let mut cleaner = Cleaner { wire, from, kind, path: Vec::new(), strays: Vec::new() };
+    let stays = cleaner.stays("", json);
+    (cleaner.strays, stays)
+}
+
+struct Cleaner {
+    wire: Wire,
+    from: Source,
+    /// The type of the whole.
+    kind: String,
+    path: Vec<Within>,
+    strays: Vec<Call>,
+}
+
+impl Cleaner {
+    /// Cleans a value; whether it stays.
+    fn stays(&mut self, name: &str, value: &mut Json<'static>) -> bool {
+        if let Json::String(text) = value {
+            let found = self.calls_in_text(name, text);
+            let stays = found.is_empty();
+            self.strays.extend(found);
+            return stays;
+        }
+        if !matches!(value, Json::Array(_) | Json::Object(_)) {
+            return true;
+        }
+        let read = self.calls(name, value);
+        // Some clients read names in any case, of which the API reads one.
+        let is_lenient = read.is_empty() && !is_usual(name, value);
+        let found = if is_lenient { self.calls(&folded(name), &lower(value)) } else { read.clone() };
+        if !found.is_empty() {
+            if !read.is_empty() && self.is_known(value) {
+                return true;
+            }
+            self.strays.extend(found);
+            return false;
+        }
+        if self.path.len() > DEEPEST || self.wire.is_data(name) {
+            return true;
+        }
+        match value {
+            Json::Array(items) => items.retain_mut(|item| self.stays_within(Within::Item, item)),
+            Json::Object(members) => members.retain_mut(|(member, value)| {
+                self.stays_within(Within::Member(member.to_string()), value)
+            }),
+            _ => {}
+        }
+        true
+    }
+
+    fn stays_within(&mut self, place: Within, value: &mut Json<'static>) -> bool {
+        // Few values hold others.
+        if !matches!(value, Json::Array(_) | Json::Object(_) | Json::String(_)) {
+            return true;
+        }
+        let name = match &place {
+            Within::Item => "*".to_owned(),
+            Within::Member(name) => name.clone(),
+        };
+        self.path.push(place);
+        let stays = self.stays(&name, value);
+        self.path.pop();
+        stays
+    }
+
+    /// The calls in JSON that stands as a text where calls, or what holds them, belong: some clients
+    /// read it.
+    fn calls_in_text(&self, name: &str, text: &str) -> Vec<Call> {
+        let begins = matches!(text.trim_start().as_bytes(), [b'{' | b'[', ..]);
+        if !begins || !self.holds_calls() || !mentions(text, self.wire) {
+            return Vec::new();
+        }
+        let Some(inner) = value(text) else { return Vec::new() };
+        let mut inner = inner.into_owned();
+        let mut cleaner = Self {
+            wire: self.wire,
+            from: self.from,
+            kind: String::new(),
+            path: self.path.clone(),
+            strays: Vec::new(),
+        };
+        // It is known in no place.
+        cleaner.path.push(Within::Item);
+        if cleaner.stays(name, &mut inner) && cleaner.strays.is_empty() {
+            return Vec::new();
+        }
+        cleaner.strays
+    }
+
+    /// Whether the last member of the path holds calls or what they stand in, and not a text.
+    fn holds_calls(&self) -> bool {
+        let member = self.path.iter().rev().find_map(|place| match place {
+            Within::Member(name) => Some(folded(name)),
+            Within::Item => None,
+        });
+        let is_item = self.path.last() == Some(&Within::Item);
+        member.is_some_and(|name| {
+            is_member_of_calls(&name)
+                || matches!(
+                    &*name,
+                    "choices" | "delta" | "message" | "content_block" | "response" | "output" | "item"
+                )
+                || (name == "content" && is_item)
+        })
+    }
+
+    /// The calls of a member or an item, where it holds any.
+    fn calls(&self, name: &str, value: &Json<'_>) -> Vec<Call> {
+        match self.wire {
+            Wire::Chat => chat::calls_of(name, value),
+            Wire::Messages if messages::is_call(value) => vec![messages::call_of(value)],
+            Wire::Responses if responses::is_call(value) => vec![responses::call_of(value)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the API has calls in this place.
+    fn is_known(&self, value: &Json<'_>) -> bool {
+        use Within::{Item, Member};
+        let names: Vec<Option<&str>> = self
+            .path
+            .iter()
+            .map(|place| match place {
+                Item => None,
+                Member(name) => Some(name.as_str()),
+            })
+            .collect();
+        let is_event = self.from == Source::Event;
+        match (self.wire, names.as_slice()) {
+            (Wire::Chat, [Some("choices"), None, Some(holder), Some(name)]) => {
+                let is_list = value.as_array().is_some();
+                *holder == if is_event { "delta" } else { "message" }
+                    && (*name == "tool_calls" && is_list || *name == "function_call" && !is_list)
+            }
+            (Wire::Messages, [Some("content_block")]) => {
+                is_event && self.kind == "content_block_start"
+            }
+            (Wire::Messages, [Some("message"), Some("content"), None]) => {
+                is_event && self.kind == "message_start"
+            }
+            (Wire::Messages, [Some("content"), None])
+            | (Wire::Responses, [Some("output"), None]) => !is_event,
+            (Wire::Responses, [Some("item")]) => {
+                let added = "response.output_item.added";
+                is_event && (self.kind == added || self.kind == "response.output_item.done")
+            }
+            (Wire::Responses, [Some("response"), Some("output"), None]) => {
+                is_event && responses::is_final(&self.kind)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Members by which clients find calls, in any of the formats.
+const NAMES: [&str; 28] = [
+    "type",
+    "index",
+    "id",
+    "name",
+    "arguments",
+    "input",
+    "choices",
+    "delta",
+    "message",
+    "tool_calls",
+    "function_call",
+    "function",
+    "custom",
+    "finish_reason",
+    "content",
+    "content_block",
+    "partial_json",
+    "stop_reason",
+    "response",
+    "output",
+    "item",
+    "call_id",
+    "item_id",
+    "output_index",
+    "action",
+    "actions",
+    "operation",
+    "server_label",
+];
+
+/// Whether a client that reads names in any case finds members that other clients do not: a name of
+/// calls in another case, or two names that differ in their case alone.
+pub(super) fn is_ambiguous(json: &Json<'_>, wire: Wire) -> bool {
+    match json {
+        Json::Array(items) => items.iter().any(|item| is_ambiguous(item, wire)),
+        Json::Object(members) => {
+            if !is_usual("", json) && has_ambiguous_names(json) {
+                return true;
+            }
+            members.iter().any(|(name, value)| {
+                if name == "type" && is_odd_type(&joined_text(value), wire) {
+                    return true;
+                }
+                let is_data = wire.is_data(name) || matches!(&**name, "arguments" | "input");
+                !is_data && is_ambiguous(value, wire)
+            })
+        }
+        _ => false,
+    }
+}
+
+fn has_ambiguous_names(json: &Json<'_>) -> bool {
+    let mut all = crate::index::Index::default();
+    json.members().enumerate().any(|(at, (name, _))| {
+        let small = folded(name);
+        (small != name && NAMES.contains(&&*small)) || all.number(&small) != at
+    })
+}
+
+/// Whether a client that reads types in any case takes one for that of a call.
+fn is_odd_type(kind: &str, wire: Wire) -> bool {
+    let small = folded(kind);
+    small != kind && wire.has_word(&small)
+}
+
+/// Whether a name, and those within the value, are in small letters of ASCII, as nearly all are.
+fn is_usual(name: &str, value: &Json<'_>) -> bool {
+    let is_usual = |name: &str| {
+        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'*');
+        name.bytes().all(is_plain)
+    };
+    is_usual(name) && value.members().all(|(member, _)| is_usual(member))
+}
+
+/// An object with its names in small letters.
+fn lower(value: &Json<'static>) -> Json<'static> {
+    let Json::Object(members) = value else { return value.clone() };
+    let mut small = Json::Object(
+        members
+            .iter()
+            .map(|(name, value)| (Cow::Owned(folded(name).into_owned()), value.clone()))
+            .collect(),
+    );
+    super::tree::keep_last(&mut small);
+    small
+}
