@@ -83,6 +83,7 @@ const MODULES = {
     'ms',
     'the request fails, if its provider asks for more',
   ],
+  'src/proxy/stray.rs DEEPEST': ['levels in which calls are looked for', 'levels', 'passes unread'],
   'src/stream/decoder.rs SHOWN': ['text that is no framing, as it is told', 'bytes', 'cut'],
   'src/stream/template.rs SHARE': [
     'what templates of events copy, for each byte that was read',
@@ -252,11 +253,6 @@ const PACKAGE = {
     'bytes',
     'the stream passes unread; in `bound`, `heldBytes` counts',
   ],
-  'proxy/json.ts LEVELS': [
-    'JSON of a response',
-    'levels',
-    'passes unread; `bound` withholds its calls',
-  ],
   'proxy/history.ts ROUNDS': ['repairs of what a repair brought about', 'rounds', 'left as it is'],
   'proxy/history.ts WINDOW': ['a difference of two histories', 'elements', 'one difference'],
   'redactor/index.ts MOST_OF_VALUES': [
@@ -293,7 +289,6 @@ const PACKAGE = {
     'turns',
     'the oldest is forgotten',
   ],
-  'proxy/stray.ts DEEPEST': ['levels in which calls are looked for', 'levels', 'passes unread'],
   'proxy/report.ts MOST': ['repairs and refusals in a header', 'entries', 'counted'],
   'proxy/headers.ts ROUNDS': ['times that a path is encoded', 'times', '400 `request.path`'],
   'evidence/lints.ts MOST': ['nits of one lint', 'nits', 'the others are not told'],
@@ -356,7 +351,6 @@ const APART_FROM_LIMITS = [
   'pkg/src/driver/model-requests.ts HELD_BACK',
   'pkg/src/proxy/frames.ts CR',
   'pkg/src/proxy/frames.ts LF',
-  'pkg/src/proxy/json.ts LONGEST_NAME',
   'pkg/src/redactor/tables.ts MIXED',
   'pkg/src/server/limits.ts MINUTE',
   'src/chain/classify/mod.rs CLEAR',

@@ -102,6 +102,7 @@ const PARTS = {
   canonicalize: 'signature',
   createCallGuard: 'guard',
   decodeStream: 'stream',
+  createProxy: 'proxy',
   summarizeReplicates: 'plans',
 }
 

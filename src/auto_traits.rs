@@ -1,6 +1,6 @@
 //! What threads of a host may pass to each other: every public type is `Send` and `Sync`.
 
-use crate::{dialect, error, guard, json, message, request, signature, stream, tool};
+use crate::{dialect, error, guard, json, message, proxy, request, signature, stream, tool};
 
 const fn shared<T: Send + Sync + Unpin + 'static>() {}
 
@@ -30,6 +30,7 @@ shared! {
     message::ThoughtSignatures,
     message::Update<'static>,
     message::Violation,
+    proxy::Gate,
     request::Access,
     request::AccessReason,
     request::Channel,

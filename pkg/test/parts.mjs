@@ -11,6 +11,7 @@ const NAMES = [
   'plans',
   'chain',
   'tools',
+  'proxy',
 ]
 
 /** The parts of the package in this folder, by name, and how many objects live in all of them. */

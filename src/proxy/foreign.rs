@@ -13,7 +13,8 @@ fn behind<'a>(text: &'a str, stem: &str, separators: &[u8]) -> Option<&'a str> {
 
 /// Whether a member, in small letters, has calls in the format of a known API.
 pub(super) fn is_member_of_calls(name: &str) -> bool {
-    let is = |stem, words: &[&str]| behind(name, stem, b"_-").is_some_and(|rest| words.contains(&rest));
+    let is =
+        |stem, words: &[&str]| behind(name, stem, b"_-").is_some_and(|rest| words.contains(&rest));
     is("tool", &["use", "call", "calls"]) || is("function", &["call", "calls"])
 }
 
@@ -39,8 +40,7 @@ pub(super) fn is_type_of_calls(kind: &str) -> bool {
 
 /// Types of events that say nothing.
 pub(super) fn is_keep_alive(kind: &str) -> bool {
-    matches!(kind, "ping" | "heartbeat")
-        || behind(kind, "keep", b"_-") == Some("alive")
+    matches!(kind, "ping" | "heartbeat") || behind(kind, "keep", b"_-") == Some("alive")
 }
 
 impl Wire {

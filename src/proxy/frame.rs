@@ -103,30 +103,9 @@ pub(super) fn frames(bytes: &[u8]) -> Vec<Frame> {
     frames
 }
 
-/// Whether a text of whole frames is made of lines that every client reads alike: empty ones,
-/// comments, and fields, be they known or not. In another one, some client finds data, or JSON, all
-/// the same.
-pub(super) fn is_plain(text: &str) -> bool {
-    let mut rest = text.as_bytes();
-    loop {
-        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r' | 0));
-        let (line, behind) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or_default();
-        if !is_plain_line(line) {
-            return false;
-        }
-        match behind {
-            [] => return true,
-            [0, ..] => return false,
-            [_, tail @ ..] => rest = tail,
-        }
-    }
-}
-
-fn is_plain_line(line: &[u8]) -> bool {
-    // Nearly all lines.
-    if line.is_empty() || line.starts_with(b"data:") {
-        return true;
-    }
+/// Whether every client reads a line alike: an empty one, a comment, or a field, be it known or not.
+/// In another one, some client finds data, or JSON, all the same.
+pub(super) fn is_plain_line(line: &[u8]) -> bool {
     let (name, has_colon) = match line.iter().position(|byte| *byte == b':') {
         Some(at) => (line.get(..at).unwrap_or_default(), true),
         None => (line, false),
@@ -167,19 +146,12 @@ mod tests {
             assert_eq!(all.iter().map(|frame| frame.lines).collect::<Vec<_>>(), [2, 0, 0]);
             assert_eq!(all[0].events, ["a"]);
             assert_eq!(all[1].others, ": x\n");
-            assert_eq!((&*all[2].others, &all[2].events[..]), ("data\nevent\n", &[String::new()][..]));
+            assert_eq!(
+                (&*all[2].others, &all[2].events[..]),
+                ("data\nevent\n", &[String::new()][..])
+            );
             let joined: Vec<u8> = all.into_iter().flat_map(|frame| frame.bytes).collect();
             assert_eq!(joined, bytes.as_bytes());
-        }
-    }
-
-    #[test]
-    fn plain_lines_are_those_that_every_client_reads_alike() {
-        for plain in ["", " \t", ": x", "data", "data:x", "event: y", "id", "retry: 1", "x-y: 1"] {
-            assert!(is_plain(&format!("{plain}\n\n")), "{plain}");
-        }
-        for odd in [" data: x", "DATA: x", "Event: x", "x", "{}", "\u{feff}data: x", "a b: 1", "\0"] {
-            assert!(!is_plain(&format!("data: x\n{odd}\n\n")), "{odd}");
         }
     }
 }

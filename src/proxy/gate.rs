@@ -2,18 +2,17 @@
 
 mod second;
 mod settle;
+mod take;
 
 use super::call::Keyed;
-use super::foreign::{is_foreign, is_keep_alive};
-use super::frame::{Frame, frames, is_plain, write};
-use super::scan::scan;
+use super::frame::{Frame, frames};
+use super::scan::{Found, Scanner};
 use super::step::{Event, Fact, Reason, Said, Stream, Verdicts};
-use super::stray::{Source, clean, is_ambiguous, mentions};
+use super::stray::{Source, clean};
 use super::terminal::Terminal;
 use super::tree::parse;
 use super::whole::Read;
 use super::wire::Wire;
-use crate::stream::text;
 
 /// How the responses to a request are watched.
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +101,7 @@ enum After {
 pub struct Gate {
     options: GateOptions,
     stream: Box<dyn Stream>,
+    scanner: Scanner,
     terminal: Terminal,
     phase: Phase,
     progress: Progress,
@@ -146,6 +146,7 @@ impl Gate {
         Self {
             options,
             stream: options.wire.stream(),
+            scanner: Scanner::new(options.wire),
             terminal: Terminal::new(options.wire, options.choices),
             phase: Phase::First,
             progress: Progress::default(),
@@ -215,17 +216,23 @@ impl Gate {
 
     /// Takes whole frames.
     pub fn push(&mut self, bytes: &[u8]) -> Progress {
-        if !bytes.is_empty() {
-            self.read(bytes);
-            self.run();
+        if bytes.is_empty() {
+            return self.flush();
         }
-        self.flush(bytes)
+        let found = self.read(bytes);
+        self.run();
+        if self.progress.passes && found.ends {
+            self.terminal.read(bytes);
+        }
+        self.flush()
     }
 
     /// Takes bytes that pass unread: frames, or what is cut anywhere, since it is too long to be read.
     pub fn pass(&mut self, bytes: &[u8], are_frames: bool) {
         if are_frames {
-            self.terminal.read(bytes);
+            if self.scanner.scan(bytes).ends {
+                self.terminal.read(bytes);
+            }
         } else {
             self.terminal.read_piece(bytes);
         }
@@ -247,51 +254,52 @@ impl Gate {
             self.settled(after);
         }
         self.run();
-        self.flush(&[])
+        self.flush()
     }
 
     /// What is held when the provider's stream is over. Calls that have not ended are judged then.
     pub fn end(&mut self) -> Progress {
         self.finish_stream();
-        self.flush(&[])
+        self.flush()
     }
 
-    fn flush(&mut self, input: &[u8]) -> Progress {
+    fn flush(&mut self) -> Progress {
         let progress = std::mem::take(&mut self.progress);
-        self.terminal.read(if progress.passes { input } else { &progress.out });
+        if !progress.out.is_empty() && self.scanner.scan(&progress.out).ends {
+            self.terminal.read(&progress.out);
+        }
         progress
     }
 
     /// Reads frames, as far as they matter.
-    fn read(&mut self, bytes: &[u8]) {
-        let GateOptions { wire, holds, forced, .. } = self.options;
-        if holds && !self.is_read_alike(bytes) {
-            return self.fail(Failure::Foreign);
+    fn read(&mut self, bytes: &[u8]) -> Found {
+        let GateOptions { holds, forced, .. } = self.options;
+        // Some clients skip a mark at the beginning of a response.
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").filter(|_| is_first).unwrap_or(bytes);
+        let found = self.scanner.scan(text);
+        let is_utf8 = !found.is_wide || std::str::from_utf8(bytes).is_ok();
+        if holds && (found.is_odd || !is_utf8) {
+            self.fail(Failure::Foreign);
+            return found;
         }
-        let is_calm = !self.open && !self.changed && !(holds && forced);
-        let is_first = matches!(self.phase, Phase::First);
-        if is_calm && is_first && (self.is_known || !holds) && !scan(bytes, wire).matters {
+        let is_busy = self.open || self.changed || holds && forced;
+        let is_answer = matches!(self.phase, Phase::First);
+        if !is_busy && is_answer && (self.is_known || !holds) && !found.matters {
             self.progress.passes = true;
-            return;
+            return found;
         }
         let mut all = frames(bytes);
         if holds {
             all.reverse();
             self.frames = all;
-            return;
+            return found;
         }
         for frame in &all {
             self.watch(&frame.data);
         }
         self.progress.passes = true;
-    }
-
-    /// Whether every client reads the same lines in the bytes.
-    fn is_read_alike(&mut self, bytes: &[u8]) -> bool {
-        let Ok(text) = std::str::from_utf8(bytes) else { return false };
-        let is_first = std::mem::replace(&mut self.is_first, false);
-        let text = if is_first { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
-        is_plain(text)
+        found
     }
 
     /// Reads an event that passes whatever it is.
@@ -315,194 +323,6 @@ impl Gate {
         if let Some(Said { raw, adds }) = usage {
             let is_first = !std::mem::replace(&mut self.has_usage, true);
             self.progress.facts.push(Fact::Usage { raw, is_first, adds });
-        }
-    }
-
-    /// Takes the frames that came, until a verdict is needed.
-    fn run(&mut self) {
-        while self.waiting.is_none() {
-            let Some(frame) = self.frames.pop() else { return };
-            match self.known(frame) {
-                Ok(all) => {
-                    for held in all {
-                        self.take(held);
-                    }
-                }
-                Err(failure) => self.fail(failure),
-            }
-        }
-    }
-
-    /// An answer that was requested is one, or is left out.
-    fn fail(&mut self, failure: Failure) {
-        self.frames.clear();
-        if matches!(self.phase, Phase::Second | Phase::Waits(_)) {
-            self.close_without_answer();
-            self.phase = Phase::Closed;
-        } else {
-            self.progress.failure = Some(failure);
-        }
-    }
-
-    /// The frames that can be taken now.
-    fn known(&mut self, frame: Frame) -> Result<Vec<Held>, Failure> {
-        let wire = self.options.wire;
-        let event = parse(&frame.data, wire).map(Event::from);
-        if event.as_ref().is_some_and(|event| is_foreign(&event.json, wire)) {
-            return Err(Failure::Foreign);
-        }
-        let held = Held { frame, event };
-        if self.is_known {
-            return Ok(vec![held]);
-        }
-        let Held { frame, event } = &held;
-        let json = event.as_ref().map(|event| &event.json);
-        let is_own = frame.events.iter().any(|name| name == "error")
-            || json.is_some_and(|json| wire.is_event(json));
-        // Lines that a client is not to read as JSON are judged by their words.
-        let is_silent = matches!(&*frame.data, "" | "[DONE]")
-            || json.is_some_and(|json| is_keep_alive(text(json, "type")));
-        if !is_own && !(self.unknown.is_empty() && is_silent) {
-            self.unknown_bytes += held.frame.bytes.len();
-            self.unknown.push(held);
-            let is_too_much = self.unknown_bytes > self.options.held_bytes;
-            return if is_too_much { Err(Failure::Foreign) } else { Ok(Vec::new()) };
-        }
-        self.is_known = is_own;
-        let mut all = std::mem::take(&mut self.unknown);
-        all.push(held);
-        Ok(all)
-    }
-
-    fn take(&mut self, held: Held) {
-        if self.asks() {
-            return;
-        }
-        let Some(mut held) = self.readable(held) else { return };
-        if self.is_unanswered() {
-            if held.event.is_none() {
-                // Comments keep the connection; other bytes are no answer.
-                if held.frame.bytes.first() == Some(&b':') {
-                    self.progress.out.extend_from_slice(&held.frame.bytes);
-                }
-                return;
-            }
-            self.begin_second();
-        }
-        if matches!(self.phase, Phase::Ending(_)) {
-            return self.take_ending(held);
-        }
-        let step = held.event.as_mut().map(|event| self.stream.read(event));
-        let has_event = step.is_some();
-        let step = step.unwrap_or_default();
-        if step.stray {
-            return self.stray(Vec::new());
-        }
-        self.usage(step.usage);
-        self.said |= step.text;
-        if has_event {
-            self.open = step.open;
-        }
-        let is_held = self.open || !self.held.is_empty() || !step.complete.is_empty();
-        let mut last = Some(held);
-        if is_held {
-            last = self.hold(last, step.finish);
-        }
-        let after = After::Event(last, step.finish);
-        if step.complete.is_empty() {
-            self.after(after);
-        } else {
-            self.settle(step.complete, after);
-        }
-    }
-
-    /// What follows an event whose calls have a verdict.
-    fn after(&mut self, after: After) {
-        match after {
-            After::Event(Some(held), true) => {
-                self.release();
-                self.finish(held);
-            }
-            After::Event(Some(held), false) => self.emit(&held),
-            After::Event(None, _) => {}
-            After::End => self.ended(),
-        }
-    }
-
-    /// The frame without calls that stand where the API has none; nothing, if it is withheld.
-    fn readable(&mut self, held: Held) -> Option<Held> {
-        let wire = self.options.wire;
-        let Held { mut frame, event } = held;
-        // Comments and fields that nobody knows, until a client ends lines at other characters.
-        let is_hidden = !frame.others.is_empty() && mentions(&frame.others, wire);
-        let Some(mut event) = event else {
-            if !is_hidden && !mentions(&frame.data, wire) {
-                return Some(Held { frame, event: None });
-            }
-            // A client that is less strict may read a call in it.
-            self.stray(Vec::new());
-            return None;
-        };
-        if self.differs(&frame, &event) {
-            if self.doubt == Doubt::None {
-                self.doubt = Doubt::Unclear;
-            }
-            if event.names_call || frame.events.iter().any(|name| wire.names_call(name)) {
-                self.stray(Vec::new());
-                return None;
-            }
-        }
-        let (strays, stays) = clean(&mut event.json, wire, Source::Event);
-        // Of two members of one name, or of lines, the client may read another one than was judged.
-        let is_odd = event.names_call && (frame.lines > 1 || event.repeats);
-        if strays.is_empty() && !is_odd && !is_hidden {
-            return Some(Held { frame, event: Some(event) });
-        }
-        self.stray(strays);
-        frame.bytes.clear();
-        write(&event.json, wire, &mut frame.bytes);
-        stays.then_some(Held { frame, event: Some(event) })
-    }
-
-    /// Whether clients differ in what they read: by the name of the event, or by names in any case.
-    fn differs(&self, frame: &Frame, event: &Event) -> bool {
-        let wire = self.options.wire;
-        let kind = event.json.get("type").unwrap_or(&crate::json::Json::Null);
-        let is_known = kind.as_str().is_some_and(|kind| wire.is_event_name(kind));
-        let is_untyped = wire.has_types() && event.names_call && !is_known;
-        is_untyped || frame.is_misnamed(kind, wire) || is_ambiguous(&event.json, wire)
-    }
-
-    /// Calls were left out: what follows is written anew.
-    fn stray(&mut self, strays: Vec<super::Call>) {
-        self.progress.facts.push(Fact::Error("proxy.call_form"));
-        if !matches!(self.phase, Phase::Second | Phase::Waits(_)) {
-            self.progress.facts.extend(strays.into_iter().map(Fact::Misplaced));
-        }
-        self.reason = Reason::Form;
-        self.changed = true;
-    }
-
-    fn pass_on(&mut self, held: &Held) {
-        if let Some(event) = held.event.as_ref().filter(|_| !self.changed) {
-            self.stream.passed(event);
-        }
-        self.emit(held);
-    }
-
-    fn emit(&mut self, held: &Held) {
-        match held.event.as_ref().filter(|_| self.changed) {
-            None => self.progress.out.extend_from_slice(&held.frame.bytes),
-            Some(event) => {
-                let all = self.stream.rewrite(event, &self.verdicts);
-                self.write(&all);
-            }
-        }
-    }
-
-    fn write(&mut self, events: &[crate::json::Json<'static>]) {
-        for json in events {
-            write(json, self.options.wire, &mut self.progress.out);
         }
     }
 }

@@ -154,7 +154,8 @@ mod tests {
     #[test]
     fn arguments_are_whole_at_their_last_bracket() {
         let mut pieces = Pieces::default();
-        for (piece, whole) in [("{\"a", false), ("}\":[]", false), ("}", true), (" ", true), ("x", false)]
+        for (piece, whole) in
+            [("{\"a", false), ("}\":[]", false), ("}", true), (" ", true), ("x", false)]
         {
             pieces.add(piece, false);
             assert_eq!(pieces.is_whole(), whole, "{}", pieces.arguments());

@@ -117,7 +117,8 @@ impl Cleaner {
         let read = self.calls(name, value);
         // Some clients read names in any case, of which the API reads one.
         let is_lenient = read.is_empty() && !is_usual(name, value);
-        let found = if is_lenient { self.calls(&folded(name), &lower(value)) } else { read.clone() };
+        let found =
+            if is_lenient { self.calls(&folded(name), &lower(value)) } else { read.clone() };
         if !found.is_empty() {
             if !read.is_empty() && self.is_known(value) {
                 return true;
@@ -157,7 +158,7 @@ impl Cleaner {
     /// read it.
     fn calls_in_text(&self, name: &str, text: &str) -> Vec<Call> {
         let begins = matches!(text.trim_start().as_bytes(), [b'{' | b'[', ..]);
-        if !begins || !self.holds_calls() || !mentions(text, self.wire) {
+        if !begins || !self.holds_calls() {
             return Vec::new();
         }
         let Some(inner) = value(text) else { return Vec::new() };
@@ -177,21 +178,41 @@ impl Cleaner {
         cleaner.strays
     }
 
-    /// Whether the last member of the path holds calls or what they stand in, and not a text.
+    /// Whether calls, or what holds them, belong in this place, and not a text.
     fn holds_calls(&self) -> bool {
-        let member = self.path.iter().rev().find_map(|place| match place {
-            Within::Member(name) => Some(folded(name)),
-            Within::Item => None,
-        });
-        let is_item = self.path.last() == Some(&Within::Item);
-        member.is_some_and(|name| {
-            is_member_of_calls(&name)
-                || matches!(
-                    &*name,
-                    "choices" | "delta" | "message" | "content_block" | "response" | "output" | "item"
-                )
-                || (name == "content" && is_item)
-        })
+        let names = self.names();
+        let is_list_of =
+            |list: &str| matches!(names.as_slice(), [.., Some(name), None] if *name == list);
+        match self.wire {
+            Wire::Chat => {
+                let member = names.iter().rev().find_map(|name| *name).unwrap_or_default();
+                is_member_of_calls(&folded(member))
+                    || is_list_of("content")
+                    || matches!(
+                        names.as_slice(),
+                        [Some("choices")]
+                            | [Some("choices"), None]
+                            | [Some("choices"), None, Some("delta" | "message")]
+                    )
+            }
+            Wire::Messages => {
+                let is_holder = matches!(names.as_slice(), [Some("content_block" | "message")]);
+                is_holder || is_list_of("content")
+            }
+            Wire::Responses => {
+                let is_holder = matches!(names.as_slice(), [Some("item" | "response")]);
+                is_holder || is_list_of("output")
+            }
+        }
+    }
+
+    /// The names of the members on the path; `None` for an item of a list.
+    fn names(&self) -> Vec<Option<&str>> {
+        let name = |place| match place {
+            &Within::Item => None,
+            Within::Member(name) => Some(name.as_str()),
+        };
+        self.path.iter().map(name).collect()
     }
 
     /// The calls of a member or an item, where it holds any.
@@ -206,15 +227,7 @@ impl Cleaner {
 
     /// Whether the API has calls in this place.
     fn is_known(&self, value: &Json<'_>) -> bool {
-        use Within::{Item, Member};
-        let names: Vec<Option<&str>> = self
-            .path
-            .iter()
-            .map(|place| match place {
-                Item => None,
-                Member(name) => Some(name.as_str()),
-            })
-            .collect();
+        let names = self.names();
         let is_event = self.from == Source::Event;
         match (self.wire, names.as_slice()) {
             (Wire::Chat, [Some("choices"), None, Some(holder), Some(name)]) => {
@@ -312,7 +325,8 @@ fn is_odd_type(kind: &str, wire: Wire) -> bool {
 /// Whether a name, and those within the value, are in small letters of ASCII, as nearly all are.
 fn is_usual(name: &str, value: &Json<'_>) -> bool {
     let is_usual = |name: &str| {
-        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'*');
+        let is_plain =
+            |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'*');
         name.bytes().all(is_plain)
     };
     is_usual(name) && value.members().all(|(member, _)| is_usual(member))

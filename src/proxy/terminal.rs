@@ -1,7 +1,6 @@
 //! The event with which a streamed response ends.
 
 use super::frame::frames;
-use super::scan::scan;
 use super::tree::{place_name, value};
 use super::wire::Wire;
 use crate::index::Index;
@@ -43,9 +42,9 @@ impl Terminal {
         }
     }
 
-    /// Reads whole frames.
+    /// Reads whole frames that may have it.
     pub(super) fn read(&mut self, bytes: &[u8]) {
-        if self.has_passed || !scan(bytes, self.wire).ends {
+        if self.has_passed {
             return;
         }
         for frame in frames(bytes) {
@@ -63,7 +62,8 @@ impl Terminal {
         }
         let mut all = std::mem::take(&mut self.rest);
         all.extend_from_slice(bytes);
-        let lacks = if self.wire == Wire::Chat { self.choices.saturating_sub(self.count) } else { 1 };
+        let lacks =
+            if self.wire == Wire::Chat { self.choices.saturating_sub(self.count) } else { 1 };
         let mut missing = self.missing.unwrap_or(lacks);
         let mut rest = all.as_slice();
         let mut at = 0;
@@ -84,7 +84,8 @@ impl Terminal {
         let is_blank = |two: &[u8]| matches!(two, b"\r\r" | b"\n\n");
         let ends = rest.windows(2).any(is_blank) || rest.windows(3).any(|three| three == b"\n\r\n");
         self.has_passed = missing == 0 && ends;
-        self.rest = rest.get(rest.len().saturating_sub(LONGEST_ENDING)..).unwrap_or_default().to_vec();
+        self.rest =
+            rest.get(rest.len().saturating_sub(LONGEST_ENDING)..).unwrap_or_default().to_vec();
     }
 
     fn is_terminal(&mut self, data: &str) -> bool {

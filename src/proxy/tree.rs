@@ -17,7 +17,7 @@ pub(super) struct Tree {
 }
 
 /// Characters of a string that may be a name; longer ones are texts.
-const LONGEST_NAME: usize = 384;
+const LONGEST_NAME: usize = 64;
 
 /// The JSON object of a text; `None` for everything else, and for one that is nested too deeply.
 pub(super) fn parse(text: &str, wire: Wire) -> Option<Tree> {
@@ -40,7 +40,8 @@ fn names_call(json: &Json<'_>, wire: Wire) -> bool {
     let is_name = |text: &str| {
         // JavaScript's white space.
         let is_space = |c: char| c.is_whitespace() || c == '\u{feff}';
-        text.len() <= LONGEST_NAME && !text.chars().any(is_space) && wire.names_call(text)
+        let is_short = text.chars().nth(LONGEST_NAME).is_none();
+        is_short && !text.chars().any(is_space) && wire.names_call(text)
     };
     match json {
         Json::String(text) => is_name(text),

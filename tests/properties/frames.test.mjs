@@ -1,9 +1,9 @@
-// Frames of an event stream: the short way for lines that end with LF, and the one for CR, give what
-// a plain reading of the text has, as soon as its blank line has come, wherever the bytes are cut.
+// Frames of an event stream: the short way for lines that end with LF, and the one for CR, give whole
+// frames as soon as their blank line has come, wherever the bytes are cut.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Frames, framesOf } from '../../pkg/dist/proxy/frames.js'
+import { Frames } from '../../pkg/dist/proxy/frames.js'
 import { cutAt, cuts, holds } from './hold.mjs'
 
 const lines = fc.constantFrom('data: {"a":1}', 'data:x', 'event: y', ': ping', 'data', '', '')
@@ -26,14 +26,15 @@ test('frames are given when they are whole, however lines end and wherever bytes
       const streams = [...Object.values(END).map((end) => () => end), () => ends.next().value]
       for (const end of streams) {
         const stream = Buffer.from(all.map((line) => line + end()).join(''))
-        const [frames, data, passed] = [new Frames(), [], []]
+        const [frames, passed] = [new Frames(), []]
         let come = ''
         for (const piece of cutAt(stream, where)) {
           const given = frames.push(piece)
           passed.push(given)
-          data.push(...framesOf(given).map((frame) => frame.data))
           come += piece.toString()
-          assert.deepEqual(data.filter(Boolean), dataIn(come), JSON.stringify(come))
+          const data = dataIn(Buffer.concat(passed).toString())
+          assert.deepEqual(data, dataIn(come), JSON.stringify(come))
+          if (given.length > 0) assert.match(Buffer.from(given).toString(), /(?:\n\r?|\r)[\n\r]$/)
         }
         assert.deepEqual(Buffer.concat([...passed, frames.end()]), stream)
       }

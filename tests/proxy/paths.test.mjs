@@ -57,6 +57,8 @@ test('an odd spelling of a path that is watched is watched, and sent on as it is
   }
 })
 
+// Addresses with `/v1` twice are common (BerriAI/litellm#36956 of 2026-08-14, router-for-me/CLIProxyAPI#3778
+// of 2026-06-09, vercel/ai#15542 of 2026-05-22): some gateways answer them.
 test('a path is watched by its last segments, whatever stands before them', async () => {
   for (const [wire, paths] of Object.entries({
     chat: [

@@ -27,10 +27,10 @@ mod memory;
 pub mod planning;
 #[cfg(feature = "plans")]
 pub mod plans;
-#[cfg(feature = "plans")]
-pub mod requests;
 #[cfg(feature = "proxy")]
 pub mod proxy;
+#[cfg(feature = "plans")]
+pub mod requests;
 #[cfg(any(feature = "signature", feature = "evidence", feature = "statistics"))]
 pub mod signature;
 #[cfg(feature = "statistics")]

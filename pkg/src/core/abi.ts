@@ -52,6 +52,8 @@ export function instantiate(module: WebAssembly.Module) {
     utf8: (text: string): Uint8Array => new TextEncoder().encode(text),
     /** Takes a text over. */
     text(place: Place): string {
+      // Nothing was allocated.
+      if (place[1] === 0) return ''
       const text = decoder.decode(at(place))
       free(place[0], place[1], 1)
       return text

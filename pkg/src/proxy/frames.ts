@@ -1,5 +1,4 @@
-/** Server-sent events as bytes: whole frames, and the JSON in them. */
-import { jsonLine, type Members } from './json.js'
+/** Server-sent events as bytes: whole frames. */
 
 const LF = 10
 const CR = 13
@@ -95,30 +94,6 @@ function lastEndOfAny(bytes: Uint8Array, from: number): number {
   return 0
 }
 
-/** A frame, with its bytes. */
-export interface Frame {
-  bytes: Uint8Array
-  data: string
-  /** Lines of data: some clients read each by itself. */
-  lines: number
-  /** The names of the event, of which clients take the last. */
-  events: string[]
-  /** The other lines, without names of events. */
-  others: string
-}
-
-/**
- * Whether clients that go by the name of an event read another one than those that go by its type.
- *
- * @param known names that mean something on the wire
- */
-export function isMisnamed(events: readonly string[], type: unknown, known: RegExp): boolean {
-  const [first, ...others] = new Set(events)
-  // `message` is the name of an event without one.
-  if (others.length === 0 && (!first || first === 'message' || first === type)) return false
-  return [type, ...events].some((name) => typeof name === 'string' && known.test(name))
-}
-
 /** Encodings in which ASCII is what it is in UTF-8. */
 const ASCII_LIKE = /^(utf-?8|us-ascii|ascii|iso-8859-1|latin-?1|windows-1252)$/i
 
@@ -128,74 +103,3 @@ export function isAsciiLike(headers: Headers): boolean {
     /charset\s*=\s*["']?([^\s;"']+)/i.exec(headers.get('content-type') ?? '') ?? []
   return charset === undefined || ASCII_LIKE.test(charset)
 }
-
-/** A name of an event that is written. Another one could end its line, and begin another frame. */
-const EVENT_NAME = /^[A-Za-z0-9_.]+$/
-
-/** The text of a frame, with its event line if `type` is a name. */
-export function eventOf(json: Members): string {
-  const { type } = json
-  const isName = typeof type === 'string' && EVENT_NAME.test(type)
-  return `${isName ? `event: ${type}\n` : ''}${dataOf(json)}`
-}
-
-/** The text of a frame without an event line. */
-export const dataOf = (json: Members): string => `data: ${jsonLine(json)}\n\n`
-
-/**
- * A line that is not one of server-sent events: some client finds data, or JSON, in it all the same.
- * Empty lines, comments and fields that nobody knows are none.
- */
-const ODD_LINE =
-  /(?:^|[\r\n])(?![ \t]*(?:[\r\n]|$)|:|(?:data|event|id|retry)(?::|[\r\n]|$)|(?!(?:[Dd][Aa][Tt][Aa]|[Ee][Vv][Ee][Nn][Tt]):)[A-Za-z][\w-]*:)/
-
-/** Whether a text of whole frames is made of lines that every client reads alike. */
-export const isPlain = (text: string): boolean => !text.includes('\0') && !ODD_LINE.test(text)
-
-// Not at import: jsdom has none.
-let decoder: TextDecoder | undefined
-
-/** The frames of bytes that end with a blank line. */
-export function framesOf(bytes: Uint8Array): Frame[] {
-  decoder ??= new TextDecoder()
-  const frames: Frame[] = []
-  const hasCr = bytes.includes(CR)
-  let start = 0
-  let line = 0
-  for (let feed = lineEnd(bytes, 0, hasCr); feed >= 0; feed = lineEnd(bytes, line, hasCr)) {
-    const length = feed - line
-    line = feed + (bytes[feed] === CR && bytes[feed + 1] === LF ? 2 : 1)
-    if (length > 0) continue
-    frames.push(frameOf(bytes.subarray(start, line), decoder))
-    start = line
-  }
-  if (start < bytes.length) frames.push(frameOf(bytes.subarray(start), decoder))
-  return frames
-}
-
-/** Where the line ends that begins at `at`; -1 if it does not. */
-function lineEnd(bytes: Uint8Array, at: number, hasCr: boolean): number {
-  if (!hasCr) return bytes.indexOf(LF, at)
-  for (let end = at; end < bytes.length; end++) {
-    if (bytes[end] === LF || bytes[end] === CR) return end
-  }
-  return -1
-}
-
-function frameOf(bytes: Uint8Array, decoder: TextDecoder): Frame {
-  const text = decoder.decode(bytes)
-  // Most frames have one line of data.
-  const data: string[] = []
-  const events: string[] = []
-  let others = ''
-  for (const line of text.split(/\r\n?|\n/)) {
-    if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
-    else if (!EVENT_LINE.test(line)) others += `${line}\n`
-    if (/^event(?::|$)/.test(line)) events.push(line.slice(line[6] === ' ' ? 7 : 6))
-  }
-  const [first = ''] = data
-  const joined = data.length > 1 ? data.join('\n') : first
-  return { bytes, data: joined, lines: data.length, events, others: others.trim() }
-}
-
-const EVENT_LINE = /^(?:event: ?[A-Za-z0-9_.]*)?$/

@@ -212,7 +212,13 @@ export class Gate {
       if (failure) throw failure === 'foreign' ? foreign() : tooLong()
       if (passes) return input
       if (hasOut) out.push(part.callOn(this.#on, (glue) => glue.gate_take(this.#handle)))
-      if (!waits) return out.length === 1 ? (out[0] as Uint8Array) : joined(out, out.reduce((sum, { length }) => sum + length, 0))
+      if (!waits)
+        return out.length === 1
+          ? (out[0] as Uint8Array)
+          : joined(
+              out,
+              out.reduce((sum, { length }) => sum + length, 0),
+            )
       text = this.#call((glue, handle) => glue.gate_verdicts(handle, verdicts.join()))
     }
   }

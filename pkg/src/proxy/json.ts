@@ -16,21 +16,6 @@ export const joinedText = (value: unknown): string => {
   return value == null || isObject(value) ? '' : String(value)
 }
 
-/** Whether each value is a text, or not there: of others, each client makes a text of its own. */
-export const areTexts = (...values: unknown[]): boolean =>
-  values.every((value) => value == null || typeof value === 'string')
-
-/** Whether each value is a number, or not there. */
-export const areNumbers = (...values: unknown[]): boolean =>
-  values.every((value) => value == null || typeof value === 'number')
-
-/** Whether each value is an object, or not there. */
-export const areObjects = (...values: unknown[]): boolean =>
-  values.every((value) => value == null || isObject(value))
-
-/** Whether arguments are an object or a text, or not there. */
-export const isArguments = (value: unknown): boolean => areTexts(value) || isObject(value)
-
 /** The JSON object of a text; `undefined` for everything else. */
 export function parse(json: string): Members | undefined {
   if (!/^\s*\{/.test(json)) return undefined
@@ -41,16 +26,6 @@ export function parse(json: string): Members | undefined {
   }
 }
 
-/**
- * The levels of JSON that are read in a response: 128 of arguments, as the core reads them, and those
- * of the wire around them. Deeper values overflow the stack of some functions.
- */
-const LEVELS = 160
-
-/** As `parse`, of a text of the provider; `undefined` also for one that is nested too deeply. */
-export const parseResponse = (json: string): Members | undefined =>
-  isDeeper(json, LEVELS) ? undefined : parse(json)
-
 /** The JSON of a value; a text that is not JSON for one that is nested too deeply. */
 export function stringify(value: unknown, replacer?: (name: string, member: unknown) => unknown) {
   try {
@@ -59,16 +34,6 @@ export function stringify(value: unknown, replacer?: (name: string, member: unkn
     return '(nested too deeply)'
   }
 }
-
-/** Line ends of some clients, which `JSON.stringify` does not escape. */
-const LINE_ENDS = /[\u0085\u2028\u2029]/g
-
-/** The JSON of a value in one line, however a client splits lines. */
-export const jsonLine = (value: unknown): string =>
-  JSON.stringify(value).replace(
-    LINE_ENDS,
-    (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 
 /** From where to where a value stands in a text. */
 export interface Range {
@@ -121,19 +86,6 @@ function valueEnd(json: string, at: number): number {
   return json.length
 }
 
-function isDeeper(json: string, levels: number): boolean {
-  // Each level has two brackets.
-  if (json.length <= 2 * levels) return false
-  let depth = 0
-  INNER.lastIndex = 0
-  for (let found = INNER.exec(json); found; found = INNER.exec(json)) {
-    if (found[0] === '"') INNER.lastIndex = stringEnd(json, found.index)
-    else if (found[0] === '}' || found[0] === ']') depth--
-    else if (++depth > levels) return true
-  }
-  return false
-}
-
 /** The objects that stand in a row at the beginning of a text. */
 export function leadingObjects(text: string): string[] {
   const found: string[] = []
@@ -145,42 +97,15 @@ export function leadingObjects(text: string): string[] {
   return found
 }
 
-/** Whether one of the strings in valid JSON, names included, is one of these words; long texts are not. */
-export function namesWord(json: string, words: RegExp): boolean {
-  return stringsOf(json, LONGEST_NAME).some((value) => words.test(value) && !/\s/.test(value))
-}
-
-/** The strings in valid JSON, names included, of which the text has at most `longest` characters. */
-export function stringsOf(json: string, longest = Infinity): string[] {
+/** The strings in valid JSON, names included. */
+export function stringsOf(json: string): string[] {
   const found: string[] = []
   for (let at = json.indexOf('"'); at >= 0; at = json.indexOf('"', at)) {
     const end = stringEnd(json, at)
-    if (end - at <= longest) found.push(JSON.parse(json.slice(at, end)) as string)
+    found.push(JSON.parse(json.slice(at, end)) as string)
     at = end
   }
   return found
-}
-
-/** Characters of a name, of which each may be an escape of six. */
-const LONGEST_NAME = 6 * 64
-
-/** Whether an object in a text has two members of one name, of which `JSON.parse` reads the last. */
-export function repeatsMembers(json: string, parsed: unknown): boolean {
-  let written = 0
-  for (let at = json.indexOf('"'); at >= 0; at = json.indexOf('"', at)) {
-    at = stringEnd(json, at)
-    if (json[skip(json, at, SPACE)] === ':') written++
-  }
-  let read = 0
-  const left = [parsed]
-  while (left.length > 0) {
-    const value = left.pop()
-    if (typeof value !== 'object' || value === null) continue
-    const inner = Object.values(value)
-    if (!Array.isArray(value)) read += inner.length
-    for (const one of inner) left.push(one)
-  }
-  return written !== read
 }
 
 /** Where the members of the object stand that begins at `at`, by name; of valid JSON. */

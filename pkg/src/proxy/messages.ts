@@ -1,13 +1,9 @@
-/** Anthropic's Messages. */
-import { eventOf } from './frames.js'
+/** Anthropic's Messages: the history of a request. */
 import { isSaid, resultText, type Call, type PastCall } from './judge.js'
 import {
   elementsOf,
-  list,
-  areNumbers,
-  areTexts,
-  isArguments,
   joinedText,
+  list,
   membersOf,
   object,
   stringify,
@@ -17,15 +13,7 @@ import {
 } from './json.js'
 import type { Repair } from '../generated/common.js'
 import type { Elements } from './history.js'
-import { hasEscapes, type Places } from './stray.js'
-import {
-  INTERRUPTED,
-  OpenCalls,
-  type Keyed,
-  type Step,
-  type StreamWire,
-  type Wire,
-} from './wire.js'
+import { INTERRUPTED, type Wire } from './wire.js'
 
 function turn(history: readonly unknown[]): PastCall[] {
   let calls = new Map<string, PastCall>()
@@ -52,188 +40,6 @@ const saysSomething = (content: unknown, blocks: readonly Members[]): boolean =>
   blocks.some(({ type, text: said }) =>
     type === 'text' ? isSaid(said) : type !== 'tool_result' && type !== undefined,
   )
-
-class MessagesStream implements StreamWire {
-  readonly #open = new OpenCalls()
-  /** The call of a frame, once it was read. */
-  readonly #keys = new WeakMap<Members, string>()
-  /** Where the other blocks of the provider stand for the client, and where its calls. */
-  #places = new Map<number, number>()
-  /** The places of calls of the provider, whose arguments come in the same events. */
-  readonly #others = new Set<number>()
-  /** The calls among the blocks, in their order: some clients take the index of an event for it. */
-  #blocks: (Keyed | undefined)[] = []
-  readonly #called = new Map<string, number>()
-  #next = 0
-  #second = false
-  #usage: Members = {}
-
-  matters(frames: string): boolean {
-    return (
-      !this.#open.isEmpty ||
-      // Where blocks begin is counted, in case that one is left out.
-      frames.includes('content_block_start') ||
-      messages.words.test(frames) ||
-      frames.includes('"usage"') ||
-      hasEscapes(frames)
-    )
-  }
-
-  read(json: Members): Step {
-    const at = Number(json.index)
-    const call = this.#open.at(at)
-    if (call && /^content_block_(delta|stop)$/.test(text(json.type))) {
-      this.#keys.set(json, call.key)
-    }
-    switch (json.type) {
-      case 'message_start':
-        return this.#start(object(json.message))
-      case 'content_block_start': {
-        const block = object(json.content_block)
-        if (!isCall(block)) {
-          this.#open.close(at)
-          this.#blocks.push(undefined)
-          this.#places.set(at, this.#next++)
-          if (/tool_use$/.test(text(block.type))) this.#others.add(at)
-          else this.#others.delete(at)
-          return { text: block.type === 'text', open: !this.#open.isEmpty }
-        }
-        // What a block begins with are its arguments, if nothing follows.
-        const { args, ...head } = callOf(block)
-        const begun = this.#open.begin(at, { ...head, args: args === '{}' ? '' : args })
-        if (!areNumbers(json.index)) begun.isUnclear = true
-        this.#blocks.push(begun)
-        this.#places.delete(at)
-        this.#others.delete(at)
-        this.#keys.set(json, begun.key)
-        return { open: true }
-      }
-      case 'content_block_delta': {
-        const piece = object(json.delta).partial_json
-        // Arguments that follow the end of a call would be others than those that were judged.
-        if (!call && piece !== undefined && !this.#others.has(at)) return { stray: true }
-        if (piece !== undefined && this.#blocks[at] !== call) {
-          if (this.#blocks[at] || !call) return { stray: true }
-          call.isUnclear = true
-        }
-        if (call && !(isPiece(json) && areNumbers(json.index))) call.isUnclear = true
-        this.#open.add(at, text(piece))
-        return { open: !this.#open.isEmpty }
-      }
-      case 'content_block_stop':
-        return call ? this.#open.end(at) : { open: !this.#open.isEmpty }
-      case 'message_delta': {
-        this.#add(json.usage)
-        const finish = text(object(json.delta).stop_reason) !== ''
-        const more = finish ? { complete: this.rest() } : { open: !this.#open.isEmpty }
-        return { usage: this.#usage, finish, ...more }
-      }
-      default:
-        return { open: !this.#open.isEmpty }
-    }
-  }
-
-  /** Where code of the provider calls tools, a message begins with its calls. */
-  #start({ content, usage }: Members): Step {
-    const blocks = list(content).map(object).filter(isCall)
-    this.#blocks = list(content).map(() => undefined)
-    for (const block of blocks) {
-      this.#keys.set(block, this.#open.begin(NaN, callOf(block)).key)
-    }
-    this.#usage = {}
-    this.#add(usage)
-    return { usage: this.#usage, complete: blocks.length ? this.rest() : [] }
-  }
-
-  /** Adds to the usage in place: a copy for each event would cost the square. */
-  #add(usage: unknown): void {
-    for (const [name, value] of Object.entries(object(usage))) {
-      if (name !== '__proto__') this.#usage[name] = value
-    }
-  }
-
-  rest(): Keyed[] {
-    return this.#open.take()
-  }
-
-  drop(drops: boolean): void {
-    this.#open.drop(drops)
-  }
-
-  rewrite(json: Members, refused: ReadonlySet<string>): Members[] {
-    if (json.type === 'message_start') return this.#second ? [] : [this.#started(json, refused)]
-    const key = this.#keys.get(json)
-    if (key !== undefined) {
-      if (refused.has(key) || refused.has('*')) return []
-      return [{ ...json, index: this.#place(key) }]
-    }
-    if (typeof json.index !== 'number') return [json]
-    const index = this.#places.get(json.index)
-    return index === undefined ? [] : [{ ...json, index }]
-  }
-
-  #started(json: Members, refused: ReadonlySet<string>): Members {
-    const message = object(json.message)
-    const content = list(message.content).filter((block) => {
-      const key = this.#keys.get(object(block))
-      return key === undefined || !(refused.has(key) || refused.has('*'))
-    })
-    return 'content' in message ? { ...json, message: { ...message, content } } : json
-  }
-
-  #place(key: string): number {
-    const place = this.#called.get(key) ?? this.#next++
-    this.#called.set(key, place)
-    return place
-  }
-
-  passed(json: Members): void {
-    const key = this.#keys.get(json)
-    if (key !== undefined) this.#place(key)
-  }
-
-  beforeEnd(): Members[] {
-    return []
-  }
-
-  keep(): void {
-    // The second response brings its own end.
-  }
-
-  again(): void {
-    this.#second = true
-    this.#open.drop(false)
-    this.#open.take()
-    this.#places.clear()
-    this.#others.clear()
-    this.#blocks = []
-  }
-
-  say(said: string): Members[] {
-    const index = this.#next++
-    return [
-      { type: 'content_block_start', index, content_block: { type: 'text', text: '' } },
-      { type: 'content_block_delta', index, delta: { type: 'text_delta', text: said } },
-      { type: 'content_block_stop', index },
-    ]
-  }
-
-  finish(json: Members): Members[] {
-    const delta = object(json.delta)
-    if (delta.stop_reason !== 'tool_use') return [json]
-    return [{ ...json, delta: { ...delta, stop_reason: 'end_turn' } }]
-  }
-
-  ended(): Members[] {
-    const delta = { stop_reason: 'end_turn', stop_sequence: null }
-    const usage = { output_tokens: 0, ...this.#usage }
-    return [{ type: 'message_delta', delta, usage }, { type: 'message_stop' }]
-  }
-
-  isLast(json: Members): boolean {
-    return json.type === 'message_stop'
-  }
-}
 
 /** What is left out of a message, and added to it. */
 interface Edit {
@@ -313,26 +119,11 @@ function edited(message: string, { drops, adds }: Edit): string | undefined {
   return made + message.slice(ranges.at(-1)?.end)
 }
 
-/** Whether a delta of a call has a piece of its arguments, and nothing that a client takes in its place. */
-function isPiece({ delta, partial_json, text: said, input, arguments: args }: Members): boolean {
-  const { type, partial_json: piece = '', ...others } = object(delta)
-  const beside = [...Object.values(others), partial_json, said, input, args]
-  const isAlone = beside.every((value) => value == null || value === '')
-  return type === 'input_json_delta' && typeof piece === 'string' && isAlone
-}
-
 const isCall = ({ type }: Members): boolean => joinedText(type) === 'tool_use'
 
-const callOf = ({ type, id, name, input }: Members): Call => ({
+const callOf = ({ name, input }: Members): Call => ({
   name: text(name),
   args: stringify(input ?? {}),
-  ...(!(areTexts(type, id, name) && isArguments(input)) && { isUnclear: true }),
-})
-
-const placesIn = (isKnown: Places['isKnown']): Places => ({
-  calls: (_, value) => (isCall(object(value)) ? [callOf(object(value))] : []),
-  isKnown,
-  data: new Set(['input', 'tools', 'metadata']),
 })
 
 export const messages: Wire = {
@@ -344,37 +135,7 @@ export const messages: Wire = {
   orphans: () => [],
   mend,
   turn,
-  stream: () => new MessagesStream(),
-  write: eventOf,
   ping: 'event: ping\ndata: {"type":"ping"}\n\n',
-  places: {
-    stream: placesIn(
-      (path, _, { type }) =>
-        (path === 'content_block' && type === 'content_block_start') ||
-        (path === 'message.content.*' && type === 'message_start'),
-    ),
-    whole: placesIn((path) => path === 'content.*'),
-  },
-  events: /message_|content_block_|^error$/,
-  hasTypes: true,
-  isEvent: ({ type }) => /^(?:message_|content_block_|error$)/.test(text(type)),
-  isResponse: ({ type, content }) =>
-    Array.isArray(content) || type === 'message' || type === 'error',
-  words: /tool_use|partial_json/iu,
-  calls: (json) =>
-    list(json.content).flatMap((value, at) => {
-      const block = object(value)
-      return isCall(block) ? [{ key: `${at}`, ...callOf(block) }] : []
-    }),
-  without(json, refused, notice) {
-    const content = list(json.content).filter((_, at) => !refused.has(`${at}`))
-    if (content.some((block) => isCall(object(block)))) return { ...json, content }
-    if (!content.some((block) => object(block).type === 'text')) {
-      content.push({ type: 'text', text: notice })
-    }
-    const ended = json.stop_reason === 'tool_use' ? 'end_turn' : json.stop_reason
-    return { ...json, content, stop_reason: ended }
-  },
   failure(code, message) {
     const error = { type: 'api_error', message, code }
     return `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`

@@ -5,9 +5,7 @@ use crate::json::Json;
 use crate::proxy::call::Call;
 use crate::proxy::foreign::{is_member_of_calls, is_type_of_calls};
 use crate::proxy::stray::folded;
-use crate::proxy::tree::{
-    are_objects, are_texts, arguments, is_arguments, is_blank, is_full,
-};
+use crate::proxy::tree::{are_objects, are_texts, arguments, is_arguments, is_blank, is_full};
 use crate::stream::{part, text};
 
 /// Which kind of tool a call is of.
@@ -30,10 +28,12 @@ pub(in crate::proxy) fn function_call(called: &Json<'_>) -> (Call, Option<Kind>)
 fn call_in(call: &Json<'_>, called: &Json<'_>) -> (Call, Option<Kind>) {
     let custom = part(call, "custom");
     let or = |value: &'_ Json<'_>| !value.is_null();
-    let first = Some(part(called, "name")).filter(|name| or(name)).unwrap_or(part(custom, "name"));
+    let first =
+        Some(part(called, "name")).filter(|name| or(name)).unwrap_or_else(|| part(custom, "name"));
     let name = first.as_str().unwrap_or_default();
     let empty = Json::String("".into());
-    let given = [part(called, "arguments"), part(custom, "input")].into_iter().find(|value| or(value));
+    let given =
+        [part(called, "arguments"), part(custom, "input")].into_iter().find(|value| or(value));
     let given = given.unwrap_or(&empty);
     let kind = if is_full(called) {
         Some(Kind::Function)
@@ -48,12 +48,18 @@ fn call_in(call: &Json<'_>, called: &Json<'_>) -> (Call, Option<Kind>) {
         part(called, "parameters"),
         part(custom, "arguments"),
     ];
-    let is_other = |value: &&Json<'_>| !is_blank(value) && (value.as_str().is_none() || *value != given);
+    let is_other =
+        |value: &&Json<'_>| !is_blank(value) && (value.as_str().is_none() || *value != given);
     let beside = part(call, "name");
     let is_named = is_blank(beside) || beside.as_str() == Some(name);
     // Some servers send an object as arguments, or the name elsewhere.
     let is_formed = are_objects(&[call, called, custom])
-        && are_texts(&[part(call, "id"), part(call, "type"), part(called, "name"), part(custom, "name")])
+        && are_texts(&[
+            part(call, "id"),
+            part(call, "type"),
+            part(called, "name"),
+            part(custom, "name"),
+        ])
         && has_plain_index(call)
         && is_arguments(given);
     let is_unclear = !is_formed
@@ -95,7 +101,8 @@ pub(in crate::proxy) fn calls_of(name: &str, value: &Json<'_>) -> Vec<Call> {
     let (mut call, _) = call_of(value);
     if call.name.is_empty() {
         text(value, "name").clone_into(&mut call.name);
-        let given = [part(value, "input"), part(value, "arguments")].into_iter().find(|v| !v.is_null());
+        let given =
+            [part(value, "input"), part(value, "arguments")].into_iter().find(|v| !v.is_null());
         call.arguments = given.map(arguments).unwrap_or_default();
     }
     vec![call]

@@ -28,7 +28,8 @@ impl Written {
         }
         let members = json.as_object().unwrap_or_default().iter();
         let is_of_all = |name: &str| !matches!(name, "choices" | "usage");
-        self.head = Some(Json::Object(members.filter(|(name, _)| is_of_all(name)).cloned().collect()));
+        self.head =
+            Some(Json::Object(members.filter(|(name, _)| is_of_all(name)).cloned().collect()));
     }
 
     pub(super) fn again(&mut self) {
@@ -161,7 +162,9 @@ impl Written {
             "model": "",
         };
         if let Json::Object(members) = &mut json {
-            for (name, value) in self.head.iter().flat_map(|head| head.as_object().unwrap_or_default()) {
+            for (name, value) in
+                self.head.iter().flat_map(|head| head.as_object().unwrap_or_default())
+            {
                 match members.iter_mut().find(|(member, _)| member == name) {
                     Some((_, before)) => *before = value.clone(),
                     None => members.push((name.clone(), value.clone())),

@@ -100,7 +100,7 @@ impl Gate {
     /// The end of the stream, as there is no second response.
     pub fn without_answer(&mut self) -> crate::proxy::Progress {
         self.close_without_answer();
-        self.flush(&[])
+        self.flush()
     }
 
     pub(super) fn close_without_answer(&mut self) {

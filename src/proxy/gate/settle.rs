@@ -57,7 +57,7 @@ impl Gate {
                 _ => Phase::Asks(Vec::new()),
             };
         }
-        self.flush(&[])
+        self.flush()
     }
 
     /// Passes what is held, without the calls that are refused.

@@ -10,7 +10,12 @@ fn is_hosted(kind: &str) -> bool {
     let Some(name) = kind.strip_suffix("_call") else { return false };
     matches!(
         name.strip_suffix("_preview").unwrap_or(name),
-        "web_search" | "file_search" | "code_interpreter" | "image_generation" | "mcp" | "tool_search"
+        "web_search"
+            | "file_search"
+            | "code_interpreter"
+            | "image_generation"
+            | "mcp"
+            | "tool_search"
     )
 }
 
@@ -24,7 +29,9 @@ pub(in crate::proxy) fn is_call(item: &Json<'_>) -> bool {
         return true;
     }
     // A shell in a container of the provider.
-    if kind.ends_with("shell_call") && text(part(item, "environment"), "type").starts_with("container") {
+    if kind.ends_with("shell_call")
+        && text(part(item, "environment"), "type").starts_with("container")
+    {
         return false;
     }
     kind.ends_with("_call") && !is_hosted(&kind)
@@ -59,11 +66,9 @@ pub(in crate::proxy) fn call_of(item: &Json<'_>) -> Call {
     let name = text(item, "name");
     let said = |value: &Json<'_>| if value.is_null() { String::new() } else { arguments(value) };
     let call = match text(item, "type") {
-        "function_call" => Call {
-            arguments: said(args),
-            is_unclear: has_other(item, args),
-            ..Call::default()
-        },
+        "function_call" => {
+            Call { arguments: said(args), is_unclear: has_other(item, args), ..Call::default() }
+        }
         "custom_tool_call" => Call {
             arguments: said(input),
             is_text: true,

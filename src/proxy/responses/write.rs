@@ -1,7 +1,7 @@
 //! The events of a stream that is written anew.
 
-use super::item::is_call;
 use super::is_final;
+use super::item::is_call;
 use crate::index::slot;
 use crate::json::{Json, object};
 use crate::proxy::step::{Event, Verdicts};
@@ -52,7 +52,8 @@ impl Written {
 
     pub(super) fn rewrite(&mut self, event: &Event, verdicts: &Verdicts) -> Vec<Json<'static>> {
         let kind = event.json.kind().unwrap_or_default();
-        let is_head = matches!(kind, "response.created" | "response.in_progress" | "response.queued");
+        let is_head =
+            matches!(kind, "response.created" | "response.in_progress" | "response.queued");
         if self.is_second && is_head {
             return Vec::new();
         }
@@ -110,13 +111,19 @@ impl Written {
     /// A response with the output that the client was shown.
     fn whole(&self, event: &Event, verdicts: &Verdicts) -> Json<'static> {
         let response = event.json.get("response").cloned().unwrap_or_default();
-        let mut response = if response.as_object().is_some() { response } else { Json::Object(Vec::new()) };
+        let mut response =
+            if response.as_object().is_some() { response } else { Json::Object(Vec::new()) };
         let mut keys = event.keys.iter().copied();
         let mut output = if self.is_second { self.first.clone() } else { Vec::new() };
-        output.extend(list(&response, "output").iter().filter(|item| {
-            let key = if is_call(item) { keys.next().flatten() } else { None };
-            key.is_none_or(|key| !verdicts.refuses(key))
-        }).cloned());
+        output.extend(
+            list(&response, "output")
+                .iter()
+                .filter(|item| {
+                    let key = if is_call(item) { keys.next().flatten() } else { None };
+                    key.is_none_or(|key| !verdicts.refuses(key))
+                })
+                .cloned(),
+        );
         output.extend(self.said.iter().cloned());
         if self.is_second {
             for name in ["id", "created_at"] {

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 
 #[cfg(feature = "evidence")]
 use super::evidence::Running;
-#[cfg(any(feature = "turn", feature = "planning"))]
-pub(super) use machine::Machine;
 #[cfg(feature = "proxy")]
 use super::proxy::Watching;
+#[cfg(any(feature = "turn", feature = "planning"))]
+pub(super) use machine::Machine;
 #[cfg(feature = "chain")]
 use turnlock::chain::Chain;
 #[cfg(feature = "guard")]
