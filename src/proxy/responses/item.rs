@@ -64,13 +64,13 @@ pub(in crate::proxy) fn call_of(item: &Json<'_>) -> Call {
     let (args, input) = (member("arguments"), member("input"));
     let is_formed = are_texts(&texts) && is_arguments(args) && is_arguments(input);
     let name = text(item, "name");
-    let said = |value: &Json<'_>| if value.is_null() { String::new() } else { arguments(value) };
+    let said = |name: &str| item.get(name).map(arguments).unwrap_or_default();
     let call = match text(item, "type") {
         "function_call" => {
-            Call { arguments: said(args), is_unclear: has_other(item, args), ..Call::default() }
+            Call { arguments: said("arguments"), is_unclear: has_other(item, args), ..Call::default() }
         }
         "custom_tool_call" => Call {
-            arguments: said(input),
+            arguments: said("input"),
             is_text: true,
             is_unclear: has_other(item, input),
             ..Call::default()
