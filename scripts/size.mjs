@@ -38,7 +38,7 @@ const PAGES = {
   createChat: { from: 'turnlock/chat', run: 3 },
   createRedactor: { from: 'turnlock/redact', run: 33 },
   createHandler: { from: 'turnlock/server', first: 37.5 },
-  createProxy: { from: 'turnlock/proxy', run: 192 },
+  createProxy: { from: 'turnlock/proxy', run: 222 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4.4 },
   durableObjectStore: { from: 'turnlock/stores/durable-object', run: 3.5 },
   redisStore: { from: 'turnlock/stores/redis', run: 4.3 },
@@ -107,7 +107,7 @@ const PARTS = {
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
-const WHOLE = 438
+const WHOLE = 468
 
 const RUST = { page: 184, leptos: 405, worker: 325 }
 

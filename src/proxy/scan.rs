@@ -18,7 +18,7 @@ pub(super) struct Found {
 }
 
 /// How words begin that matter in each API; then letters that stand for one of ASCII in another case.
-const WORDS: [&[u8]; 9] = [
+const WORDS: [&[u8]; 10] = [
     b"tool",
     b"func",
     b"cont",
@@ -28,6 +28,8 @@ const WORDS: [&[u8]; 9] = [
     b"\xc4\xb1",
     b"\xc5\xbf",
     b"\xe2\x84\xaa",
+    // Ligatures, such as that of `st`.
+    b"\xef\xac",
 ];
 
 fn words(wire: Wire) -> &'static [&'static [u8]] {
@@ -267,6 +269,7 @@ fn is_escape(text: &[u8]) -> bool {
         [b'0', b'0', b'2'..=b'7', _]
             | [b'0', b'1', b'3', b'0' | b'1']
             | [b'0', b'1', b'7', b'f']
+            | [b'f', b'b', b'0', _]
             | [b'2', b'1', b'2', b'a']
     )
 }
@@ -309,6 +312,8 @@ mod tests {
             r#"{"function_call":{"name"#,
             r#"{"t\u006fol":1}"#,
             "{\"too\u{17f}\":1}",
+            "cu\u{fb05}om_tool",
+            "cu\\uFB06om_tool",
             "\u{212a}",
             r#"{"usage":{"a":1}}"#,
             r#"{"type":"tool_use"}"#,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::call::Call;
 use super::chat;
 use super::foreign::is_member_of_calls;
-use super::tree::{joined_text, value};
+use super::tree::{joined_text, keep_last, value};
 use super::wire::Wire;
 use super::{messages, responses};
 use crate::json::Json;
@@ -162,20 +162,20 @@ impl Cleaner {
             return Vec::new();
         }
         let Some(inner) = value(text) else { return Vec::new() };
-        let mut inner = inner.into_owned();
-        let mut cleaner = Self {
-            wire: self.wire,
-            from: self.from,
-            kind: String::new(),
-            path: self.path.clone(),
-            strays: Vec::new(),
-        };
-        // It is known in no place.
-        cleaner.path.push(Within::Item);
-        if cleaner.stays(name, &mut inner) && cleaner.strays.is_empty() {
-            return Vec::new();
-        }
-        cleaner.strays
+        let mut last = inner.into_owned();
+        let first = last.clone();
+        let repeats = keep_last(&mut last);
+        // Of two members of one name, clients take the one or the other.
+        let readings = [Some(last), Some(first).filter(|_| repeats)];
+        let found = readings.into_iter().flatten().map(|mut reading| {
+            // It is known in no place.
+            let path = [self.path.as_slice(), &[Within::Item]].concat();
+            let (wire, from) = (self.wire, self.from);
+            let mut cleaner = Self { wire, from, kind: String::new(), path, strays: Vec::new() };
+            cleaner.stays(name, &mut reading);
+            cleaner.strays
+        });
+        found.into_iter().find(|strays| !strays.is_empty()).unwrap_or_default()
     }
 
     /// Whether calls, or what holds them, belong in this place, and not a text.
@@ -341,6 +341,6 @@ fn lower(value: &Json<'static>) -> Json<'static> {
             .map(|(name, value)| (Cow::Owned(folded(name).into_owned()), value.clone()))
             .collect(),
     );
-    super::tree::keep_last(&mut small);
+    keep_last(&mut small);
     small
 }

@@ -41,6 +41,18 @@ const STREAMS = {
       { type: 'content_block_start', index: 0, content_block: json(BLOCK) },
       { type: 'content_block_stop', index: 0 },
     ],
+    'a block as a text with two types': [
+      {
+        type: 'content_block_start',
+        index: 0,
+        content_block: json(BLOCK).replace('{', '{"type":"text",'),
+      },
+      {
+        type: 'content_block_start',
+        index: 1,
+        content_block: json({ ...BLOCK, z: 1 }).replace('"z":1', '"type":"text"'),
+      },
+    ],
     'content of texts': [
       { type: 'message_start', message: { ...MESSAGE, content: [json(BLOCK)] } },
     ],

@@ -66,9 +66,11 @@ pub(in crate::proxy) fn call_of(item: &Json<'_>) -> Call {
     let name = text(item, "name");
     let said = |name: &str| item.get(name).map(arguments).unwrap_or_default();
     let call = match text(item, "type") {
-        "function_call" => {
-            Call { arguments: said("arguments"), is_unclear: has_other(item, args), ..Call::default() }
-        }
+        "function_call" => Call {
+            arguments: said("arguments"),
+            is_unclear: has_other(item, args),
+            ..Call::default()
+        },
         "custom_tool_call" => Call {
             arguments: said("input"),
             is_text: true,
