@@ -188,3 +188,17 @@ test('JSON with calls in what is said to the user is a text', async () => {
   const whole = json(wholeOf.chat({ content: said }))
   assert.equal((await through('chat', 'bound', whole, false)).got, whole)
 })
+
+test('responses: a refused call is left out of the whole response, too, where it is told differently', async () => {
+  const asked = { type: 'mcp_approval_request', id: 'i1', call_id: ID, name: 'pay' }
+  const tool = { type: 'custom_tool_call', id: 'i2', call_id: 'call_other', name: 'ls', input: 'x' }
+  const output = [{ ...asked, arguments: 5 }, tool]
+  const events = [
+    ...STARTS.responses,
+    { type: 'response.output_item.added', output_index: 0, item: { ...asked, arguments: '{}' } },
+    { type: 'response.completed', response: { object: 'response', output } },
+  ]
+  const { got, report } = await through('responses', 'bound', streamOf('responses', events), true)
+  assert.ok(!got.includes(ID) && got.includes('call_other'), got)
+  assert.deepEqual([report.calls, report.blocked.map(({ name }) => name)], [['ls'], ['pay']])
+})
