@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import test from 'node:test'
 import * as turnlock from '../../.cache/trap/dist/browser.js'
 import { demoteInstructions } from '../../.cache/trap/dist/turn/turn.js'
+import { Gate } from '../../.cache/trap/dist/proxy/gate.js'
 import { exhaust, nearTheEnd } from './exhaust.mjs'
 import { partsOf } from './parts.mjs'
 
@@ -151,6 +152,33 @@ const USES = {
     }),
   cite: () => turnlock.citedDisagreements('x', { summary: { disagreements: [] } }),
   demote: () => demoteInstructions([{ role: 'system', content: 'x' }]),
+  gate() {
+    const call = { index: 0, id: 'c', function: { name: 'a', arguments: '{}' } }
+    const choice = (holder) => ({
+      index: 0,
+      [holder]: { tool_calls: [call] },
+      finish_reason: 'stop',
+    })
+    const json = (holder) => JSON.stringify({ choices: [choice(holder)] })
+    const gate = new Gate({
+      wire: { name: 'chat' },
+      report: { calls: [], blocked: [], usage: [] },
+      judge: () => undefined,
+      holds: true,
+      most: 1000,
+      choices: 1,
+    })
+    gate.push(bytes(`data: ${json('delta')}\n\ndata: [DONE]\n\n`))
+    gate.pass(bytes(': ping\n\n'), true)
+    gate.end()
+    gate.again()
+    const text = new TextDecoder().decode(gate.withoutAnswer())
+    assert.match(text, /This tool call was not run/)
+    gate.giveUp()
+    const whole = gate.whole(bytes(json('message')), false)
+    assert.match(whole.without([0], 'form'), /This tool call was not run/)
+    gate.free()
+  },
   diagnoseTools: () =>
     turnlock.diagnoseTools(
       { pay: defineTool({ inputSchema, execute: () => 1 }) },

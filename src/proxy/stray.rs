@@ -141,7 +141,12 @@ impl Cleaner {
 
     fn stays_within(&mut self, place: Within, value: &mut Json<'static>) -> bool {
         // Few values hold others.
-        if !matches!(value, Json::Array(_) | Json::Object(_) | Json::String(_)) {
+        let holds_others = match &*value {
+            Json::Array(_) | Json::Object(_) => true,
+            Json::String(text) => is_json(text),
+            _ => false,
+        };
+        if !holds_others {
             return true;
         }
         let name = match &place {
@@ -157,8 +162,7 @@ impl Cleaner {
     /// The calls in JSON that stands as a text where calls, or what holds them, belong: some clients
     /// read it.
     fn calls_in_text(&self, name: &str, text: &str) -> Vec<Call> {
-        let begins = matches!(text.trim_start().as_bytes(), [b'{' | b'[', ..]);
-        if !begins || !self.holds_calls() {
+        if !is_json(text) || !self.holds_calls() {
             return Vec::new();
         }
         let Some(inner) = value(text) else { return Vec::new() };
@@ -253,6 +257,11 @@ impl Cleaner {
             _ => false,
         }
     }
+}
+
+/// Whether a text may be that of an object or a list.
+fn is_json(text: &str) -> bool {
+    matches!(text.trim_start().as_bytes(), [b'{' | b'[', ..])
 }
 
 /// Members by which clients find calls, in any of the formats.

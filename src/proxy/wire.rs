@@ -97,6 +97,10 @@ impl Wire {
 
     /// As [`Wire::names_call`], of a text in small letters.
     pub(super) fn has_word(self, text: &str) -> bool {
+        // Each of them has this letter, and few names do.
+        if !text.as_bytes().contains(&b'_') {
+            return false;
+        }
         let has = |word| find(text, word).is_some();
         match self {
             Self::Chat => has("tool_calls") || has("function_call"),
