@@ -58,7 +58,7 @@ impl Run {
             if !progress.waits {
                 return;
             }
-            progress = gate.verdicts(&verdicts);
+            progress = gate.verdicts(&verdicts, false);
         }
     }
 
@@ -135,7 +135,7 @@ fn a_call_without_a_verdict_does_not_run() {
     let mut gate = Gate::new(OPTIONS);
     let progress = gate.push(response().concat().as_bytes());
     assert!(progress.waits);
-    let after = gate.verdicts(&[]);
+    let after = gate.verdicts(&[], false);
     let shown = [progress.out, after.out].concat();
     assert!(!String::from_utf8(shown).unwrap().contains("c1"));
     assert_eq!(gate.reason(), Reason::Unjudged);

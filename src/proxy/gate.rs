@@ -4,7 +4,7 @@ mod second;
 mod settle;
 mod take;
 
-use super::call::Keyed;
+use super::call::{Call, Keyed};
 use super::frame::{Frame, frames};
 use super::scan::{Found, Scanner};
 use super::step::{Event, Fact, Reason, Said, Stream, Verdicts};
@@ -95,6 +95,8 @@ enum After {
     /// The rest of an event, which is there unless it is held; it may end the response.
     Event(Option<Held>, bool),
     End,
+    /// A whole response, which the host writes.
+    Whole,
 }
 
 /// Watches the responses to one request.
@@ -115,8 +117,8 @@ pub struct Gate {
     changed: bool,
     doubt: Doubt,
     verdicts: Verdicts,
-    /// The keys of the calls that wait for a verdict, and what follows.
-    waiting: Option<(Vec<usize>, After)>,
+    /// The calls that wait for a verdict, by key and name, and what follows.
+    waiting: Option<(Vec<(usize, String)>, After)>,
     /// No byte of the response has come.
     is_first: bool,
     /// Some event was in the form of the API; before it, others wait.
@@ -129,6 +131,10 @@ pub struct Gate {
     /// The client was shown the end of the response.
     is_over: bool,
     reason: Reason,
+    /// The names of refused calls, by the reason.
+    refused: Vec<(Reason, String)>,
+    /// The history of the request has results.
+    has_results: bool,
     pub(super) wholes: Vec<Read>,
 }
 
@@ -166,6 +172,8 @@ impl Gate {
             said: false,
             is_over: false,
             reason: Reason::Duplicate,
+            refused: Vec::new(),
+            has_results: false,
             wholes: Vec::new(),
         }
     }
@@ -239,15 +247,17 @@ impl Gate {
     }
 
     /// Takes the verdicts on the calls that were to be judged, in their order: why each may not run,
-    /// or `None`.
-    pub fn verdicts(&mut self, verdicts: &[Option<Reason>]) -> Progress {
-        if let Some((keys, after)) = self.waiting.take() {
-            for (at, key) in keys.into_iter().enumerate() {
+    /// or `None`. `has_results`: the history that they were judged by has results.
+    pub fn verdicts(&mut self, verdicts: &[Option<Reason>], has_results: bool) -> Progress {
+        self.has_results = has_results;
+        if let Some((calls, after)) = self.waiting.take() {
+            for (at, (key, name)) in calls.into_iter().enumerate() {
                 // A call without a verdict does not run.
                 let refusal = verdicts.get(at).copied().unwrap_or(Some(Reason::Unjudged));
                 if let Some(reason) = refusal {
                     self.reason = reason;
                     self.changed = true;
+                    self.refused.push((reason, name));
                 }
                 self.verdicts.set(key, refusal.is_none());
             }
@@ -261,6 +271,39 @@ impl Gate {
     pub fn end(&mut self) -> Progress {
         self.finish_stream();
         self.flush()
+    }
+
+    /// Reports a call that is refused for its form.
+    fn misplaced(&mut self, call: Call) {
+        self.refuse_form(&call);
+        self.progress.facts.push(Fact::Misplaced(call));
+    }
+
+    pub(super) fn refuse_form(&mut self, call: &Call) {
+        self.refused.push((Reason::Form, call.name.clone()));
+    }
+
+    /// Reports a call that is too long to be judged.
+    fn unjudged(&mut self, name: String) {
+        self.refused.push((Reason::Unjudged, name.clone()));
+        self.progress.facts.push(Fact::Unjudged(name));
+    }
+
+    /// The notice of the calls that are refused for a reason; of all refused ones, if it has none.
+    pub(super) fn notice(&self, reason: Reason) -> String {
+        let names = |all: bool| -> Vec<&str> {
+            let refused = self.refused.iter().filter(|(other, _)| all || *other == reason);
+            refused.map(|(_, name)| name.as_str()).collect()
+        };
+        let same = names(false);
+        // Of an answer that cannot be read, no call is known.
+        reason.notice(&if same.is_empty() { names(true) } else { same }, self.has_results)
+    }
+
+    /// The calls of a whole response wait for their verdicts.
+    pub(super) fn await_verdicts(&mut self, calls: &[Call]) {
+        let names = calls.iter().map(|call| call.name.clone()).enumerate().collect();
+        self.waiting = Some((names, After::Whole));
     }
 
     fn flush(&mut self) -> Progress {

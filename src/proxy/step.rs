@@ -2,6 +2,7 @@
 
 use super::call::{Call, Keyed};
 use super::tree::Tree;
+use crate::guard::{Refusal, Unread};
 use crate::json::Json;
 use crate::json::table::names;
 
@@ -21,18 +22,15 @@ names! {
 }
 
 impl Reason {
-    /// The text in the place of a call that may not run.
+    /// Returns the call guard's notice, which stands in the place of calls to tools of these names.
+    /// `has_results`: the history has results, to which the notice may point.
     #[must_use]
-    pub fn notice(self) -> &'static str {
+    pub fn notice(self, names: &[&str], has_results: bool) -> String {
         match self {
-            Self::Duplicate => {
-                "This tool call was not run: it was made before, with the same result."
-            }
-            Self::Budget => "No further tool call is possible here.",
-            Self::Form => {
-                "This tool call was not run: it was made in a form that cannot be read here."
-            }
-            Self::Unjudged => "This tool call was not run: it could not be checked.",
+            Self::Duplicate => Refusal::Duplicate.notice(names, has_results),
+            Self::Budget => Refusal::Budget.notice(names, has_results),
+            Self::Form => Unread::Form.notice(names),
+            Self::Unjudged => Unread::Unjudged.notice(names),
         }
     }
 }

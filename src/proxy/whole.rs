@@ -73,6 +73,12 @@ impl Gate {
             usage: usage.map(Json::to_text),
         };
         self.wholes.push(Read { json });
+        if holds && !is_second {
+            for call in &whole.strays {
+                self.refuse_form(call);
+            }
+            self.await_verdicts(&whole.calls);
+        }
         Ok(Some(whole))
     }
 
@@ -82,7 +88,7 @@ impl Gate {
     pub fn without(&self, number: usize, refused: &[usize], reason: Reason) -> String {
         let read = self.wholes.get(number).cloned().unwrap_or_default();
         let is_left = |key: &usize| !refused.contains(key);
-        without(read.json, self.options().wire, &is_left, reason.notice()).to_text()
+        without(read.json, self.options().wire, &is_left, &self.notice(reason)).to_text()
     }
 }
 
@@ -116,7 +122,7 @@ fn without(
     mut json: Json<'static>,
     wire: Wire,
     is_left: &dyn Fn(&usize) -> bool,
-    notice: &'static str,
+    notice: &str,
 ) -> Json<'static> {
     let mut keys = 0..;
     let mut stays = || keys.next().is_some_and(|key| is_left(&key));
@@ -135,7 +141,7 @@ fn without(
                 return json;
             }
             if !content.iter().any(|block| block.kind() == Some("text")) {
-                content.push(object! { "type": "text", "text": notice });
+                content.push(object! { "type": "text", "text": Json::from(notice.to_owned()) });
             }
             messages::end_of(&mut json);
         }
@@ -146,7 +152,7 @@ fn without(
             if !output.iter().any(says) {
                 let part = object! {
                     "type": "output_text",
-                    "text": notice,
+                    "text": Json::from(notice.to_owned()),
                     "annotations": Json::Array(Vec::new()),
                 };
                 output.push(object! {
@@ -162,11 +168,7 @@ fn without(
     json
 }
 
-fn without_in_choice(
-    choice: &mut Json<'static>,
-    stays: &mut dyn FnMut() -> bool,
-    notice: &'static str,
-) {
+fn without_in_choice(choice: &mut Json<'static>, stays: &mut dyn FnMut() -> bool, notice: &str) {
     let Some(message) = member(choice, "message") else { return };
     let mut is_called = false;
     if let Some(Json::Array(calls)) = member(message, "tool_calls") {
@@ -186,7 +188,7 @@ fn without_in_choice(
         return;
     }
     if text(message, "content").is_empty() {
-        set(message, "content", notice.into());
+        set(message, "content", notice.to_owned().into());
     }
     chat::end_of(choice);
 }

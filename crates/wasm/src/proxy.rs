@@ -73,10 +73,10 @@ pub fn gate_pass(handle: u32, bytes: &[u8], are_frames: bool) -> String {
 }
 
 /// Takes the verdicts on calls: the reasons of refusals, with commas between; nothing for a call that
-/// may run.
+/// may run. `has_results`: the history that they were judged by has results.
 #[wasm_bindgen]
 #[must_use]
-pub fn gate_verdicts(handle: u32, verdicts: &str) -> String {
+pub fn gate_verdicts(handle: u32, verdicts: &str, has_results: bool) -> String {
     let verdicts: Vec<_> = verdicts
         .as_bytes()
         .split(|byte| *byte == b',')
@@ -89,7 +89,7 @@ pub fn gate_verdicts(handle: u32, verdicts: &str) -> String {
             }
         })
         .collect();
-    watch(handle, |gate| gate.verdicts(&verdicts))
+    watch(handle, |gate| gate.verdicts(&verdicts, has_results))
 }
 
 /// The provider's stream is over.

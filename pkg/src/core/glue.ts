@@ -33,7 +33,7 @@ export interface ProxyGlue {
   ): string
   gate_push(handle: number, bytes: Uint8Array): string
   gate_pass(handle: number, bytes: Uint8Array, areFrames: boolean): string
-  gate_verdicts(handle: number, verdicts: string): string
+  gate_verdicts(handle: number, verdicts: string, hasResults: boolean): string
   gate_end(handle: number): string
   gate_give_up(handle: number): string
   gate_again(handle: number): string

@@ -79,6 +79,8 @@ export interface Whole {
   isChanged: boolean
   /** Whether it could not be read. */
   isUnread: boolean
+  /** Takes why each of its calls may not run; `undefined` for one that may. */
+  settle(verdicts: readonly (Refused['reason'] | undefined)[]): void
   /** The JSON of it without the calls at these places. */
   without(refused: readonly number[], reason: Refused['reason']): string
 }
@@ -176,7 +178,7 @@ export class Gate {
     const { report, holds } = this.#given
     const text = this.#call((glue, handle) => glue.gate_whole(handle, bytes, isSecond))
     if (text === '') return undefined
-    const read = JSON.parse(text) as Omit<Whole, 'without'> & {
+    const read = JSON.parse(text) as Omit<Whole, 'settle' | 'without'> & {
       strays: Call[]
       usage?: unknown
       failure?: 'foreign'
@@ -191,11 +193,17 @@ export class Gate {
       this.#call((glue, handle) =>
         glue.gate_without(handle, number, Uint32Array.from(refused), reason),
       )
-    return { calls, isChanged, isUnread, without }
+    const settle: Whole['settle'] = (verdicts) => void this.#settle(verdicts)
+    return { calls, isChanged, isUnread, settle, without }
   }
 
   #call(work: (glue: Glue, handle: number) => string): string {
     return answer(part.callOn(this.#on, (glue) => work(glue, this.#handle)))
+  }
+
+  #settle(verdicts: readonly (string | undefined)[]): string {
+    const hasResults = this.#given.judge()?.hasResults ?? false
+    return this.#call((glue, handle) => glue.gate_verdicts(handle, verdicts.join(), hasResults))
   }
 
   /** Has the core work until it needs no verdict; returns what the client gets. */
@@ -219,7 +227,7 @@ export class Gate {
               out,
               out.reduce((sum, { length }) => sum + length, 0),
             )
-      text = this.#call((glue, handle) => glue.gate_verdicts(handle, verdicts.join()))
+      text = this.#settle(verdicts)
     }
   }
 

@@ -1,11 +1,10 @@
 /** Whether a call may run: the call guard, over the history that the client sends. */
 import { isTurnlockError } from '../errors.js'
 import type { ProxyPolicy } from '../generated/proxy.js'
-import { callNotice, callSignature, guardLimit, GuardMachine } from '../guard/machine.js'
+import { callSignature, guardLimit, GuardMachine } from '../guard/machine.js'
 import { membersOf, stringify } from './json.js'
 import { repairArguments } from './repair-arguments.js'
 import { RepeatCount, type Repeat } from './repeats.js'
-import { folded } from './stray.js'
 
 /** A call of a model. */
 export interface Call {
@@ -111,6 +110,12 @@ function readingsOf({ name, args, isText = false }: Call): Readings {
   return { identity: { ...own, key, isClear }, keys: new Set(keys), isReadable: texts.length > 0 }
 }
 
+/** A name in small letters. There are others than ASCII that stand for one in another case. */
+const folded = (name: string): string => name.toUpperCase().toLowerCase().replaceAll(DOTTED, 'i')
+
+/** The small form of U+0130. */
+const DOTTED = 'i\u0307'
+
 /** A name of a tool or a parameter in the spelling of the most lenient client. */
 const plainName = (name: string): string => folded(name.replace(/[\p{Cf}\s_-]/gu, ''))
 
@@ -157,7 +162,8 @@ export const unjudged = (call: Call, isWhole: boolean): Refused => ({
 /** Judges the calls of the current user turn. */
 export class Judge {
   readonly #machine: GuardMachine
-  readonly #hasResults: boolean
+  /** Whether the history has results. */
+  readonly hasResults: boolean
   readonly #repeats: RepeatCount
 
   /** @param repeats receives calls of the response that were made often */
@@ -169,7 +175,7 @@ export class Judge {
       maxCalls: maxTools === undefined ? maxTools : guardLimit(maxTools),
     })
     this.#repeats = new RepeatCount(repeats)
-    this.#hasResults = past.some(({ result }) => result !== undefined)
+    this.hasResults = past.some(({ result }) => result !== undefined)
     // Results are compared here, where their texts are.
     const results = new Map<string, string>()
     const numberOf = (result: string) => {
@@ -206,11 +212,6 @@ export class Judge {
     return { name, signature: key, reason: verdict.reason as Reason, repeats: verdict.repeats }
   }
 
-  /** The notice of the calls of a response that may not run. */
-  notice(reason: Reason, names: readonly string[]): string {
-    return callNotice(reason, names, this.#hasResults)
-  }
-
   /** Gives the memory back. */
   free(): void {
     this.#machine.free()
@@ -221,18 +222,6 @@ export class Judge {
 const signaturesOf = (readings: readonly Readings[]): string[] => [
   ...new Set(readings.flatMap(({ identity, keys }) => [identity.key, ...keys])),
 ]
-
-/** The text in the place of the calls of a response that do not run for this reason. */
-export function noticeOf(
-  judge: Judge | undefined,
-  reason: Reason,
-  { blocked }: { blocked: readonly Refused[] },
-): string {
-  const same = blocked.filter((call) => call.reason === reason)
-  // Of an answer that cannot be read, no call is known.
-  const names = (same.length > 0 ? same : blocked).map(({ name }) => name)
-  return judge ? judge.notice(reason, names) : callNotice(reason, names, false)
-}
 
 /** The refusal of a call, or `undefined` if it may run. Either is reported. No call runs unjudged. */
 export function judged(

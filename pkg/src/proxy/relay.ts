@@ -253,12 +253,11 @@ class Run {
     const read = isTooLong ? undefined : this.#gate.whole(inOnePiece(this.#whole), false)
     if (!read && !isTooLong) return before()
     const { calls = [], isChanged = true } = read ?? {}
+    const verdicts = calls.map((call) => judged(this.#relay.judge(), call, report)?.reason)
     const refused = new Map<number, Refused['reason']>()
-    calls.forEach((call, at) => {
-      const refusal = judged(this.#relay.judge(), call, report)
-      if (refusal) refused.set(at, refusal.reason)
-    })
+    for (const [at, verdict] of verdicts.entries()) if (verdict) refused.set(at, verdict)
     if (!holds || (refused.size === 0 && !isChanged)) return before()
+    if (calls.length > 0) read?.settle(verdicts)
     const [reason = isTooLong ? 'unjudged' : 'form'] = refused.values()
     const source =
       refused.size === calls.length && !forced ? await this.#second(controller, reason) : undefined

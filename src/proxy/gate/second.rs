@@ -55,7 +55,7 @@ impl Gate {
     /// Ends a response without calls, and with a text.
     fn close(&mut self, ending: Vec<Event>) {
         if !self.said {
-            let said = self.stream.say(self.reason.notice());
+            let said = self.stream.say(&self.notice(self.reason));
             self.write(&said);
         }
         self.said = true;

@@ -38,7 +38,7 @@ impl Gate {
     pub fn give_up(&mut self) -> crate::proxy::Progress {
         self.progress.facts.push(Fact::Error("proxy.held_too_long"));
         for Keyed { call, .. } in self.stream.rest() {
-            self.progress.facts.push(Fact::Unjudged(call.name));
+            self.unjudged(call.name);
         }
         self.held.clear();
         self.reason = Reason::Unjudged;
@@ -75,7 +75,7 @@ impl Gate {
         if !is_second && self.doubt == Doubt::None && !calls.is_empty() {
             let mut keys = Vec::with_capacity(calls.len());
             for Keyed { key, call } in calls {
-                keys.push(key);
+                keys.push((key, call.name.clone()));
                 self.progress.facts.push(Fact::Judge(call));
             }
             self.progress.waits = true;
@@ -89,11 +89,11 @@ impl Gate {
                 continue;
             }
             if self.doubt == Doubt::TooLong {
-                self.progress.facts.push(Fact::Unjudged(call.name));
+                self.unjudged(call.name);
                 continue;
             }
             self.progress.facts.push(Fact::Error("proxy.call_form"));
-            self.progress.facts.push(Fact::Misplaced(call));
+            self.misplaced(call);
             self.reason = Reason::Form;
         }
         self.settled(after);

@@ -120,6 +120,7 @@ impl Gate {
             After::Event(Some(held), false) => self.emit(&held),
             After::Event(None, _) => {}
             After::End => self.ended(),
+            After::Whole => {}
         }
     }
 
@@ -171,7 +172,9 @@ impl Gate {
     pub(super) fn stray(&mut self, strays: Vec<Call>) {
         self.progress.facts.push(Fact::Error("proxy.call_form"));
         if !matches!(self.phase, Phase::Second | Phase::Waits(_)) {
-            self.progress.facts.extend(strays.into_iter().map(Fact::Misplaced));
+            for call in strays {
+                self.misplaced(call);
+            }
         }
         self.reason = Reason::Form;
         self.changed = true;
