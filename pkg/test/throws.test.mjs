@@ -29,7 +29,7 @@ class Silent {
   }
 }
 const STACK =
-  'Error: quota\n    at pay (file:///app/pay.js:3:9)\n    at async main (/app/main.js:1:1)'
+  'Error: quota\n    at pay (https://shop.example/pay.js:3:9)\n    at async main (/app/main.js:1:1)'
 const FRAMES = 'pay@https://app.example/pay.js:3:9\n@https://app.example/main.js:1:1'
 const cycle = { code: 'E7' }
 cycle.self = cycle
