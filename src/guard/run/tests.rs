@@ -148,7 +148,8 @@ fn untrusted_text_and_approvals() {
 
 #[test]
 fn a_state_goes_on_elsewhere() {
-    let options = r#"{"maxCalls":9,"maxRepeats":1,"tools":{"read":{"readOnly":true},"send":{},"pay":{}}}"#;
+    let options =
+        r#"{"maxCalls":9,"maxRepeats":1,"tools":{"read":{"readOnly":true},"send":{},"pay":{}}}"#;
     let mut guard = guard(options);
     settle_after(&mut guard, "read", r#"{"a":[null]}"#);
     assert_eq!(verdict(&mut guard, "send", "s"), "run");
