@@ -125,7 +125,7 @@ fn without_an_answer_the_response_ends_with_a_notice() {
     let mut gate = Gate::new(OPTIONS);
     Run::play(&mut gate, &response(), Some(Reason::Duplicate));
     let end = String::from_utf8(gate.without_answer().out).unwrap();
-    assert!(end.contains(Reason::Duplicate.notice()), "{end}");
+    assert!(end.contains(&Reason::Duplicate.notice(&["ls"], false)), "{end}");
     assert!(end.contains("\"finish_reason\":\"stop\"") && !end.contains("c1"), "{end}");
     assert!(end.ends_with("data: [DONE]\n\n"), "{end}");
 }
