@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import test from 'node:test'
 import * as turnlock from '../../.cache/trap/dist/browser.js'
 import { demoteInstructions } from '../../.cache/trap/dist/turn/turn.js'
+import { callNotice, callSignature, GuardMachine } from '../../.cache/trap/dist/guard/machine.js'
 import { Gate } from '../../.cache/trap/dist/proxy/gate.js'
 import { exhaust, nearTheEnd } from './exhaust.mjs'
 import { partsOf } from './parts.mjs'
@@ -56,10 +57,21 @@ const USES = {
   canonicalize: () => turnlock.canonicalize('1.0'),
   signature: () => turnlock.signature({ tool: 't', args: {} }),
   guard() {
+    const call = { name: 'a', args: {} }
     const guard = turnlock.createCallGuard()
-    guard.judge({ name: 'a', args: {} })
-    return guard.judge({ name: 'a', args: {} }).notice
+    guard.judge(call)
+    guard.settle(call, 'x')
+    assert.equal(guard.judge(call).action, 'block')
+    guard.begin('user_turn')
+    assert.equal(guard.isOpen, true)
+    return guard.state()
   },
+  'guard, machine'() {
+    const machine = new GuardMachine({ repeatBy: 'result' })
+    machine.record([{ name: 'a', signatures: [callSignature({ tool: 'a', args: '{}' })] }])
+    machine.free()
+  },
+  'guard, notice': () => callNotice('budget', ['a'], true),
   stream() {
     const decoder = turnlock.decodeStream('openai-chat')
     decoder.feed(bytes('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'))
