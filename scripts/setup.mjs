@@ -130,8 +130,14 @@ const packages = (tests) => {
   if (isLink) return undefined
   const parts = tests ? [] : ['--workspace', 'pkg', '--include-workspace-root']
   return task('npm packages', async () => {
-    const npm = ['ci', '--no-audit', '--no-fund', ...parts]
-    await command(windows ? 'npm.cmd' : 'npm', npm, { cwd: root, shell: windows })
+    // `npm test --silent` would silence this npm too, and then nobody learns why it failed.
+    const npm = ['ci', '--no-audit', '--no-fund', '--loglevel', 'warn', ...parts]
+    const install = () => command(windows ? 'npm.cmd' : 'npm', npm, { cwd: root, shell: windows })
+    // What it fetched is in its cache: only what a bad connection cut off is fetched again.
+    await install().catch((error) => {
+      console.log(`${error.message}\n… once more`)
+      return install()
+    })
     writeFileSync(stamp, '')
   })
 }
