@@ -30,7 +30,7 @@ test('the layout in DESIGN.md has each folder, and each file beside the folders'
     'scripts',
     'src',
     'src/inference',
-    'src/message',
+    'src/history',
     'src/turn',
     'tests',
     'www',

@@ -1,7 +1,7 @@
 //! The declared types, for the generator of declarations and documentation tables.
 
 use crate::json::table::{Describe, Shape};
-use crate::{bundle, chain, guard, message, provider, request, stats, stream, turn};
+use crate::{chain, evidence, guard, history, planning, provider, stats, stream, turn};
 
 /// Returns the types from which the generator starts, by room. The types that these name follow.
 #[must_use]
@@ -21,21 +21,21 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
         (
             "planning",
             vec![
-                request::PassOptions::shape(),
-                request::PassEvent::shape(),
-                request::PassResult::shape(),
-                request::ParsedRequest::shape(),
-                request::Lint::shape(),
-                request::Inventory::shape(),
+                planning::PassOptions::shape(),
+                planning::PassEvent::shape(),
+                planning::PassResult::shape(),
+                planning::ParsedRequest::shape(),
+                planning::Lint::shape(),
+                planning::Inventory::shape(),
             ],
         ),
         (
             "history",
             vec![
-                message::HistoryOptions::shape(),
-                message::Normalized::shape(),
-                message::Update::shape(),
-                message::Violation::shape(),
+                history::HistoryOptions::shape(),
+                history::Normalized::shape(),
+                history::Update::shape(),
+                history::Violation::shape(),
             ],
         ),
         (
@@ -74,15 +74,15 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
         (
             "evidence",
             vec![
-                bundle::BundleOptions::shape(),
-                bundle::SummaryOptions::shape(),
+                evidence::BundleOptions::shape(),
+                evidence::SummaryOptions::shape(),
                 stats::DistanceOptions::shape(),
-                bundle::EvidenceBundle::shape(),
-                bundle::Citations::shape(),
-                bundle::Envelope::shape(),
-                bundle::BundleEvent::shape(),
-                bundle::Input::shape(),
-                bundle::Effect::shape(),
+                evidence::EvidenceBundle::shape(),
+                evidence::Citations::shape(),
+                evidence::Envelope::shape(),
+                evidence::BundleEvent::shape(),
+                evidence::Input::shape(),
+                evidence::Effect::shape(),
             ],
         ),
     ]

@@ -68,10 +68,10 @@
 //! | to | |
 //! |---|---|
 //! | run a turn with tools, or the plain loop | [`turn`] |
-//! | let a planner request data first | [`request`] |
-//! | send a request several times and measure agreement | [`bundle`] |
+//! | let a planner request data first | [`planning`] |
+//! | send a request several times and measure agreement | [`evidence`] |
 //! | answer with a plan of searches | [`chain`] |
-//! | make any history valid for a provider, or report why it is not | [`message`] |
+//! | make any history valid for a provider, or report why it is not | [`history`] |
 //! | write a whole request for a provider | [`provider`] |
 //! | read a provider's stream | [`stream`] |
 //! | withhold calls of a stream that is passed on | [`proxy`] |
@@ -99,23 +99,23 @@ struct Readme;
 
 #[cfg(test)]
 mod auto_traits;
-pub mod bundle;
 pub mod chain;
 mod declared;
 pub mod dialect;
 pub mod error;
+pub mod evidence;
 pub mod guard;
+pub mod history;
 mod index;
 mod inference;
 pub mod json;
 pub mod limits;
 mod mcp;
-pub mod message;
 mod next;
 mod order;
+pub mod planning;
 pub mod provider;
 pub mod proxy;
-pub mod request;
 mod secret;
 pub mod signature;
 pub mod stats;

@@ -50,7 +50,7 @@ pub(crate) fn said(text: &str) -> Option<&str> {
     }
 }
 
-/// What is in a code fence, if the text is one and nothing else. `request/find.rs` finds one in prose,
+/// What is in a code fence, if the text is one and nothing else. `planning/find.rs` finds one in prose,
 /// with code that a turn does without.
 pub(crate) fn unfenced(text: &str) -> Option<&str> {
     let block = text.trim().strip_prefix("```")?.strip_suffix("```")?;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use common::Random;
 use serde_json::{Value, json};
 use turnlock::Next;
-use turnlock::bundle::{
+use turnlock::evidence::{
     Bundle, BundleEvent, BundleOptions, Effect, Event, Evidence, EvidenceBundle, Input, Outcome,
     Tokens,
 };
@@ -614,14 +614,14 @@ fn machines_and_results_are_send_and_sync() {
     is::<Evidence>();
     is::<EvidenceBundle>();
     is::<Input>();
-    is::<turnlock::bundle::Rendered<EvidenceBundle>>();
+    is::<turnlock::evidence::Rendered<EvidenceBundle>>();
     is::<turnlock::stats::Comparer>();
     is::<turnlock::stats::Value>();
     is::<turnlock::turn::Turn>();
     is::<turnlock::turn::Effect>();
-    is::<turnlock::request::Pass>();
+    is::<turnlock::planning::Pass>();
     is::<turnlock::chain::Chain>();
     is::<turnlock::chain::Effect>();
-    is::<turnlock::message::History>();
+    is::<turnlock::history::History>();
     is::<turnlock::stream::Decoder>();
 }

@@ -37,8 +37,8 @@ mod trim;
 mod unnamed;
 
 use serde_json::Value;
+use turnlock::history::{HistoryOptions, Normalized, Repair, diagnose, normalize};
 use turnlock::json::Json;
-use turnlock::message::{HistoryOptions, Normalized, Repair, diagnose, normalize};
 use turnlock::{Dialect, limits};
 
 /// As `serde_json` has it.

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
+use turnlock::history::{HistoryOptions, diagnose, normalize};
 use turnlock::json::Json;
-use turnlock::message::{HistoryOptions, diagnose, normalize};
 
 /// What is attached, by name: a block, and what of it must arrive or be named.
 fn attached() -> Vec<(&'static str, Value, &'static str)> {

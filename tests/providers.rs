@@ -3,8 +3,8 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing)]
 
 use turnlock::Dialect;
+use turnlock::history::{HistoryOptions, normalize};
 use turnlock::json::Json;
-use turnlock::message::{HistoryOptions, normalize};
 use turnlock::provider::{Choice, Request, RequestParts, ToolDeclaration};
 use turnlock::tool::ToolSpec;
 

@@ -18,7 +18,7 @@ use common::Random;
 use serde_json::{Value, json};
 use sim::Sim;
 use turnlock::Next;
-use turnlock::request::{Pass, PassOptions};
+use turnlock::planning::{Pass, PassOptions};
 use turnlock::turn::{Effect, Input};
 
 fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), String> {

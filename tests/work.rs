@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use turnlock::Dialect;
+use turnlock::history::{History, HistoryOptions};
 use turnlock::json::{Json, canonicalize};
-use turnlock::message::{History, HistoryOptions};
 use turnlock::stream::{Decoder, Response};
 
 #[global_allocator]

@@ -561,7 +561,7 @@ test('a tool tells how far it is, and says nothing that has no JSON', async () =
 })
 
 test('tools of bundles are the same in Rust', async () => {
-  const file = new URL('../../crates/client/src/bundle/tool.rs', import.meta.url)
+  const file = new URL('../../crates/client/src/evidence/tool.rs', import.meta.url)
   const rust = readFileSync(file, 'utf8')
   const [, hint] = /BUNDLE_HINT: &str = "((?:[^"\\]|\\\n)*)"/.exec(rust)
   assert.equal(hint.replaceAll(/\\\n\s*/g, ''), BUNDLE_HINT)

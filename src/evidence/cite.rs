@@ -23,7 +23,7 @@ record! {
 ///
 /// ```
 /// let fields = ["/price/net".to_owned(), "/label".to_owned()];
-/// let found = turnlock::bundle::cite("Two say `/label` is spam, /tone differs.", &fields);
+/// let found = turnlock::evidence::cite("Two say `/label` is spam, /tone differs.", &fields);
 /// assert_eq!(found.cited, ["/label"]);
 /// assert_eq!(found.uncited, ["/price/net"]);
 /// assert_eq!(found.unknown, ["/tone"]);

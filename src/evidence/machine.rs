@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use super::emit::{clip, id, seconds};
 use super::events::{BundleEvent, BundleScope, BundleWarning, ReplicateScope, ReplicateWarning};
-use super::evidence::Evidence;
 use super::options::{BundleOptions, Stop};
 use super::protocol::{CancelReason, Effect, Input, Outcome};
+use super::replicates::Evidence;
 use super::results::{BundleStopReason, ReplicateQuality, ReplicateStatus};
 use super::usage::{Prices, Tokens, cost, micro_dollars};
 use crate::error::Error;

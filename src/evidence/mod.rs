@@ -8,7 +8,7 @@
 //! Evidence alone, computed from existing answers:
 //!
 //! ```
-//! use turnlock::bundle::{Evidence, SummaryOptions};
+//! use turnlock::evidence::{Evidence, SummaryOptions};
 //! use turnlock::json::Json;
 //!
 //! let options = SummaryOptions::default().must_agree(vec!["/label".to_owned()]);
@@ -27,7 +27,7 @@
 //!
 //! ```
 //! use turnlock::Next;
-//! use turnlock::bundle::{Bundle, BundleEvent, BundleOptions, Effect, Input, Outcome, BundleStopReason};
+//! use turnlock::evidence::{Bundle, BundleEvent, BundleOptions, Effect, Input, Outcome, BundleStopReason};
 //!
 //! let mut bundle = Bundle::new(BundleOptions::new("triage"))?;
 //! bundle.handle(0, Input::Start);
@@ -59,13 +59,13 @@
 mod cite;
 mod emit;
 mod events;
-mod evidence;
 mod machine;
 mod options;
 mod patch;
 mod protocol;
 mod render;
 mod rendered;
+mod replicates;
 mod results;
 mod stop;
 mod summary;
@@ -77,7 +77,6 @@ pub use events::{
     BundleEvent, BundleScope, BundleSource, BundleWarning, Envelope, Event, ReplicateScope,
     ReplicateWarning,
 };
-pub use evidence::Evidence;
 pub use machine::Bundle;
 pub use options::{
     BundleBudget, BundleLimits, BundleOptions, ReplicateLimits, Stop, Strategy, SummaryOptions,
@@ -85,6 +84,7 @@ pub use options::{
 pub use patch::{apply, diff};
 pub use protocol::{CancelReason, Effect, Input, Outcome};
 pub use rendered::Rendered;
+pub use replicates::Evidence;
 pub use results::{
     BundleCounts, BundleMeta, BundleReplicate, BundleStopReason, BundleSummary, ConfidenceReason,
     DisagreeingValue, Disagreement, Distribution, Encoding, EvidenceBundle, InvalidReplicate,

@@ -13,7 +13,7 @@ use crate::order::sort_by;
 /// Returns the patch that turns `base` into `target`, as a JSON array.
 ///
 /// ```
-/// use turnlock::bundle::{apply, diff};
+/// use turnlock::evidence::{apply, diff};
 /// use turnlock::json::Json;
 ///
 /// let base = Json::parse_str(r#"{"label":"reject","risk":0.8}"#)?;

@@ -3,10 +3,10 @@
 //! All numbers are computed from the complete data. Caps apply only here, so they never change
 //! a number.
 
-use super::evidence::{Entry, Evidence};
 use super::options::SummaryOptions;
 use super::patch;
 use super::rendered::Rendered;
+use super::replicates::{Entry, Evidence};
 use super::results::{BundleSummary, EvidenceBundle};
 use super::summary::Summary;
 use super::write::{Piece, fixed, write_distribution};

@@ -1,6 +1,6 @@
 //! The stop rules of a bundle (§2.10).
 
-use super::evidence::{Evidence, Held};
+use super::replicates::{Evidence, Held};
 use crate::stats;
 
 impl Evidence {

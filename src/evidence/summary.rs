@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::evidence::{Evidence, Held, Leaf};
+use super::replicates::{Evidence, Held, Leaf};
 use super::results::SupportMethod;
 use crate::json::{Json, number_text};
 use crate::order::{sort_by, sort_numbers};

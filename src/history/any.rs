@@ -112,7 +112,7 @@ impl Face for Plain {
 mod tests {
     use super::*;
     use crate::dialect::Dialect;
-    use crate::message::HistoryOptions;
+    use crate::history::HistoryOptions;
     use crate::provider::Wire;
 
     fn said(text: &str) -> Vec<Json<'static>> {

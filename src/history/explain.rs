@@ -123,7 +123,7 @@ const REFUSALS: &[(&str, &[Code])] = &[
 /// Returns the codes of the rules that a provider's refusal is about; empty if it matches no rule.
 ///
 /// ```
-/// use turnlock::message::{Code, explain};
+/// use turnlock::history::{Code, explain};
 ///
 /// let text = "Unexpected role 'user' after role 'tool'";
 /// assert_eq!(explain(text), [Code::AssistantBridgeRequired]);

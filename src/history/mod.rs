@@ -17,7 +17,7 @@
 //! ```
 //! use turnlock::Dialect;
 //! use turnlock::json::Json;
-//! use turnlock::message::{Action, Code, History, HistoryOptions, diagnose};
+//! use turnlock::history::{Action, Code, History, HistoryOptions, diagnose};
 //!
 //! let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function",
 //!     "function":{"name":"search","arguments":"{}"}}]}"#;
@@ -40,8 +40,8 @@ mod args;
 mod arrange;
 mod client;
 mod code;
+mod entries;
 mod explain;
-mod history;
 mod ids;
 mod import;
 mod model;
@@ -56,8 +56,8 @@ mod trim;
 pub(crate) use any::AnyHistory;
 pub use client::demote_instructions;
 pub use code::Code;
+pub use entries::{History, Normalized, Update};
 pub use explain::explain;
-pub use history::{History, Normalized, Update};
 pub use options::{HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures, UnknownElements};
 pub(crate) use plain::Plain;
 pub use report::{Action, Repair, Violation};
@@ -73,7 +73,7 @@ use model::Speaker;
 ///
 /// ```
 /// use turnlock::json::Json;
-/// use turnlock::message::{Code, HistoryOptions, normalize};
+/// use turnlock::history::{Code, HistoryOptions, normalize};
 /// use turnlock::Dialect;
 ///
 /// let orphan = Json::parse_str(r#"{"role":"tool","tool_call_id":"a","content":"42"}"#)?;
@@ -114,7 +114,7 @@ pub(crate) fn opening(
 /// ```
 /// use turnlock::Dialect;
 /// use turnlock::json::Json;
-/// use turnlock::message::{Code, diagnose};
+/// use turnlock::history::{Code, diagnose};
 ///
 /// let said = Json::parse_str(r#"{"role":"assistant","content":"Welcome."}"#)?;
 /// assert!(diagnose([said.clone()], Dialect::OpenAiChat)?.is_empty());

@@ -12,7 +12,7 @@ use crate::signature::hex;
 /// conversation and namespace. It is a UUID of version 8 (RFC 9562 §5.8) over a SHA-256.
 ///
 /// ```
-/// use turnlock::message::thread_id;
+/// use turnlock::history::thread_id;
 ///
 /// let thread = thread_id("chat-17", Some("production"))?;
 /// assert_eq!(thread, thread_id("chat-17", Some("production"))?);

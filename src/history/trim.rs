@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::history::{History, Normalized};
+use super::entries::{History, Normalized};
 use super::normalize;
 use super::options::HistoryOptions;
 use crate::dialect::Dialect;
@@ -23,7 +23,7 @@ type Keep<'f> = &'f dyn Fn(&Json<'_>, usize) -> bool;
 ///
 /// ```
 /// use turnlock::Dialect;
-/// use turnlock::message::TrimOptions;
+/// use turnlock::history::TrimOptions;
 ///
 /// let options = TrimOptions::new(Dialect::Anthropic).max_tokens(100_000).keep(&|_, index| index == 2);
 /// ```
@@ -107,7 +107,7 @@ struct Size {
 /// ```
 /// use turnlock::Dialect;
 /// use turnlock::json::Json;
-/// use turnlock::message::{TrimOptions, trim};
+/// use turnlock::history::{TrimOptions, trim};
 ///
 /// let said = |text: &'static str| Json::object([("role", "user".into()), ("content", text.into())]);
 /// let history = vec![said("an old story"), said("and a newer one"), said("what now?")];

@@ -1,6 +1,6 @@
 //! One request to a model: its attempts, its response, its time limits and its end.
 //!
-//! The machines of [`turn`](crate::turn) and [`request`](crate::request) write the request and
+//! The machines of [`turn`](crate::turn) and [`planning`](crate::planning) write the request and
 //! decide what follows from the response. Everything between is decided here: how the response is
 //! decoded, when it is complete or not read further, and whether a failed request is sent again.
 

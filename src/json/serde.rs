@@ -228,7 +228,7 @@ mod tests {
         let back = |name: &str| serde_json::from_str::<Status>(&format!("\"{name}\""));
         assert_eq!(back("ok").unwrap(), Status::Ok);
         assert_eq!(
-            serde_json::to_string(&crate::request::Reason::NotReadOnly).unwrap(),
+            serde_json::to_string(&crate::planning::Reason::NotReadOnly).unwrap(),
             r#""not_read_only""#
         );
         assert!(back("fine").is_err());

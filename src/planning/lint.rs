@@ -186,7 +186,7 @@ fn is_path(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{plan_prompt, request_prompt};
+    use crate::planning::{plan_prompt, request_prompt};
 
     const FINE: &str = "Use `global_context.tool_results` if present.\n";
 

@@ -13,7 +13,7 @@
 //! The parser and the prompt lint can be used alone:
 //!
 //! ```
-//! use turnlock::request::{LintCode, Policy, Reason, lint_prompt, parse_tool_request};
+//! use turnlock::planning::{LintCode, Policy, Reason, lint_prompt, parse_tool_request};
 //!
 //! let said = r#"{"tool_calls":[
 //!     {"tool_name":"search","params":{"q":"tides"},"reason":"no tide table"},

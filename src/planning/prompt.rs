@@ -4,9 +4,9 @@ use sha2::{Digest, Sha256};
 
 use super::options::PassOptions;
 use super::parse::REQUEST_TOOL;
+use crate::history;
 use crate::json::table::{names, options};
 use crate::json::{Json, object, one_line};
-use crate::message;
 use crate::provider::{self, Choice, Prompt, Request, Structured, ToolDeclaration, Wire};
 use crate::signature::hex;
 use crate::tool::ToolSpec;
@@ -155,7 +155,7 @@ pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Request<'static> 
         system.push_str(NO_TOOLS);
     }
     let dialect = options.dialect;
-    let (messages, system) = message::opening(dialect, system, user);
+    let (messages, system) = history::opening(dialect, system, user);
     let channel = match asked.offer {
         Some(_) => options.policy.channel,
         None => Channel::Text,

@@ -72,11 +72,11 @@ impl Append for Request<'static> {
 pub struct RequestParts<'a> {
     /// The provider's name of the model.
     pub model: String,
-    /// The messages in the provider's form, as [`normalize`](crate::message::normalize) returns
+    /// The messages in the provider's form, as [`normalize`](crate::history::normalize) returns
     /// them.
     pub messages: Vec<Json<'a>>,
     /// The system prompt in the provider's form, if it is outside the messages, as
-    /// [`normalize`](crate::message::normalize) returns it.
+    /// [`normalize`](crate::history::normalize) returns it.
     pub system: Option<Json<'a>>,
     /// Texts that are added to `system`. Only for a provider that takes system texts outside the
     /// messages; for any other, they are system messages of the history. Default: none.
@@ -143,7 +143,7 @@ impl Dialect {
     /// ```
     /// use turnlock::Dialect;
     /// use turnlock::json::Json;
-    /// use turnlock::message::{HistoryOptions, normalize};
+    /// use turnlock::history::{HistoryOptions, normalize};
     /// use turnlock::provider::RequestParts;
     ///
     /// let dialect = Dialect::OpenAiChat;

@@ -6,10 +6,10 @@ use super::action_tools::ActionTools;
 use super::policy::Policy;
 use crate::dialect::Dialect;
 use crate::error::Error;
+use crate::history::Strategy;
 use crate::json::table::{At, Read, names, options, read};
 use crate::json::{Json, object};
 use crate::limits;
-use crate::message::Strategy;
 use crate::secret::Secret;
 use crate::tool::Registry;
 
@@ -110,7 +110,7 @@ options! {
         mode "mode": Mode = Mode::TwoStage;
         /// Limits and switches.
         policy "policy": Policy = Policy::blank();
-        /// The history, in any shape that [`message`](crate::message) reads. The user's message is
+        /// The history, in any shape that [`history`](crate::history) reads. The user's message is
         /// the last one.
         messages "messages": Vec<Json<'static>>;
         /// A system prompt before the history: it stands where the model's API wants it, before the

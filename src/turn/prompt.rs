@@ -12,8 +12,8 @@ use super::options::TurnOptions;
 use super::phase::Phase;
 use super::policy::ResultsAs;
 use crate::error::Error;
+use crate::history;
 use crate::json::Json;
-use crate::message;
 use crate::provider::{self, AnsweredCall, Choice, Prompt, Request, ToolDeclaration, Wire};
 use crate::stream::Reasoning;
 use crate::tool::CallView;
@@ -82,14 +82,14 @@ struct Original {
 #[derive(Debug, Clone)]
 pub(super) struct Conversation {
     wire: Wire,
-    history: message::AnyHistory,
+    history: history::AnyHistory,
     /// With fallbacks: what a history of another wire is made of.
     original: Option<Original>,
     /// The thread of a model that keeps the conversation.
     thread: Option<String>,
     /// What a provider that keeps the conversation by itself has of it.
     kept: Option<Kept>,
-    repairs: Vec<message::Repair>,
+    repairs: Vec<history::Repair>,
     /// The ids of the calls in the given history.
     given_ids: Vec<String>,
     context: Vec<Context>,
@@ -102,13 +102,13 @@ pub(super) struct Conversation {
 
 impl Conversation {
     pub(super) fn new(options: &mut TurnOptions) -> Result<Self, Error> {
-        let rules = message::HistoryOptions::new(options.dialect);
+        let rules = history::HistoryOptions::new(options.dialect);
         let conversation = options.conversation_id.as_deref();
         let keeps = options.is_kept();
-        let strategy = if keeps { message::Strategy::Reconstruct } else { options.strategy };
-        let thread = conversation.filter(|_| strategy == message::Strategy::Thread);
-        let thread = thread.map(|id| message::thread_id(id, None)).transpose()?;
-        let mut history = message::History::new(rules.strategy(strategy));
+        let strategy = if keeps { history::Strategy::Reconstruct } else { options.strategy };
+        let thread = conversation.filter(|_| strategy == history::Strategy::Thread);
+        let thread = thread.map(|id| history::thread_id(id, None)).transpose()?;
+        let mut history = history::History::new(rules.strategy(strategy));
         let messages = options.messages.len();
         let given = messages + usize::from(options.system.is_some());
         let original = (!options.fallbacks.is_empty())
@@ -123,7 +123,7 @@ impl Conversation {
         }
         let given_ids = history.call_ids();
         let conversation =
-            Self::of(wire, repairs, given_ids, message::AnyHistory::new(history), options);
+            Self::of(wire, repairs, given_ids, history::AnyHistory::new(history), options);
         let kept = Kept::of(options);
         Ok(Self { thread, kept, original, ..conversation })
     }
@@ -133,19 +133,19 @@ impl Conversation {
     pub(super) fn plain(options: &mut TurnOptions) -> Option<Self> {
         let (wire, rules) = Wire::plain(options.dialect)?;
         let falls = !options.fallbacks.is_empty();
-        if falls || options.strategy != message::Strategy::Reconstruct {
+        if falls || options.strategy != history::Strategy::Reconstruct {
             return None;
         }
-        let history = message::Plain::of(rules, options.take_history())?;
+        let history = history::Plain::of(rules, options.take_history())?;
         let given_ids = history.call_ids();
-        Some(Self::of(wire, Vec::new(), given_ids, message::AnyHistory::new(history), options))
+        Some(Self::of(wire, Vec::new(), given_ids, history::AnyHistory::new(history), options))
     }
 
     fn of(
         wire: Wire,
-        repairs: Vec<message::Repair>,
+        repairs: Vec<history::Repair>,
         given_ids: Vec<String>,
-        history: message::AnyHistory,
+        history: history::AnyHistory,
         options: &TurnOptions,
     ) -> Self {
         Self {
@@ -185,7 +185,7 @@ impl Conversation {
     }
 
     /// The changes to the given history.
-    pub(super) fn repairs(&self) -> &[message::Repair] {
+    pub(super) fn repairs(&self) -> &[history::Repair] {
         &self.repairs
     }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::event::ResultView;
 use crate::error::Failure;
+use crate::history::Repair;
 use crate::json::Json;
 use crate::json::table::{names, record};
-use crate::message::Repair;
 use crate::stream::{FinishReason, TokenUsage};
 
 names! {

@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::json::number_text;
-use turnlock_client::bundle::{
+use turnlock_client::evidence::{
     BUNDLE_HINT, BundleOptions, Encoding, EvidenceBundle, ModelReplicateOptions, Replicate,
     ReplicateContext, ReplicateError, Replicates, bundle_tool, expand_bundle, replay_bundle,
     replicate_by_model, run_bundle,

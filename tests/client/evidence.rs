@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use turnlock::json::Json;
 use turnlock::stream::{Delta, FinishReason, Usage};
-use turnlock_client::bundle::{
+use turnlock_client::evidence::{
     BundleControl, BundleEvent, BundleLimits, BundleOptions, BundleStopReason, EvidenceBundle,
     ModelReplicateOptions, ReadAnswer, Replicate, ReplicateContext, ReplicateError,
     ReplicateLimits, ReplicateStatus, Replicates, Stop, bundle_tool, replay_bundle_redacted,

@@ -1,7 +1,7 @@
 //! Conversations that the provider keeps: the strategy `thread` with the Responses API.
 
 use serde_json::{Value, json};
-use turnlock::message::Strategy;
+use turnlock::history::Strategy;
 use turnlock_client::{Tool, TurnOptions, TurnResult, TurnStatus, run_turn};
 
 use crate::callbacks::any;

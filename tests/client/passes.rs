@@ -7,7 +7,7 @@ use futures::future::pending;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnlock::json::Json;
-use turnlock::request::{
+use turnlock::planning::{
     Channel, PassEventKind, PassOutcome, Policy, Recorded, Template, plan_prompt,
 };
 use turnlock::stream::Delta;

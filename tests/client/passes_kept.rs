@@ -4,8 +4,8 @@
 use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::json::Json;
-use turnlock::request::{PassOutcome, Reason, Recorded};
-use turnlock_client::request::audit_tool_use;
+use turnlock::planning::{PassOutcome, Reason, Recorded};
+use turnlock_client::planning::audit_tool_use;
 use turnlock_client::{Tool, run_planning};
 
 use crate::passes::{asks, events_of, reads, with};

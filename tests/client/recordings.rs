@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use turnlock::Next;
-use turnlock::bundle::{Bundle, BundleOptions, Effect, Input, PatchOperation};
+use turnlock::evidence::{Bundle, BundleOptions, Effect, Input, PatchOperation};
 use turnlock::json::Json;
 use turnlock_client::TurnStatus;
-use turnlock_client::bundle::{
+use turnlock_client::evidence::{
     BundleRecording, EvidenceBundle, Replicate, ReplicateContext, ReplicateError, Replicates, Stop,
     bundle_tool, expand_bundle, replay_bundle,
 };

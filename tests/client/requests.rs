@@ -6,7 +6,7 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::Signature;
 use turnlock::json::Json;
-use turnlock::request::{Policy, Recorded};
+use turnlock::planning::{Policy, Recorded};
 use turnlock_client::{PassOptions, run_planning};
 
 use crate::pass_lines::{calls, recorded, rejected, results, trace};

@@ -7,9 +7,9 @@ use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnlock::json::Json;
-use turnlock::request::{PassOutcome, Policy, Reason, Recorded};
+use turnlock::planning::{PassOutcome, Policy, Reason, Recorded};
 use turnlock::tool::Status;
-use turnlock_client::request::{audit_tool_use, inventory_tools};
+use turnlock_client::planning::{audit_tool_use, inventory_tools};
 use turnlock_client::{PassEvent, PassOptions, Planned, Tool, run_planning};
 
 use crate::platform::{Seen, test};

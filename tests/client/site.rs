@@ -150,7 +150,7 @@ pub fn acceptable(request: &Value, dialect: &str) -> Result<(), String> {
     let Some(messages) = request["messages"].as_array() else { return Ok(()) };
     let read = |one: &Value| Json::parse_str(&one.to_string()).unwrap().into_owned();
     let dialect = Dialect::parse(dialect).unwrap();
-    let mut violations = turnlock::message::diagnose(messages.iter().map(read), dialect).unwrap();
+    let mut violations = turnlock::history::diagnose(messages.iter().map(read), dialect).unwrap();
     // A thread that goes on has its beginning already.
     let thread = body["threadId"].is_string();
     violations.retain(|one| !thread || one.code.to_string() != "MSG_LIST_EMPTY");

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::guard::Dedupe;
+use turnlock::history::Strategy;
 use turnlock::json::Json;
-use turnlock::message::Strategy;
 use turnlock::stream::Usage;
 use turnlock::turn::{Mode, Policy};
 use turnlock_client::{

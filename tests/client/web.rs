@@ -4,7 +4,7 @@
 use serde_json::json;
 use turnlock::json::Json;
 use turnlock::tool::Status;
-use turnlock_client::bundle::{
+use turnlock_client::evidence::{
     BundleOptions, Replicate, ReplicateContext, ReplicateError, Replicates, run_bundle,
 };
 use turnlock_client::{Tool, TurnOptions, TurnStatus, run_turn};

@@ -52,7 +52,7 @@ pub fn inference(input: &Input) -> Option<u32> {
 pub fn accepted(body: &Json<'_>, dialect: &str) {
     let Some(Json::Array(messages)) = body.get("messages") else { panic!("no messages") };
     let dialect = turnlock::Dialect::parse(dialect).unwrap();
-    let mut violations = turnlock::message::diagnose(messages.iter().cloned(), dialect).unwrap();
+    let mut violations = turnlock::history::diagnose(messages.iter().cloned(), dialect).unwrap();
     // A thread that goes on has its beginning already.
     let thread = body.get("threadId").is_some();
     violations.retain(|one| !thread || one.code.to_string() != "MSG_LIST_EMPTY");

@@ -28,7 +28,7 @@ impl World {
         // I10: every request is one that the provider takes.
         let dialect = turnlock::Dialect::parse(self.legs[leg].dialect).expect("a dialect");
         let Some(Json::Array(messages)) = body.get("messages") else { panic!("no messages") };
-        let violations = turnlock::message::diagnose(messages.iter().cloned(), dialect);
+        let violations = turnlock::history::diagnose(messages.iter().cloned(), dialect);
         let clean = violations.as_ref().is_ok_and(Vec::is_empty);
         self.truth.check(clean, "I10", || format!("{violations:?}: {text}"));
         self.truth.foreign(&self.plan, turn, &text, "a request");

@@ -411,11 +411,11 @@ impl Truth {
         let text = Value::Array(all).to_string();
         let Ok(Json::Array(items)) = Json::parse_str(&text) else { panic!("an array") };
         let dialect = turnlock::Dialect::parse(plan.dialect).expect("a dialect");
-        let options = turnlock::message::HistoryOptions::new(dialect);
-        match turnlock::message::normalize(items, &options) {
+        let options = turnlock::history::HistoryOptions::new(dialect);
+        match turnlock::history::normalize(items, &options) {
             Err(error) => self.fail("I10", format!("{error}: {text}")),
             Ok(made) => {
-                let violations = turnlock::message::diagnose(made.messages, dialect);
+                let violations = turnlock::history::diagnose(made.messages, dialect);
                 let clean = violations.as_ref().is_ok_and(Vec::is_empty);
                 self.check(clean, "I10", || format!("{violations:?}: {text}"));
             }

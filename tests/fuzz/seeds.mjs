@@ -65,7 +65,7 @@ write(
     .filter(({ length }) => length < 1500),
 )
 // A dialect, a row of `shapes.json` in two bytes, and changes of it.
-const importers = readdirSync(join(here, '../../src/message/import'))
+const importers = readdirSync(join(here, '../../src/history/import'))
   .filter((file) => !['mod.rs', 'fields.rs'].includes(file))
   .map((file) => file.replace('.rs', ''))
 for (const [at, name] of importers.entries()) {

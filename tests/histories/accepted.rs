@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 use turnlock::Dialect;
-use turnlock::message::{Code, HistoryOptions, diagnose};
+use turnlock::history::{Code, HistoryOptions, diagnose};
 
 use crate::common::data;
 use crate::{elements, made, value};

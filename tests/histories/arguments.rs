@@ -8,8 +8,8 @@
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
+use turnlock::history::HistoryOptions;
 use turnlock::json::Json;
-use turnlock::message::HistoryOptions;
 
 use crate::{made, unsettled, value};
 

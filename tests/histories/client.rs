@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
+use turnlock::history::{HistoryOptions, demote_instructions, normalize};
 use turnlock::json::Json;
-use turnlock::message::{HistoryOptions, demote_instructions, normalize};
 
 use crate::common::repo;
 use crate::random::{history, seeds};

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
+use turnlock::history::{Code, History, HistoryOptions};
 use turnlock::json::Json;
-use turnlock::message::{Code, History, HistoryOptions};
 
 use crate::elements;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use turnlock::Dialect;
-use turnlock::message::HistoryOptions;
+use turnlock::history::HistoryOptions;
 
 use crate::common::data;
 use crate::{codes, made, unsettled, value};

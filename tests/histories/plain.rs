@@ -4,8 +4,8 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use turnlock::history::{HistoryOptions, normalize};
 use turnlock::json::Json;
-use turnlock::message::{HistoryOptions, normalize};
 use turnlock::stream::{Delta, FinishReason};
 use turnlock::tool::{Registry, ToolSpec};
 use turnlock::turn::shell::Unkept;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
+use turnlock::history::{History, HistoryOptions, Repair, Update, normalize};
 use turnlock::json::Json;
-use turnlock::message::{History, HistoryOptions, Repair, Update, normalize};
 
 use crate::common::Random;
 use crate::{elements, made, unsettled, value};

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use turnlock::message::{Code, explain};
+use turnlock::history::{Code, explain};
 
 use crate::common::data;
 

@@ -3,8 +3,8 @@
 //! reports of other libraries, whose source and date they have.
 
 use serde_json::{Value, json};
+use turnlock::history::{History, HistoryOptions, diagnose, normalize};
 use turnlock::json::Json;
-use turnlock::message::{History, HistoryOptions, diagnose, normalize};
 use turnlock::{Dialect, limits};
 
 use crate::common::repo;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
+use turnlock::history::{HistoryOptions, Normalized, TrimOptions, Trimmed, trim};
 use turnlock::json::Json;
-use turnlock::message::{HistoryOptions, Normalized, TrimOptions, Trimmed, trim};
 
 use crate::common::repo;
 use crate::random::history;

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 use turnlock::Dialect;
-use turnlock::message::{HistoryOptions, diagnose, normalize};
+use turnlock::history::{HistoryOptions, diagnose, normalize};
 
 use crate::{elements, value};
 

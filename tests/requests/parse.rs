@@ -1,6 +1,6 @@
 //! Requests as models write them, and as nobody should.
 
-use turnlock::request::{ParsedRequest, Policy, RequestRejection, parse_tool_request};
+use turnlock::planning::{ParsedRequest, Policy, RequestRejection, parse_tool_request};
 
 use crate::common::Random;
 

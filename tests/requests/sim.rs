@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::json::Json;
-use turnlock::request::{Pass, PassEffect, PassEvent, PassOptions};
+use turnlock::planning::{Pass, PassEffect, PassEvent, PassOptions};
 use turnlock::signature::Signature;
 use turnlock::turn::{Effect, Input, Verdict};
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
+use turnlock::history::{Code, History, HistoryOptions, diagnose};
 use turnlock::json::Json;
 use turnlock::limits;
-use turnlock::message::{Code, History, HistoryOptions, diagnose};
 
 fn json(value: &Value) -> Json<'static> {
     let text = value.to_string();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::common::Random;
 use crate::sim::Sim;
 use turnlock::Dialect;
-use turnlock::message::{History, HistoryOptions};
+use turnlock::history::{History, HistoryOptions};
 
 pub fn invariants(sim: &Sim<'_>) {
     let terminal = ["complete", "paused", "cancelled", "error"];

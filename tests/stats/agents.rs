@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use turnlock::Next;
-use turnlock::bundle::{Bundle, BundleOptions, Effect, Input, Outcome};
+use turnlock::evidence::{Bundle, BundleOptions, Effect, Input, Outcome};
 
 use crate::common;
 

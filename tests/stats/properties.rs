@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 use turnlock::Next;
-use turnlock::bundle::{
+use turnlock::evidence::{
     self, Bundle, BundleEvent, BundleLimits, BundleOptions, Effect, Evidence, Input, Outcome, Stop,
     SummaryOptions,
 };
@@ -266,8 +266,8 @@ fn patches_round_trip() {
         let base = value(random, 4);
         let target = if random.below(3) == 0 { value(random, 4) } else { touched(random, &base) };
         let (base, target) = (own(&base), own(&target));
-        let patch = bundle::diff(&base, &target);
-        let made = bundle::apply(&base, &patch).unwrap();
+        let patch = evidence::diff(&base, &target);
+        let made = evidence::apply(&base, &patch).unwrap();
         assert_eq!(made.to_canonical(), target.to_canonical(), "{}", patch.to_text());
     });
 }
@@ -315,7 +315,7 @@ fn compact_bundles_lose_nothing() {
         let base = shown.iter().find(|one| one["base"] == true).map(|one| own(&one["data"]));
         for (one, (data, _)) in shown.iter().zip(&replicates) {
             let back = match one.get("delta") {
-                Some(delta) => bundle::apply(base.as_ref().unwrap(), &own(delta)).unwrap(),
+                Some(delta) => evidence::apply(base.as_ref().unwrap(), &own(delta)).unwrap(),
                 None => own(&one["data"]),
             };
             assert_eq!(back.to_canonical(), own(data).to_canonical());
@@ -352,7 +352,7 @@ fn capped_bundles_can_be_read() {
         for one in shown {
             let Some(delta) = one.get("delta") else { continue };
             let base = base.as_ref().expect("a delta has its base");
-            assert!(bundle::apply(base, &own(delta)).is_some());
+            assert!(evidence::apply(base, &own(delta)).is_some());
         }
         let summary = &got["summary"];
         if summary["truncated"] == true {

@@ -1,7 +1,7 @@
 //! `tests/data/stats`: inputs with outputs that other code has computed.
 
 use serde_json::{Value, json};
-use turnlock::bundle::{self, BundleLimits, Evidence, SummaryOptions};
+use turnlock::evidence::{self, BundleLimits, Evidence, SummaryOptions};
 use turnlock::json::Json;
 use turnlock::stats::{self, DistanceOptions, Level, Numeric};
 
@@ -163,12 +163,12 @@ fn answer(op: &str, input: &Value, expected: &Value) -> Option<Value> {
             answer
         }
         "json_patch" => {
-            json!({ "result": back(&bundle::apply(&own(&input["base"]), &own(&input["patch"])).unwrap()) })
+            json!({ "result": back(&evidence::apply(&own(&input["base"]), &own(&input["patch"])).unwrap()) })
         }
         "round_trip" => {
             let (base, target) = (own(&input["base"]), own(&input["target"]));
-            let patch = bundle::diff(&base, &target);
-            json!({ "result": back(&bundle::apply(&base, &patch).unwrap()) })
+            let patch = evidence::diff(&base, &target);
+            json!({ "result": back(&evidence::apply(&base, &patch).unwrap()) })
         }
         "medoid" => json!({ "base": stats::medoid(&matrix(&input["pairwise_distance"])) }),
         "bundle" => {

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use turnlock::Next;
-use turnlock::bundle::{self, Bundle, BundleOptions, Evidence, Outcome, SummaryOptions};
 use turnlock::chain::classify::{ClassifierOptions, classify};
 use turnlock::chain::{self, Chain, ChainOptions, Plan, PlanLimits};
+use turnlock::evidence::{self, Bundle, BundleOptions, Evidence, Outcome, SummaryOptions};
 use turnlock::guard::PolicyGuard;
 use turnlock::json::Json;
-use turnlock::request::{Pass, PassEffect, PassOptions, Policy, lint_prompt, parse_tool_request};
+use turnlock::planning::{Pass, PassEffect, PassOptions, Policy, lint_prompt, parse_tool_request};
 use turnlock::tool::Settled;
 use turnlock::turn::{Effect, Input};
 
@@ -47,7 +47,7 @@ fn bundled(k: usize, stop: &str, data: &dyn Fn(usize) -> Value) -> Counted {
     let mut bundle =
         BundleOptions::parse(options.to_string().as_bytes()).and_then(Bundle::new).unwrap();
     let mut counted = Counted::default();
-    let mut inputs = std::collections::VecDeque::from([bundle::Input::Start]);
+    let mut inputs = std::collections::VecDeque::from([evidence::Input::Start]);
     while let Some(input) = inputs.pop_front() {
         counted.given += input.data().map_or(64, <[u8]>::len);
         let mut effects = Vec::with_capacity(256);
@@ -59,11 +59,11 @@ fn bundled(k: usize, stop: &str, data: &dyn Fn(usize) -> Value) -> Counted {
         });
         for effect in effects {
             match effect {
-                bundle::Effect::Run { replicate, attempt, .. } => {
+                evidence::Effect::Run { replicate, attempt, .. } => {
                     let json = data(replicate).to_string().into_bytes();
                     let outcome = Outcome::Data { json, errors: Vec::new() };
                     let (tokens, model, seed_unsent) = (None, None, false);
-                    inputs.push_back(bundle::Input::Settled {
+                    inputs.push_back(evidence::Input::Settled {
                         replicate,
                         attempt,
                         outcome,
@@ -72,7 +72,7 @@ fn bundled(k: usize, stop: &str, data: &dyn Fn(usize) -> Value) -> Counted {
                         seed_unsent,
                     });
                 }
-                bundle::Effect::Emit(event) => counted.told += event.to_text().len(),
+                evidence::Effect::Emit(event) => counted.told += event.to_text().len(),
                 _ => {}
             }
         }
@@ -107,7 +107,8 @@ fn differing(one: &Value, other: &Value) -> Counted {
     let given = one.to_string().len() + other.to_string().len();
     let (one, other) = (parsed(one), parsed(other));
     let mut patch = Json::Null;
-    let done = work(|| patch = bundle::diff(&one, &other)) + work(|| bundle::apply(&one, &patch));
+    let done =
+        work(|| patch = evidence::diff(&one, &other)) + work(|| evidence::apply(&one, &patch));
     Counted { done, given, told: patch.to_text().len() }
 }
 
@@ -145,7 +146,7 @@ fn the_work_of_a_bundle_is_bounded_and_linear() {
         let measured = |n: usize| {
             let (text, fields) = make(n);
             let given = text.len() + fields.iter().map(|field| field.len() + 24).sum::<usize>();
-            Counted { done: work(|| bundle::cite(&text, &fields)), given, told: 0 }
+            Counted { done: work(|| evidence::cite(&text, &fields)), given, told: 0 }
         };
         bounded(&format!("citations, {name}"), PER_BYTE, &measured, 1000, &mut broken);
     }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
+use turnlock::history::{TrimOptions, explain, trim};
 use turnlock::json::Json;
-use turnlock::message::{TrimOptions, explain, trim};
 use turnlock::provider::{ToolDeclaration, diagnose_tools};
 
 use super::{Counted, HISTORIES, bounded, list, work};

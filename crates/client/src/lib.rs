@@ -102,8 +102,6 @@ pub struct Readme;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod beside;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub mod bundle;
-#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub mod chain;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod clock;
@@ -113,6 +111,8 @@ mod drive;
 mod effects;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod error;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
+pub mod evidence;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod feed;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
@@ -128,9 +128,9 @@ mod lock;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod model;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-mod platform;
+pub mod planning;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub mod request;
+mod platform;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod resume;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
@@ -147,17 +147,17 @@ mod turn;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use beside::{OpenTurn, list_turns, pause_turn};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use bundle::{BundleOptions, Replicates, RunningBundle, bundle_tool, run_bundle};
-#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use chain::{Callbacks, ChainEvent, ChainOptions, ChainResult, RunningChain, run_chain};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use error::Error;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
+pub use evidence::{BundleOptions, Replicates, RunningBundle, bundle_tool, run_bundle};
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use model::{Model, Signable};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use platform::{BoxFuture, MaybeSend, MaybeSync};
+pub use planning::{PassError, PassOptions, Planned, RunningPass, run_planning};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use request::{PassError, PassOptions, Planned, RunningPass, run_planning};
+pub use platform::{BoxFuture, MaybeSend, MaybeSync};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use resume::{ResumeOptions, cancel_turn, resume_turn};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
@@ -165,7 +165,7 @@ pub use tool::{Reconciled, Tool, ToolContext};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use turn::{Control, RunningTurn, TurnOptions, run_plain_turn, run_turn};
 pub use turnlock::error::Failure;
-pub use turnlock::request::{PassEvent, PassResult};
+pub use turnlock::planning::{PassEvent, PassResult};
 pub use turnlock::stream::TokenUsage;
 pub use turnlock::turn::{
     Approval, CallView, ResultView, Revision, TraceEvent, TurnResult, TurnStatus,

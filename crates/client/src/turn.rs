@@ -17,8 +17,8 @@ use crate::platform::{MaybeSend, MaybeSync};
 use crate::running::{Running, stream_of_events};
 use crate::store::Store;
 use crate::tool::Tool;
+use turnlock::history::Strategy;
 use turnlock::json::Json;
-use turnlock::message::Strategy;
 use turnlock::turn::shell::Unkept;
 use turnlock::turn::{
     self, Event, Failure, Input, Keep, Mode, Policy, TraceEvent, Turn, TurnResult,
@@ -42,7 +42,7 @@ impl std::fmt::Debug for TurnOptions {
 
 impl TurnOptions {
     /// A turn of a model over a history, the user's message last: a list of `{ role, content, … }`
-    /// in any shape that [`message`](turnlock::message) reads.
+    /// in any shape that [`history`](turnlock::history) reads.
     pub fn new(model: Model, messages: impl Serialize) -> Self {
         Self {
             turn: turn::TurnOptions::new(model.dialect, "", "", Vec::new()),

@@ -5,8 +5,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use super::handles::BUNDLES;
 use super::{failure, wire};
 use turnlock::Next;
-use turnlock::bundle::{Bundle, BundleOptions, Effect, Input};
 use turnlock::error::Error;
+use turnlock::evidence::{Bundle, BundleOptions, Effect, Input};
 use turnlock::json::Json;
 use turnlock::limits;
 

@@ -7,9 +7,9 @@ use super::handles::HISTORIES;
 use super::tape::{TapeReader, TapeWriter};
 use super::wire::{bad, room};
 use turnlock::error::Error;
+use turnlock::history::{self, History, HistoryOptions};
 use turnlock::json::Json;
 use turnlock::limits;
-use turnlock::message::{self, History, HistoryOptions};
 
 /// A history in the provider's shape, as a tape of
 /// `{ messages, system?, toolConfig?, threadId?, repairs }`; or the text of an error.
@@ -97,14 +97,14 @@ pub fn history_free(handle: u32) {
 #[wasm_bindgen]
 #[must_use]
 pub fn thread_id(conversation_id: &[u8], namespace: &[u8]) -> String {
-    told(|| message::thread_id(text(conversation_id)?, Some(text(namespace)?)))
+    told(|| history::thread_id(text(conversation_id)?, Some(text(namespace)?)))
 }
 
 /// The codes that explain a provider's refusal, as a JSON array.
 #[wasm_bindgen]
 #[must_use]
 pub fn explain_provider_error(refusal: &[u8]) -> String {
-    told(|| Ok(Json::from(message::explain(text(refusal)?)).to_text()))
+    told(|| Ok(Json::from(history::explain(text(refusal)?)).to_text()))
 }
 
 fn told(work: impl FnOnce() -> Result<String, Error>) -> String {

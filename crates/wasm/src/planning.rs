@@ -3,7 +3,7 @@
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::driven::made;
-use turnlock::request::{Pass, PassOptions};
+use turnlock::planning::{Pass, PassOptions};
 
 /// A pass from its options, as its number.
 #[wasm_bindgen]

@@ -6,7 +6,7 @@ use super::{failure, wire};
 use turnlock::error::Error;
 use turnlock::json::{Json, JsonError};
 use turnlock::limits;
-use turnlock::request::{
+use turnlock::planning::{
     self, ParsedRequest, Policy, Reason, Template, inventory, lint_prompt, parse_tool_request,
 };
 
@@ -42,7 +42,7 @@ pub fn request_inventory(tools: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn request_prompts() -> String {
-    let (request, plan) = (request::request_prompt(), request::plan_prompt());
+    let (request, plan) = (planning::request_prompt(), planning::plan_prompt());
     let hashed = |prompt: Template| {
         let hash = prompt.hash();
         Json::object([

@@ -4,8 +4,8 @@
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::{failure, wire};
-use turnlock::bundle::{self, Evidence, SummaryOptions};
 use turnlock::error::Error;
+use turnlock::evidence::{self, Evidence, SummaryOptions};
 use turnlock::json::{Json, number_text};
 use turnlock::limits;
 use turnlock::stats::{self, DistanceOptions};
@@ -69,7 +69,7 @@ pub fn summarize(lines: &[u8]) -> String {
 pub fn patch_apply(base: &[u8], patch: &[u8]) -> String {
     let work = || -> Result<String, Error> {
         let read = |text| Json::parse(text, limits::BUNDLE_BYTES);
-        let made = bundle::apply(&read(base)?, &read(patch)?);
+        let made = evidence::apply(&read(base)?, &read(patch)?);
         let wrong = || wire::bad("delta", "a patch that fits its base");
         Ok(made.ok_or_else(wrong)?.to_text())
     };
@@ -81,7 +81,7 @@ pub fn patch_apply(base: &[u8], patch: &[u8]) -> String {
 #[must_use]
 pub fn cite(text: &[u8], fields: &[u8]) -> String {
     let fields = Json::parse_host(fields, limits::BUNDLE_BYTES).unwrap_or_default();
-    bundle::cite(&String::from_utf8_lossy(text), &texts(Some(&fields))).to_json().to_text()
+    evidence::cite(&String::from_utf8_lossy(text), &texts(Some(&fields))).to_json().to_text()
 }
 
 fn split(lines: &[u8]) -> Result<impl Iterator<Item = &[u8]>, Error> {

@@ -18,7 +18,7 @@ use turnlock::turn::shell::Unkept;
 #[cfg(feature = "durable")]
 use turnlock::turn::{RestoreOptions, Turn};
 #[cfg(feature = "durable")]
-use turnlock::{limits, message};
+use turnlock::{history, limits};
 
 /// A turn from its options, as its number; `?` for a turn that the part `durable` runs.
 #[cfg(not(feature = "durable"))]
@@ -65,5 +65,5 @@ fn demoted(messages: &[u8]) -> Result<String, Error> {
     let Json::Array(list) = Json::parse_host(messages, limits::HISTORY_BYTES)? else {
         return Err(bad("messages", "an array"));
     };
-    Ok(Json::Array(message::demote_instructions(list)).to_text())
+    Ok(Json::Array(history::demote_instructions(list)).to_text())
 }

@@ -39,7 +39,7 @@ export interface TurnOptions {
   /** Limits and switches. */
   policy?: Policy | undefined
   /**
-   * The history, in any shape that `message` reads. The user's message is the last one.
+   * The history, in any shape that `history` reads. The user's message is the last one.
    * @defaultValue []
    */
   messages?: unknown[] | undefined

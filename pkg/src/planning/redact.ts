@@ -42,7 +42,7 @@ const SUMMARY_BYTES = 512
 
 /**
  * Cuts what the core told whole because it is redacted first: half of a secret is not found. As the
- * core does (`src/request/cut.rs`).
+ * core does (`src/planning/cut.rs`).
  */
 export function cut<Result extends Cuttable>(result: Result, maxReason: number): Result {
   return {

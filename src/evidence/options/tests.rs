@@ -1,5 +1,5 @@
 use super::*;
-use crate::bundle::Bundle;
+use crate::evidence::Bundle;
 use crate::json::table::Options;
 
 fn parse(extra: &str) -> Result<BundleOptions, Error> {

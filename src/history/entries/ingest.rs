@@ -390,9 +390,9 @@ pub(super) fn by_message(id: &str) -> String {
 mod tests {
     use super::{Size, bytes};
     use crate::error::Error;
+    use crate::history::import::element;
     use crate::json::Json;
     use crate::limits;
-    use crate::message::import::element;
 
     fn size(text: &str) -> (usize, usize) {
         let mut size = Size::default();

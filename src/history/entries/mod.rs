@@ -24,20 +24,20 @@ use crate::provider::{Marks, Rules, rules};
 use ingest::Size;
 
 /// The content of a synthesized result, for a call that has none.
-pub(in crate::message) const INTERRUPTED: &str =
+pub(in crate::history) const INTERRUPTED: &str =
     "Tool call was interrupted before it returned a result.";
 
 /// What becomes of the other arguments of a call.
-pub(in crate::message) const CONFLICT: &str = "the others are left out";
+pub(in crate::history) const CONFLICT: &str = "the others are left out";
 
 /// The code for calls that a strategy omits.
-pub(in crate::message) const OMITTED: Code = Code::ToolCallOmitted;
+pub(in crate::history) const OMITTED: Code = Code::ToolCallOmitted;
 
 /// A history in the provider's shape, to which elements are appended as they arrive.
 ///
 /// ```
 /// use turnlock::json::Json;
-/// use turnlock::message::{History, HistoryOptions};
+/// use turnlock::history::{History, HistoryOptions};
 /// use turnlock::Dialect;
 ///
 /// let mut history = History::new(HistoryOptions::new(Dialect::OpenAiChat));
@@ -198,7 +198,7 @@ impl<'a> History<'a> {
     }
 
     /// Appends a plain text.
-    pub(in crate::message) fn tell(&mut self, speaker: Speaker, text: String) {
+    pub(in crate::history) fn tell(&mut self, speaker: Speaker, text: String) {
         let mut entry = Entry::new(speaker, self.elements);
         entry.marks = Marks::PLAIN;
         entry.parts.push(Part::Text(Text::new(text.into())));

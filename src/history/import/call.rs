@@ -135,7 +135,7 @@ pub(super) fn args_of(args: Option<Json<'_>>) -> Args<'_> {
 }
 
 #[inline(never)]
-pub(in crate::message) fn made<'a>(
+pub(in crate::history) fn made<'a>(
     id: Cow<'a, str>,
     name: Cow<'a, str>,
     args: Args<'a>,

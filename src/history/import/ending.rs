@@ -8,13 +8,13 @@ use super::super::model::{Content, Part};
 use super::Fields;
 use crate::json::Json;
 use crate::limits;
-pub(in crate::message) use crate::mcp::flag;
+pub(in crate::history) use crate::mcp::flag;
 use crate::mcp::is_failure;
 use crate::text::holds;
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(in crate::message) enum Ending {
+pub(in crate::history) enum Ending {
     /// No member tells, or by a word that is not known.
     #[default]
     Unstated,
@@ -85,7 +85,7 @@ const MEMBERS: [&str; 6] = ["isError", "is_error", "success", "ok", "status", "s
 
 impl Ending {
     /// Whether the call did not end well.
-    pub(in crate::message) fn is_failure(self) -> bool {
+    pub(in crate::history) fn is_failure(self) -> bool {
         self >= Self::Failure
     }
 
@@ -180,7 +180,7 @@ pub(super) fn is_mcp_failure(content: &Content<'_>) -> bool {
 }
 
 /// As [`is_mcp_failure`], of a text.
-pub(in crate::message) fn is_mcp_text(text: &Json<'_>) -> bool {
+pub(in crate::history) fn is_mcp_text(text: &Json<'_>) -> bool {
     let Json::String(text) = text else { return false };
     text.trim_start().starts_with('{')
         && holds(text, "\"isError\"")

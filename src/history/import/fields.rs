@@ -7,10 +7,10 @@ use crate::provider::Members;
 
 /// The members of an object: known members are taken, the rest stays.
 #[derive(Debug, Clone)]
-pub(in crate::message) struct Fields<'a>(Members<'a>);
+pub(in crate::history) struct Fields<'a>(Members<'a>);
 
 impl<'a> Fields<'a> {
-    pub(in crate::message) fn of(value: Json<'a>) -> Option<Self> {
+    pub(in crate::history) fn of(value: Json<'a>) -> Option<Self> {
         match value {
             Json::Object(members) => Some(Self(members)),
             _ => None,
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
         self.0.iter().any(|(name, value)| name == key && value.is_null())
     }
 
-    pub(in crate::message) fn has(&self, key: &str) -> bool {
+    pub(in crate::history) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         self.get(key).is_some_and(Json::is_text)
     }
 
-    pub(in crate::message) fn is(&self, key: &str, text: &str) -> bool {
+    pub(in crate::history) fn is(&self, key: &str, text: &str) -> bool {
         self.get(key).and_then(Json::as_str) == Some(text)
     }
 
@@ -54,7 +54,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Removes and returns the member; null counts as absent.
-    pub(in crate::message) fn take(&mut self, key: &str) -> Option<Json<'a>> {
+    pub(in crate::history) fn take(&mut self, key: &str) -> Option<Json<'a>> {
         let at = self.at(key)?;
         let (_, value) = self.0.remove(at);
         Some(value).filter(|value| !value.is_null())
@@ -73,7 +73,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Removes and returns the member if it is a text.
-    pub(in crate::message) fn take_text(&mut self, key: &str) -> Option<Cow<'a, str>> {
+    pub(in crate::history) fn take_text(&mut self, key: &str) -> Option<Cow<'a, str>> {
         let text = self.text(key)?;
         self.take(key);
         Some(text)
@@ -100,7 +100,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Whether no member is left, but for nulls.
-    pub(in crate::message) fn is_empty(&self) -> bool {
+    pub(in crate::history) fn is_empty(&self) -> bool {
         self.0.iter().all(|(_, value)| value.is_null())
     }
 
@@ -120,7 +120,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The remaining members, without nulls.
-    pub(in crate::message) fn rest(self) -> Members<'a> {
+    pub(in crate::history) fn rest(self) -> Members<'a> {
         self.0.into_iter().filter(|(_, value)| !value.is_null()).collect()
     }
 

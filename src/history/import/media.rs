@@ -13,7 +13,7 @@ const BASE64: &str = ";base64,";
 const PDF: &str = "application/pdf";
 
 /// The image or file in a block, if other wire formats can represent it.
-pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> {
+pub(in crate::history) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> {
     let text = |value: &Json<'a>, key: &str| match value.get(key) {
         Some(Json::String(text)) => Some(text.clone()),
         _ => None,

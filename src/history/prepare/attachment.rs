@@ -139,13 +139,13 @@ impl<'a> Work<'_, 'a> {
 
 /// Whether a block is of the kinds that OpenAI takes from everybody but the assistant: "Invalid
 /// value: 'input_image'. Supported values are: 'output_text' and 'refusal'."
-pub(in crate::message) fn is_input(block: &Json<'_>) -> bool {
+pub(in crate::history) fn is_input(block: &Json<'_>) -> bool {
     block.kind().is_some_and(|kind| kind.starts_with("input_"))
 }
 
 /// What a block says that only another provider knows: the text of a refusal, or of a document, a
 /// search result or a sound.
-pub(in crate::message) fn words<'a>(block: &Json<'a>) -> Option<Json<'a>> {
+pub(in crate::history) fn words<'a>(block: &Json<'a>) -> Option<Json<'a>> {
     let refusal = block.get("refusal").filter(|text| !text.is_blank());
     refusal.cloned().or_else(|| document(block))
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::args::{self, settle};
 use super::super::code::Code;
-use super::super::history::CONFLICT;
+use super::super::entries::CONFLICT;
 use super::super::ids;
 use super::super::model::{Args, Call};
 use super::super::report::{Action, Finding, Weight};

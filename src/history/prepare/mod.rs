@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use super::arrange::{Context, Place};
 use super::code::Code;
-use super::history::OMITTED;
+use super::entries::OMITTED;
 use super::ids;
 use super::model::{Entry, Part, Text};
 use super::options::Strategy;

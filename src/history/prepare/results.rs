@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::code::Code;
-use super::super::history::INTERRUPTED;
+use super::super::entries::INTERRUPTED;
 use super::super::import::media;
 use super::super::model::{Call, Content, Part, Text, ToolResult};
 use super::super::report::{Action, Weight};

@@ -1,6 +1,6 @@
 //! The calls of one response: they are checked, judged, run and settled together.
 //!
-//! The machines of [`turn`](crate::turn) and [`request`](crate::request) make the calls, perform
+//! The machines of [`turn`](crate::turn) and [`planning`](crate::planning) make the calls, perform
 //! what a batch needs, and decide what follows when its calls have settled.
 
 mod call;

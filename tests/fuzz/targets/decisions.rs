@@ -1,9 +1,9 @@
 //! Plans, requests, patches, distances.
 
-use turnlock::bundle::{apply, diff};
 use turnlock::chain::{Plan, PlanLimits};
+use turnlock::evidence::{apply, diff};
 use turnlock::json::Json;
-use turnlock::request::{Policy, parse_tool_request};
+use turnlock::planning::{Policy, parse_tool_request};
 use turnlock::stats::{DistanceOptions, distance as between};
 
 use super::Bytes;

@@ -1,8 +1,8 @@
 //! Histories of any shape.
 
 use turnlock::Dialect;
+use turnlock::history::{HistoryOptions, TrimOptions, diagnose, normalize, trim as trimmed};
 use turnlock::json::Json;
-use turnlock::message::{HistoryOptions, TrimOptions, diagnose, normalize, trim as trimmed};
 
 use super::Bytes;
 

@@ -15,7 +15,7 @@ macro_rules! importers {
         $(pub(super) fn $name(data: &[u8]) {
             thread_local! {
                 static WORDS: Vec<&'static str> = words(include_str!(concat!(
-                    "../../../src/message/import/", stringify!($name), ".rs"
+                    "../../../src/history/import/", stringify!($name), ".rs"
                 )));
             }
             WORDS.with(|words| import(words, data));

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use turnlock::bundle::{self, Bundle, BundleOptions, Outcome};
 use turnlock::chain::{self, Chain, ChainOptions};
+use turnlock::evidence::{self, Bundle, BundleOptions, Outcome};
+use turnlock::history::HistoryOptions;
 use turnlock::json::Json;
-use turnlock::message::HistoryOptions;
-use turnlock::request::PassOptions;
+use turnlock::planning::PassOptions;
 use turnlock::store::CommitResult;
 use turnlock::turn::{
     Effect, EventKind, Input, PhaseName, RestoreOptions, Settled, Turn, TurnOptions, Verdict,
@@ -249,18 +249,18 @@ pub(super) fn bundle(data: &[u8]) {
         .and_then(Bundle::new);
     let Ok(mut bundle) = made else { return };
     let (mut open, mut over, mut now) = (Vec::new(), false, 0);
-    let mut input = Some(bundle::Input::Start);
+    let mut input = Some(evidence::Input::Start);
     for _ in 0..STEPS {
         let Some(given) = input.take() else { break };
         bundle.handle(now, given);
         while let Next::Effect(effect) = bundle.poll() {
             assert!(!over, "an effect behind the end: {effect:?}");
             match effect {
-                bundle::Effect::Run { replicate, attempt, .. } => {
+                evidence::Effect::Run { replicate, attempt, .. } => {
                     assert!(replicate < k);
                     open.push((replicate, attempt));
                 }
-                bundle::Effect::Done => over = true,
+                evidence::Effect::Done => over = true,
                 _ => {}
             }
         }
@@ -271,7 +271,7 @@ pub(super) fn bundle(data: &[u8]) {
             0 => (bytes.below(16), u32::from(bytes.byte())),
             running => open[bytes.below(running)],
         };
-        let settled = |outcome| bundle::Input::Settled {
+        let settled = |outcome| evidence::Input::Settled {
             replicate,
             attempt,
             outcome,
@@ -287,9 +287,9 @@ pub(super) fn bundle(data: &[u8]) {
             5 => settled(Outcome::Failed { message: bytes.text() }),
             6 => {
                 now += u64::from(bytes.byte()) * 100;
-                bundle::Input::Timer
+                evidence::Input::Timer
             }
-            _ => bundle::Input::Cancel { reason: bytes.text() },
+            _ => evidence::Input::Cancel { reason: bytes.text() },
         });
     }
 }

@@ -19,7 +19,7 @@ use crate::platform::{Abort, MaybeSend, Signal};
 use crate::running::Running;
 use crate::schema::Validator;
 use turnlock::Next;
-use turnlock::bundle::{
+use turnlock::evidence::{
     Bundle, BundleEvent, BundleOptions, Effect, Event, EvidenceBundle, Input, Outcome, Rendered,
     Strategy,
 };

@@ -19,7 +19,7 @@ pub use replicate::{Replicate, ReplicateContext, ReplicateError};
 pub use replicates::{ModelReplicateOptions, ReadAnswer, replicate_by_model, replicate_by_turn};
 pub use run::{BundleControl, RunningBundle, run_bundle};
 pub use tool::{BUNDLE_HINT, bundle_tool};
-pub use turnlock::bundle::{
+pub use turnlock::evidence::{
     BundleBudget, BundleCounts, BundleEvent, BundleLimits, BundleMeta, BundleOptions,
     BundleReplicate, BundleScope, BundleSource, BundleStopReason, BundleSummary, BundleWarning,
     CancelReason, Citations, ConfidenceReason, DisagreeingValue, Disagreement, Distribution,

@@ -6,7 +6,7 @@ use super::redact::{Redact, redacted};
 use crate::error::Error;
 use crate::platform::{MaybeSend, MaybeSync};
 use turnlock::Next;
-use turnlock::bundle::{
+use turnlock::evidence::{
     self, Bundle, BundleEvent, BundleOptions, Citations, Effect, Event, EvidenceBundle, Input,
     PatchOperation,
 };
@@ -88,11 +88,11 @@ fn replay(recording: &BundleRecording, redact: Option<&Redact>) -> Result<Replay
 }
 
 /// Checks which disagreements of a bundle a decision cites: by their `field`, as JSON Pointers that
-/// stand by themselves in its text, such as `/price/net`. See [`cite`](turnlock::bundle::cite).
+/// stand by themselves in its text, such as `/price/net`. See [`cite`](turnlock::evidence::cite).
 #[must_use]
 pub fn cited_disagreements(text: &str, bundle: &EvidenceBundle) -> Citations {
     let fields = bundle.summary.disagreements.iter().map(|one| one.field.clone());
-    bundle::cite(text, &fields.collect::<Vec<_>>())
+    evidence::cite(text, &fields.collect::<Vec<_>>())
 }
 
 /// A bundle with every replicate's data in full: what a compact one leaves to its deltas.
@@ -108,7 +108,7 @@ pub fn expand_bundle(mut bundle: EvidenceBundle) -> Result<EvidenceBundle, Error
         let Some(delta) = one.delta.take() else { continue };
         let patch = Json::Array(delta.iter().map(PatchOperation::to_json).collect());
         let wrong = || Error::option("delta", "a patch that fits its base");
-        one.data = Some(bundle::apply(base, &patch).ok_or_else(wrong)?);
+        one.data = Some(evidence::apply(base, &patch).ok_or_else(wrong)?);
     }
     Ok(bundle)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::guard::guarded;
 use crate::platform::Dyn;
-use turnlock::bundle::{BundleEvent, Event, Outcome, Rendered};
+use turnlock::evidence::{BundleEvent, Event, Outcome, Rendered};
 use turnlock::json::Json;
 
 /// What is shown where a redaction panics.

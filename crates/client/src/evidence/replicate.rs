@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::strict::strict_text;
 use crate::error::Error;
 use crate::platform::{Dyn, Signal};
-use turnlock::bundle::{Strategy, Tokens};
+use turnlock::evidence::{Strategy, Tokens};
 use turnlock::json::Json;
 use turnlock::stream::TokenUsage;
 

@@ -114,7 +114,7 @@ pub fn replicate_by_model(
 /// ```no_run
 /// # use serde_json::json;
 /// # use turnlock_client::{Model, Tool, TurnOptions};
-/// # use turnlock_client::bundle::{ReadAnswer, Replicates, replicate_by_turn};
+/// # use turnlock_client::evidence::{ReadAnswer, Replicates, replicate_by_turn};
 /// # fn of(model: Model, search: Tool) -> Replicates {
 /// let each = move |_: &_| {
 ///     let messages = json!([{ "role": "user", "content": "Is the Ashby lighthouse lit?" }]);

@@ -10,7 +10,7 @@ use super::record::BundleRecording;
 use crate::drive::{Inputs, Machine};
 use crate::error::Error;
 use crate::running::{Running, stream_of_events};
-use turnlock::bundle::{BundleOptions, Event, EvidenceBundle, Rendered};
+use turnlock::evidence::{BundleOptions, Event, EvidenceBundle, Rendered};
 use turnlock::json::Json;
 
 /// Runs replicates until they agree, all have run, or a budget is spent.
@@ -22,7 +22,7 @@ use turnlock::json::Json;
 /// ```no_run
 /// use futures::StreamExt;
 /// use serde_json::json;
-/// use turnlock_client::bundle::{
+/// use turnlock_client::evidence::{
 ///     BundleOptions, ModelReplicateOptions, Replicates, replicate_by_model, run_bundle,
 /// };
 /// use turnlock_client::{Error, Model};

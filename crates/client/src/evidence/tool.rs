@@ -11,7 +11,7 @@ use super::run::RunningBundle;
 use crate::error::Error;
 use crate::guard::guarded;
 use crate::tool::{Run, Tool, ToolContext, failed, text_of};
-use turnlock::bundle::{BundleEvent, BundleLimits, BundleOptions, Event};
+use turnlock::evidence::{BundleEvent, BundleLimits, BundleOptions, Event};
 use turnlock::json::Json;
 use turnlock::stream::Usage;
 use turnlock::turn::Settled;
@@ -52,7 +52,7 @@ const RESULT_BYTES: usize = 65_536;
 /// ```no_run
 /// use serde::Deserialize;
 /// use serde_json::json;
-/// use turnlock_client::bundle::{Replicate, ReplicateError, Replicates, bundle_tool};
+/// use turnlock_client::evidence::{Replicate, ReplicateError, Replicates, bundle_tool};
 ///
 /// #[derive(Deserialize)]
 /// struct Text { text: String }

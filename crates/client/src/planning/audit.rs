@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::super::error::Error;
 use super::super::tool::Tool;
 use turnlock::json::Json;
-use turnlock::request::{
+use turnlock::planning::{
     Inventory, PassEvent, PassEventKind, PassPhase, Reason, RequestRejection, inventory,
 };
 use turnlock::stream::TokenUsage;

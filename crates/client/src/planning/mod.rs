@@ -23,7 +23,7 @@ use crate::running::{Running, stream_of_events};
 use options::OnRecord;
 use redact::Redact;
 use result::{Ended, ended};
-use turnlock::request::{Pass, PassEvent};
+use turnlock::planning::{Pass, PassEvent};
 use turnlock::turn::Input;
 
 pub use audit::{

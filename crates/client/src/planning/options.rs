@@ -15,7 +15,7 @@ use crate::platform::{Dyn, MaybeSend, MaybeSync};
 use crate::schema::Validator;
 use crate::tool::Tool;
 use turnlock::json::Json;
-use turnlock::request::{self, Pass, Policy, Recorded, Template};
+use turnlock::planning::{self, Pass, Policy, Recorded, Template};
 
 /// Gets what came of a call.
 pub(super) type OnRecord = Arc<Dyn![Fn(Recorded)]>;
@@ -25,7 +25,7 @@ pub(super) type OnRecord = Arc<Dyn![Fn(Recorded)]>;
 pub struct PassOptions {
     model: Model,
     /// With an input that is not set yet.
-    pass: request::PassOptions,
+    pass: planning::PassOptions,
     input: Result<Json<'static>, Error>,
     tools: Vec<Tool>,
     on_record: Option<OnRecord>,
@@ -45,7 +45,7 @@ impl PassOptions {
     /// A plan of a model over an input, a JSON object. What the tools bring goes to its
     /// `global_context.tool_results`; anything that stands there already is not sent.
     pub fn new(model: Model, input: impl Serialize) -> Self {
-        let pass = request::PassOptions::new(model.dialect, Json::Null);
+        let pass = planning::PassOptions::new(model.dialect, Json::Null);
         Self {
             pass: pass.max_retries(u64::from(model.max_retries)).trace(true),
             model,
@@ -103,7 +103,7 @@ impl PassOptions {
     }
 
     /// In place of the shipped prompt of the request pass: a text, or a [`Template`] with a name.
-    /// See [`lint_prompt`](turnlock::request::lint_prompt).
+    /// See [`lint_prompt`](turnlock::planning::lint_prompt).
     #[must_use]
     pub fn request_prompt(mut self, prompt: impl Into<Template>) -> Self {
         self.pass.request_prompt = prompt.into();
@@ -135,7 +135,7 @@ impl PassOptions {
         self
     }
 
-    /// As [`record`](Self::record), into [`PassResult::recorded`](request::PassResult::recorded).
+    /// As [`record`](Self::record), into [`PassResult::recorded`](planning::PassResult::recorded).
     #[must_use]
     pub fn record_in_result(mut self) -> Self {
         self.in_result = true;

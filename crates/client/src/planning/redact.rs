@@ -7,7 +7,7 @@ use crate::guard::guarded;
 use crate::platform::Dyn;
 use turnlock::guard::Refusal;
 use turnlock::json::Json;
-use turnlock::request::{PassEvent, PassEventKind};
+use turnlock::planning::{PassEvent, PassEventKind};
 
 /// Takes out of a text what must not be kept.
 pub(super) type Redact = Arc<Dyn![Fn(&str) -> String]>;

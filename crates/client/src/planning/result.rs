@@ -9,7 +9,7 @@ use super::super::error::Error;
 use super::super::schema::Validator;
 use turnlock::error::Failure;
 use turnlock::json::Json;
-use turnlock::request::{PassResult, PassToolResult, planned_input};
+use turnlock::planning::{PassResult, PassToolResult, planned_input};
 
 /// A plan, and how it was made.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -3,7 +3,7 @@
 use super::super::driven::Effects;
 use turnlock::Next;
 #[cfg(feature = "planning")]
-use turnlock::request::Pass;
+use turnlock::planning::Pass;
 use turnlock::turn::Input;
 #[cfg(feature = "durable")]
 use turnlock::turn::Turn;

@@ -13,7 +13,7 @@ use turnlock::chain::Chain;
 #[cfg(feature = "guard")]
 use turnlock::guard::PolicyGuard;
 #[cfg(feature = "history")]
-use turnlock::message::History;
+use turnlock::history::History;
 #[cfg(feature = "stream")]
 use turnlock::stream::Decoder;
 

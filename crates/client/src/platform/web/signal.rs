@@ -6,8 +6,8 @@ use std::rc::Rc;
 use js_sys::Error;
 use web_sys::{AbortController, AbortSignal};
 
-use crate::bundle::ReplicateContext;
 use crate::chain::CallContext;
+use crate::evidence::ReplicateContext;
 use crate::platform::Abort;
 use crate::tool::ToolContext;
 
