@@ -1,0 +1,246 @@
+/** A request for a model's answer: its history is repaired, its response judged, both are reported. */
+import { isTurnlockError } from '../errors.js'
+import type { ProxyPolicy, Upstream } from '../generated/proxy.js'
+import { isPartial } from '../history/partial.js'
+import { readBody } from '../server/bytes.js'
+import { Refusal } from '../server/refusal.js'
+import { readJson, type Body } from './body.js'
+import type { Exchange } from './exchange.js'
+import { isAsciiLike } from './frames.js'
+import { foreign } from './gate.js'
+import { REPORT, requestHeaders, responseHeaders } from './headers.js'
+import { mend } from './history.js'
+import { Judge } from './judge.js'
+import { list, withMember } from './json.js'
+import { checkMode, policyOf, type ProxySession } from './options.js'
+import { relayed } from './relay.js'
+import { headerOf, sessionOf, type ProxyReport } from './report.js'
+import type { Source } from './source.js'
+import type { Wire } from './wire.js'
+
+export class WatchedRequest<S extends ProxySession> {
+  readonly #exchange: Exchange<S>
+  readonly #wire: Wire
+  readonly #upstream: Upstream
+  readonly #address: string
+  readonly #policy: ProxyPolicy
+  readonly #report: ProxyReport
+  /** The body as it is sent, with the repairs; before `respond`, an empty one. */
+  #body: Body = unread(new Uint8Array())
+  /** Set when it is needed first; without `judge` if the history cannot be read. */
+  #judgement: { judge: Judge | undefined } | undefined
+
+  /** @throws TurnlockError `options.invalid` for the mode or the policy of the session */
+  constructor(exchange: Exchange<S>, wire: Wire, session: S, upstream: Upstream, address: string) {
+    const { settings, request } = exchange
+    const mode = session.mode ?? settings.mode
+    checkMode(mode)
+    this.#exchange = exchange
+    this.#wire = wire
+    this.#upstream = upstream
+    this.#address = address
+    this.#policy = { ...settings.policy, ...policyOf(session.policy) }
+    this.#report = newReport(mode, wire.name, session.tenant, sessionOf(request.headers))
+  }
+
+  /** @throws Refusal for a body that is not read, and for a provider that does not answer */
+  async respond(): Promise<Response> {
+    await this.#read()
+    this.#repair()
+    const isSpent = this.#hasSpentBudget()
+    if (isSpent) this.#report.forced = 'budget'
+    const isForced = this.#holds && isSpent
+    const response = await this.#firstResponse(isForced)
+    const { status, body, headers } = response
+    this.#report.status = status
+    this.#report.firstByteMs = Date.now() - this.#exchange.began
+    const clientHeaders = responseHeaders(headers)
+    clientHeaders.set(REPORT, headerOf(this.#report))
+    if (!body) this.#end('complete')
+    const clientBody = body && this.#relay(body, response.ok, isForced)
+    // Without `statusText`: no `Response` can be constructed with one that is not Latin.
+    return new Response(clientBody, { status, headers: clientHeaders })
+  }
+
+  /** Whether `bound` holds and refuses the calls of the response. */
+  get #holds(): boolean {
+    return this.#report.mode === 'bound' && this.#body.members !== undefined
+  }
+
+  /** Reads the body. `bound` refuses one that cannot be read; the other modes pass it. */
+  async #read(): Promise<void> {
+    const { request, limits, settings } = this.#exchange
+    const received = await readBody(request, limits.bodyBytes)
+    this.#report.bytes.request = received.byteLength
+    const encoding = request.headers.get('content-encoding')
+    const body = await readJson(received, encoding, limits.bodyBytes, settings.decode ?? {})
+    if (!(body instanceof Refusal)) {
+      this.#body = body
+      return
+    }
+    if (this.#report.mode === 'bound') throw body
+    this.#report.error = body.code
+    this.#body = unread(received)
+  }
+
+  /** Repairs the history. `observe` reports the repairs alone. */
+  #repair(): void {
+    const { json, members } = this.#body
+    if (!members) return
+    if (isPartial(members) || !this.#wire.isWhole(members)) this.#report.history = 'partial'
+    const mended = this.#reportingErrors(() => mend(json, members, this.#wire))
+    if (!mended) return
+    this.#report.repairs = mended.repairs
+    if (this.#report.mode === 'observe') return
+    this.#body = { bytes: encode(mended.json), json: mended.json, members: mended.body }
+  }
+
+  #hasSpentBudget(): boolean {
+    const { tools, functions } = this.#body.members ?? {}
+    const hasTools = list(tools).length + list(functions).length > 0
+    return hasTools && this.#policy.maxTools !== undefined && this.#judge()?.isSpent === true
+  }
+
+  /**
+   * The judge of the response's calls; `undefined` if the history cannot be read. It is not made before
+   * a call is there: most responses have none. A history that cannot be read is read once.
+   */
+  #judge(): Judge | undefined {
+    this.#judgement ??= {
+      judge: this.#reportingErrors(() => {
+        return new Judge(this.#policy, this.#wire.turn(this.#history()), this.#report.repeats)
+      }),
+    }
+    return this.#judgement.judge
+  }
+
+  /** The calls of a partial history are a part of those of the turn: only its response is judged. */
+  #history(): unknown[] {
+    return this.#report.history === 'partial' ? [] : list(this.#body.members?.[this.#wire.history])
+  }
+
+  /** The provider's response; in `bound`, one that can be judged. Failures are reported. */
+  async #firstResponse(isForced: boolean): Promise<Response> {
+    let response: Response
+    try {
+      response = await this.#send(isForced ? this.#bodyWithoutTools() : this.#body.bytes)
+    } catch (error) {
+      const refusal = this.#exchange.refusalFor(error)
+      this.#report.error = refusal.code
+      this.#report.status = refusal.status
+      this.#end(refusal.status === 499 ? 'cancelled' : 'failed')
+      throw refusal
+    }
+    if (!this.#holds || !response.ok || isAsciiLike(response.headers)) return response
+    response.body?.cancel().catch(() => {})
+    const { code, message } = foreign()
+    this.#report.error = code
+    this.#report.status = 502
+    this.#end('failed')
+    throw new Refusal(502, code, message)
+  }
+
+  #send(body: Uint8Array): Promise<Response> {
+    const { request, settings } = this.#exchange
+    const isRead = this.#body.members !== undefined
+    return this.#exchange.send(this.#address, {
+      method: 'POST',
+      headers: requestHeaders(request, this.#upstream, isRead, settings.forwarded),
+      body: body as Uint8Array<ArrayBuffer>,
+    })
+  }
+
+  /** The body of a request whose answer is to have no call. */
+  #bodyWithoutTools(): Uint8Array {
+    const { json, members } = this.#body
+    return encode(withMember(json, ...this.#wire.noTools(members ?? {})))
+  }
+
+  /** The body of a second response, to the same request without tools; `undefined` if it failed. */
+  async #secondBody(): Promise<Source | undefined> {
+    const { ok, headers, body } = await this.#send(this.#bodyWithoutTools())
+    if (ok && isAsciiLike(headers)) return body ? this.#exchange.source(body) : undefined
+    body?.cancel().catch(() => {})
+    return undefined
+  }
+
+  /** The client's body. What a provider says of a failure passes: clients match its words. */
+  #relay(body: ReadableStream<Uint8Array>, isOk: boolean, isForced: boolean) {
+    const exchange = this.#exchange
+    const { settings, limits, request, context } = exchange
+    const { members } = this.#body
+    return relayed({
+      wire: this.#wire,
+      report: this.#report,
+      body: exchange.source(body),
+      isStream: members?.stream === true,
+      isFailure: !isOk,
+      // Whether tools are declared or not: a stored prompt may declare them.
+      holds: this.#holds && isOk,
+      forced: isForced,
+      choices: Number(members?.n ?? 1),
+      most: limits.heldBytes,
+      keepAliveMs: limits.keepAliveMs,
+      clientGone: settings.clientGone ?? 'stop',
+      judge: () => this.#judge(),
+      again: () => this.#secondBody(),
+      abort: () => exchange.abort(),
+      hasLeft: () => request.signal.aborted,
+      onLeave: (listener) => exchange.onLeave(listener),
+      onEnd: (outcome, error) => this.#end(outcome, error),
+      waitUntil: (promise) => context.waitUntil?.(promise),
+    })
+  }
+
+  /** Ends the request: the host gets its report. */
+  #end(outcome: ProxyReport['outcome'], error?: unknown): void {
+    const { settings, context, began } = this.#exchange
+    this.#judgement?.judge?.free()
+    this.#report.outcome = outcome
+    this.#report.ms = Date.now() - began
+    if (error !== undefined) this.#exchange.reportError(error)
+    const reported = (async () => settings.onReport?.(this.#report))().catch((thrown: unknown) =>
+      this.#exchange.reportError(thrown),
+    )
+    context.waitUntil?.(reported)
+  }
+
+  /** The result of `work`. An error in reading a history is reported, and never fails the request. */
+  #reportingErrors<T>(work: () => T): T | undefined {
+    try {
+      return work()
+    } catch (error) {
+      this.#report.error ??= isTurnlockError(error) ? error.code : 'proxy.failed'
+      this.#exchange.reportError(error)
+      return undefined
+    }
+  }
+}
+
+const newReport = (
+  mode: ProxyReport['mode'],
+  route: ProxyReport['route'],
+  tenant: string,
+  session: ProxyReport['session'],
+): ProxyReport => ({
+  mode,
+  route,
+  tenant,
+  session,
+  history: 'whole',
+  repairs: [],
+  calls: [],
+  blocked: [],
+  repeats: [],
+  forced: null,
+  usage: [],
+  status: 0,
+  outcome: 'complete',
+  firstByteMs: 0,
+  ms: 0,
+  bytes: { request: 0, response: 0 },
+})
+
+const unread = (bytes: Uint8Array): Body => ({ bytes, json: '', members: undefined })
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
