@@ -214,6 +214,7 @@ export const PARTS = {
       long: true,
     }),
     tests('provider', testsIn('tests/provider'), { alone: true }),
+    tests('recorder', testsIn('tests/record')),
     tests('proxy', testsIn('tests/proxy'), { alone: true }),
     tests('properties', testsIn('tests/properties'), {
       long: true,
@@ -239,6 +240,7 @@ export const PARTS = {
     ...players('bundles', 'bundles'),
     ...players('requests', 'requests'),
     ...players('chains', 'chain'),
+    ...players('reports', 'reports'),
   ],
   stores: [
     tests('stores (Node)', stores('memory', 'faulty', 'redis', 'postgres'), {

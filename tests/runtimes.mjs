@@ -87,10 +87,11 @@ const inScript = (value) => JSON.stringify(value).replaceAll('<', '\\u003c')
 
 /** A request to a worker may open six connections at once; the tables go in small batches. */
 async function playInBatches(jobs, play) {
-  const all = { passed: 0, failed: 0, failures: [] }
+  const all = { passed: 0, failed: 0, failures: [], observations: [] }
   const batches = Array.from({ length: 8 }, (_, lane) => jobs.filter((__, at) => at % 8 === lane))
   for (const [lane, batch] of batches.entries()) {
-    const { passed, failed, failures } = await play({ lane, jobs: batch })
+    const { passed, failed, failures, observations = [] } = await play({ lane, jobs: batch })
+    all.observations.push(...observations)
     all.passed += passed
     all.failed += failed
     all.failures.push(...failures)
@@ -126,13 +127,14 @@ export async function serveRepository() {
 
 /**
  * Plays `jobs` in the runtimes that are named, against the scripted provider over HTTP; ends the
- * process.
+ * process. With `judge(job, observation)`, which returns faults, the player only observes.
  */
-export async function playEverywhere(folder, jobs, names) {
+export async function playEverywhere(folder, jobs, names, judge) {
   const provider = await createProvider()
   let [passed, failed] = [0, 0]
   for (const name of names.length ? names : Object.keys(RUNTIMES)) {
     const played = await RUNTIMES[name](folder, provider.url, jobs)
+    if (judge) judgeAll(played, jobs, name, judge)
     for (const failure of played.failures) console.log(notOk(failure))
     console.log(`${folder} in ${name}: ${played.passed} passed, ${played.failed} failed`)
     passed += played.passed
@@ -142,4 +144,17 @@ export async function playEverywhere(folder, jobs, names) {
   console.log(`${passed} passed, ${failed} failed`)
   // Hanging tools of the tables keep timers alive.
   process.exit(failed ? 1 : 0)
+}
+
+/** Counts the jobs whose observation has faults, and those that were not observed. */
+function judgeAll(played, jobs, runtime, judge) {
+  const observed = new Map(played.observations)
+  for (const job of jobs) {
+    const seen = observed.get(job.name)
+    const faults = seen ? judge(job, seen) : ['was not played']
+    if (faults.length) {
+      played.failed++
+      played.failures.push(`${job.name} [${runtime}]\n  ${faults.join('\n  ')}`)
+    } else played.passed++
+  }
 }

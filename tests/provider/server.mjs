@@ -1,7 +1,7 @@
 // The scripted provider as an HTTP server, with the scripts of the tests: scenario tables and recorded
 // bodies. `pkg/src/testing/provider/provider.ts` lists its paths.
 //
-// A script is a behaviour, `scenario:<name>`, `bundle:<name>|<id>`, `chain:<model>` or
+// A script is a behaviour, `scenario:<name>`, `bundle:<name>|<id>`, `chain:<model>`, `report:<name>` or
 // `tape:<path in tests/data>`, with `?chunk=<bytes>` in pieces of that size. The n-th request of a
 // session plays the n-th entry.
 import { createServer } from 'node:http'
@@ -9,14 +9,21 @@ import { scriptedProvider } from 'turnlock/testing'
 import { chainEntry } from './chains.mjs'
 import { bundleEntry, scenarioEntry } from './scenarios.mjs'
 import { loadTape } from './tapes.mjs'
+import { loadReports, reportEntry } from '../reports/reports.mjs'
 
 export { loadBundles, loadChains, loadRequests, loadScenarios } from './scenarios.mjs'
+
+let reports
 
 /** What is read from the files of the tests. */
 const SCRIPTS = {
   scenario: (name, { requests }) => scenarioEntry(name, requests.length),
   chain: (name, { view }) => chainEntry(name, view),
   bundle: (name, { requests }) => bundleEntry(name, requests.length),
+  report(name, { requests }) {
+    reports ??= new Map(loadReports().map((report) => [report.name, report]))
+    return reportEntry(reports.get(name), requests.length)
+  },
   tape(rest, { wire, search }) {
     const [path, own = search] = rest.split('?')
     const events = loadTape(path, wire === 'anthropic')

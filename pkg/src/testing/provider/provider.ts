@@ -31,6 +31,10 @@ export interface RecordedEntry {
   events: readonly StreamEvent[]
   /** Bytes of one write. @defaultValue one event */
   bytes?: number | undefined
+  /** HTTP status. @defaultValue 200 */
+  status?: number | undefined
+  /** Headers that are added, or replace those of a stream. */
+  headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** What a script answers. */
@@ -247,7 +251,7 @@ class Exchange {
     const context = { requests: requests.slice(0, this.#n), wire: endpoint.name, search }
     const entry = entryOf(script, scripts, { ...context, view: wire.view(whole) })
     if (!entry) return this.#fail(404, `The script ${script} has no entry ${this.#n}.`)
-    if ('events' in entry) return this.#send(entry.events, entry, true)
+    if ('events' in entry) return this.#replay(entry)
     const { status, message = 'scripted failure' } = entry
     if (status) return this.#fail(status, message, failureHeaders(entry))
     if (entry.page) return htmlPage(entry.page)
@@ -263,6 +267,13 @@ class Exchange {
   #fail(status: number, message: string, headers?: object): Response {
     this.#record.failed = true
     return jsonResponse(this.#wire.failure(status, message), status, headers)
+  }
+
+  #replay(entry: RecordedEntry): Response {
+    const { events, status = 200, headers } = entry
+    const response = this.#send(events, entry, true)
+    for (const [name, value] of Object.entries(headers ?? {})) response.headers.set(name, value)
+    return new Response(response.body, { status, headers: response.headers })
   }
 
   #send(
