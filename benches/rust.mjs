@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { launch } from '../tests/browser.mjs'
 import { serveRepository } from '../tests/runtimes.mjs'
-import { cargo, glue, optimize } from '../scripts/build.mjs'
+import { cargo, glue, optimize } from '../scripts/build/tools.mjs'
 import { root, target } from '../scripts/setup.mjs'
 import { median, medianRatio } from './measure.mjs'
 
@@ -22,7 +22,7 @@ await cargo('the Rust driver for this benchmark', [
 ])
 await glue('web', join(target, 'wasm32-unknown-unknown/release/turnlock_bench.wasm'), made)
 const optimized = join(made, 'turnlock_bench_bg.wasm')
-// As scripts/build.mjs makes the package's.
+// As scripts/build makes the package's.
 await optimize('-O3', optimized, join(made, 'small.wasm'))
 copyFileSync(join(made, 'small.wasm'), optimized)
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { after } from 'node:test'
-import { factory, unlessFresh } from './build.mjs'
+import { unlessFresh } from './build/fresh.mjs'
+import { factory } from './build/glue.mjs'
 import { root } from './setup.mjs'
 
 const name = `test-${process.pid}`

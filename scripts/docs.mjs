@@ -12,7 +12,8 @@ import {
 } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, unlessFresh } from './build.mjs'
+import { unlessFresh } from './build/fresh.mjs'
+import { build } from './build.mjs'
 import { cargoEnv, mdbook, needTests, npm, root, rust } from './setup.mjs'
 import { command, main, once, task } from './tasks.mjs'
 

@@ -6,7 +6,8 @@
 import { cpSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { cargo, glue, optimize, stampOf, unlessFresh } from './build.mjs'
+import { stampOf, unlessFresh } from './build/fresh.mjs'
+import { cargo, glue, optimize } from './build/tools.mjs'
 import { root, target } from './setup.mjs'
 import { main } from './tasks.mjs'
 
@@ -20,7 +21,8 @@ const CRATE = [
   'crates/bindgen',
   'crates/client/Cargo.toml',
   'crates/client/src',
-  'scripts/build.mjs',
+  'scripts/build/fresh.mjs',
+  'scripts/build/tools.mjs',
   'scripts/examples.mjs',
 ]
 

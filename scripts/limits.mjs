@@ -473,7 +473,7 @@ function optionRows() {
 
 /** The memory of a core, which the linker is told. */
 function memory() {
-  const expression = /const MAX_MEMORY = (.*)$/m.exec(read('scripts/build.mjs'))?.[1]
+  const expression = /const MAX_MEMORY = (.*)$/m.exec(read('scripts/build/cores.mjs'))?.[1]
   return amount(Function(`return ${expression}`)(), 'bytes')
 }
 

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { copyAlone } from './alone.mjs'
-import { bindgen, cargo } from './build.mjs'
+import { bindgen, cargo } from './build/tools.mjs'
 import { cargoEnv, root } from './setup.mjs'
 import { once } from './tasks.mjs'
 

@@ -14,7 +14,8 @@ import {
   rust,
   target,
 } from './setup.mjs'
-import { bindgen, build, buildForTests } from './build.mjs'
+import { bindgen } from './build/tools.mjs'
+import { build, buildForTests } from './build.mjs'
 import { CRATES, makeDocs } from './docs.mjs'
 import { inChromium } from './in-chromium.mjs'
 import { compileNative } from './native.mjs'

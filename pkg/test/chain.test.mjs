@@ -1,5 +1,5 @@
 // Chains through the package: misuse, errors, what is left behind, and a core that traps. What a
-// chain decides is in tests/chain. Needs the test build (`node scripts/build.mjs --trap`).
+// chain decides is in tests/chain. Needs the test build (`node scripts/build.mjs --tests`).
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { scriptedModel } from 'turnlock/testing'

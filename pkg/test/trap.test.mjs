@@ -1,5 +1,5 @@
 // A core that traps: every turn on it settles, and the next one works. Needs the test build
-// (`node scripts/build.mjs --trap`), a copy of the package whose core can be told to trap.
+// (`node scripts/build.mjs --tests`), a copy of the package whose core can be told to trap.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { partsOf } from './parts.mjs'

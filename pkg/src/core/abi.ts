@@ -1,6 +1,6 @@
 /**
  * How values reach a core and come back: numbers as they are, texts and bytes by way of its memory.
- * `scripts/build.mjs` writes the functions of each part from these, by what wasm-bindgen says of them.
+ * `scripts/build/glue.mjs` writes the functions of each part from these, by what wasm-bindgen says of them.
  */
 
 /** Where something lies in the memory, and its length. */
