@@ -1,11 +1,11 @@
 // The page: what the buttons do, and that one thing runs at a time.
 import { setUpBundle } from './bundle/bundle.js'
 import { setUpChain } from './chain/chain.js'
-import { Chat } from './chat.js'
+import { Chat } from './chat/chat.js'
 import { compare, hideComparison } from './compare.js'
 import { followView, setUpDock } from './dock/dock.js'
 import { setUpDoctor } from './doctor/doctor.js'
-import { firstChoice } from './decision.js'
+import { firstChoice } from './chat/decision-view.js'
 import { byId, element } from './dom.js'
 import { onRemembered, recall } from './kept.js'
 import { setUpPlanner } from './planner/planner.js'
@@ -181,4 +181,4 @@ setUpViews(followView, openShared, {
 })
 document.documentElement.dataset.ready = 'true'
 if (recall('turn')) void alone((started) => chat.catchUp(started), 'Reading a turn that is open…')
-else void chat.recount()
+else void chat.showLastTurn()

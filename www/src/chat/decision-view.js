@@ -1,5 +1,5 @@
 // What a turn waits for: the user's word.
-import { byId, element, short } from './dom.js'
+import { byId, element, short } from '../dom.js'
 
 /**
  * Shows what is to be decided.
@@ -8,7 +8,7 @@ import { byId, element, short } from './dom.js'
  *   choices?: { label: string, primary?: boolean, act: () => void }[] }} what
  * @returns {string} its title
  */
-export function ask({ title, about, items = [], choices = [] }) {
+export function showDecision({ title, about, items = [], choices = [] }) {
   byId('decision-title').textContent = title
   byId('decision-about').textContent = about
   byId('decision-items').replaceChildren(...items.map(item))
@@ -22,7 +22,7 @@ export function ask({ title, about, items = [], choices = [] }) {
   return title
 }
 
-export function unask() {
+export function clearDecision() {
   byId('decision').hidden = true
   byId('decision-choices').replaceChildren()
 }
