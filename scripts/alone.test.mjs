@@ -8,10 +8,10 @@ import test from 'node:test'
 import { hold, removeStale, tracked } from './alone.mjs'
 
 test('without git, or where git refuses, the files are found by a walk', () => {
-  const own = tracked().filter((file) => !/(^|\/)dist\//.test(file))
+  const files = tracked().filter((file) => !/(^|\/)dist\//.test(file))
   for (const git of ['no-such-git', 'false']) {
     const walked = new Set(tracked(git))
-    for (const file of own) assert.ok(walked.has(file), file)
+    for (const file of files) assert.ok(walked.has(file), file)
     for (const file of walked) assert.doesNotMatch(file, /(^|\/)(\.git|node_modules|\.cache)\//)
   }
 })

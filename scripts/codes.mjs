@@ -14,7 +14,7 @@ import { AREAS } from './error-rows.mjs'
 import { browser, needTests, npm, postgres, redis } from './setup.mjs'
 
 const all = Object.values(AREAS).flatMap(({ codes }) => Object.keys(codes))
-const given = process.argv.slice(2)
+const selected = process.argv.slice(2)
 needTests()
 await Promise.all([npm(), browser(), redis(), postgres()])
 const alone = copyAlone()
@@ -38,11 +38,11 @@ for (const path of sources.keys()) if (path.endsWith('browser.js')) sources.dele
 function commandsOf(code) {
   const naming = [...told].filter(([, text]) => text.includes(code)).map(([path]) => path)
   const isTest = (path) => path.endsWith('.test.mjs')
-  const own = naming.filter(isTest).sort(inPackageFirst)
+  const direct = naming.filter(isTest).sort(inPackageFirst)
   // What tests import is run by those that stand beside it.
   const folders = naming.filter((path) => !isTest(path)).map((path) => dirname(path))
   const beside = [...told.keys()].filter((path) => isTest(path) && folders.includes(dirname(path)))
-  const tests = new Set([...own, ...beside])
+  const tests = new Set([...direct, ...beside])
   const names = folders.map((folder) => folder.split('/').at(-1))
   const players = PLAYERS.filter((name) => names.includes(name))
   return [
@@ -72,15 +72,15 @@ function changed(text, code) {
   // Texts of the core stand side by side: only what makes a longer code of it is left alone.
   const longer = all.filter((one) => one !== code && one.startsWith(code))
   const rests = longer.map((one) => one.slice(code.length)).join('|')
-  const own = new RegExp(rests ? `${code}(?!${rests})` : code, 'g')
-  const planted = wasm.replaceAll(own, other)
+  const pattern = new RegExp(rests ? `${code}(?!${rests})` : code, 'g')
+  const planted = wasm.replaceAll(pattern, other)
   if (planted === wasm) return text
   const made = deflateRawSync(Buffer.from(planted, 'latin1'))
   return text.replace(PART, `$1${made.toString('base64')}"`)
 }
 
 const open = []
-for (const code of given.length ? given : all) {
+for (const code of selected.length ? selected : all) {
   const files = [...sources].flatMap(([path, text]) => {
     const made = changed(text, code)
     return made === text ? [] : [[path, text, made]]

@@ -29,8 +29,14 @@ const output = (program, args) =>
 /** The tests as programs. */
 function binaries() {
   const args = ['test', '--locked', '--no-run', '--message-format=json', '--lib', '--tests']
-  const said = output('cargo', [...args, '--package', 'turnlock', '--package', 'turnlock-codegen'])
-  return said
+  const messages = output('cargo', [
+    ...args,
+    '--package',
+    'turnlock',
+    '--package',
+    'turnlock-codegen',
+  ])
+  return messages
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line))
@@ -50,10 +56,10 @@ const files = readdirSync(SOURCES, { recursive: true })
 
 /** The lines of test modules: of each file a set of them, or `true` for all. */
 function ofTests() {
-  const left = new Map()
+  const excluded = new Map()
   for (const file of files) {
     const lines = readFileSync(file, 'utf8').split('\n')
-    const own = new Set()
+    const testLines = new Set()
     for (const [at, line] of lines.entries()) {
       if (line.trim() !== '#[cfg(test)]') continue
       let next = at + 1
@@ -63,18 +69,21 @@ function ofTests() {
       const [, indent, name, end] = module
       if (end === ';') {
         const folder = /(^|\/)(mod|lib)\.rs$/.test(file) ? dirname(file) : file.replace(/\.rs$/, '')
-        for (const one of files) {
-          if (one === join(folder, `${name}.rs`) || one.startsWith(join(folder, name) + sep)) {
-            left.set(one, true)
+        for (const candidate of files) {
+          if (
+            candidate === join(folder, `${name}.rs`) ||
+            candidate.startsWith(join(folder, name) + sep)
+          ) {
+            excluded.set(candidate, true)
           }
         }
       } else {
-        for (let inner = next; lines[inner] !== `${indent}}`; inner++) own.add(inner + 1)
+        for (let inner = next; lines[inner] !== `${indent}}`; inner++) testLines.add(inner + 1)
       }
     }
-    if (!left.has(file)) left.set(file, own)
+    if (!excluded.has(file)) excluded.set(file, testLines)
   }
-  return left
+  return excluded
 }
 
 function main() {
@@ -106,14 +115,14 @@ function main() {
   const how = ['export', '-format=lcov', `-instr-profile=${profile}`, ...objects]
   const lcov = output(tool('llvm-cov'), [...how, '-sources', SOURCES])
 
-  const left = ofTests()
+  const excluded = ofTests()
   const sums = new Map()
   const open = []
   let file
   for (const line of lcov.split('\n')) {
     if (line.startsWith('SF:')) file = line.slice(3)
     const [, number, count] = /^DA:(\d+),(\d+)/.exec(line) ?? []
-    if (!number || left.get(file) === true || left.get(file)?.has(Number(number))) continue
+    if (!number || excluded.get(file) === true || excluded.get(file)?.has(Number(number))) continue
     const path = relative(SOURCES, file).split(sep)
     const folder = path.length > 1 ? path[0] : 'files in no folder'
     for (const name of [folder, 'all']) {

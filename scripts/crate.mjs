@@ -46,8 +46,8 @@ for (const [name, { own, papers, holds }] of Object.entries(CRATES)) {
   // Work that is not committed is packaged as it is.
   const listed = cargo(['package', '--list', '--package', name, '--allow-dirty', '--locked']).out
   for (const file of listed) {
-    const known = own.test(file) || MADE.test(file) || papers.includes(file)
-    if (!known) wrong.push(`${name} has ${file}`)
+    const isExpected = own.test(file) || MADE.test(file) || papers.includes(file)
+    if (!isExpected) wrong.push(`${name} has ${file}`)
   }
   for (const file of [...papers, ...holds]) {
     if (!listed.includes(file)) wrong.push(`${name} lacks ${file}`)

@@ -27,13 +27,13 @@ for (const name of folders) {
   test(`${name} has its provenance and the text of its licences`, () => {
     const provenance = read(join(folder, 'PROVENANCE.md'))
     assert.ok(licences.length > 0, 'no LICENSE file')
-    const own = licences.join('\n')
+    const licenceText = licences.join('\n')
     if (/\bMIT\b/.test(provenance)) {
-      assert.match(own, /Copyright \(c\)|Copyright \d{4}/)
-      assert.match(own, /Permission is hereby granted, free of charge/)
+      assert.match(licenceText, /Copyright \(c\)|Copyright \d{4}/)
+      assert.match(licenceText, /Permission is hereby granted, free of charge/)
     }
-    if (/Apache-2\.0/.test(provenance) && !/Grant of Patent License/.test(own)) {
-      assert.match(own, /\.\.\/LICENSES\/Apache-2\.0\.txt/)
+    if (/Apache-2\.0/.test(provenance) && !/Grant of Patent License/.test(licenceText)) {
+      assert.match(licenceText, /\.\.\/LICENSES\/Apache-2\.0\.txt/)
     }
     for (const text of [provenance, ...licences]) {
       for (const [path] of text.matchAll(/[\w./+-]*LICENSE[\w./+-]*\.(?:txt|md)\b/g)) {

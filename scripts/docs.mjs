@@ -111,7 +111,7 @@ function writeDeclared(folder) {
 async function writeReference(work, folder) {
   const to = join(folder, 'reference')
   const favicon = readdirSync(folder).find((file) => /^favicon.*\.svg$/.test(file))
-  const own = join(work, 'typedoc.json')
+  const settingsFile = join(work, 'typedoc.json')
   const entryPoints = writeDeclared(join(work, 'types'))
   const tsconfig = join(work, 'tsconfig.json')
   const compilerOptions = {
@@ -126,7 +126,7 @@ async function writeReference(work, folder) {
   }
   writeFileSync(tsconfig, JSON.stringify({ compilerOptions, files: entryPoints }))
   writeFileSync(
-    own,
+    settingsFile,
     JSON.stringify({
       entryPoints,
       tsconfig,
@@ -143,7 +143,9 @@ async function writeReference(work, folder) {
     }),
   )
   const typedoc = join(root, 'tests/node_modules/typedoc/bin/typedoc')
-  await command(process.execPath, [typedoc, '--options', own], { cwd: join(root, 'tests') })
+  await command(process.execPath, [typedoc, '--options', settingsFile], {
+    cwd: join(root, 'tests'),
+  })
 }
 
 /** What of the crates the reference has. Without its features the driver has no platform. */

@@ -17,8 +17,8 @@ function end({ pid }) {
  * Node reads no extra CA certificates: it would at every start, which takes 70 ms for those of Debian.
  */
 export function direct({ NO_PROXY = '', no_proxy = '' }) {
-  const given = `${NO_PROXY},${no_proxy}`.split(',').map((host) => host.trim())
-  const hosts = new Set([...given.filter(Boolean), '127.0.0.1', 'localhost'])
+  const exceptions = `${NO_PROXY},${no_proxy}`.split(',').map((host) => host.trim())
+  const hosts = new Set([...exceptions.filter(Boolean), '127.0.0.1', 'localhost'])
   const value = [...hosts].join(',')
   return { NO_PROXY: value, no_proxy: value, NODE_EXTRA_CA_CERTS: undefined }
 }

@@ -17,11 +17,11 @@ async function leaving(options) {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const connected = once(server, 'connection')
-  const left = `require('node:net').connect(${server.address().port}, '127.0.0.1', () => {
+  const grandchild = `require('node:net').connect(${server.address().port}, '127.0.0.1', () => {
     process.send(process.pid, () => process.disconnect())
   })`
   const ended = await node(`
-    const child = require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(left)}], {
+    const child = require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(grandchild)}], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       ...${JSON.stringify(options)},
     })
@@ -31,13 +31,13 @@ async function leaving(options) {
     })
   `)
   const [socket] = await connected
-  const gone = new Promise((resolve) =>
+  const closed = new Promise((resolve) =>
     socket
       .on('error', () => {})
       .on('close', resolve)
       .resume(),
   )
-  return { ...ended, gone: gone.then(() => server.close()) }
+  return { ...ended, gone: closed.then(() => server.close()) }
 }
 
 test('output and code of a command', async () => {

@@ -26,12 +26,12 @@ export function parse(text) {
       (one) => test(one) || (fold && (test(one.toLowerCase()) || test(one.toUpperCase()))),
     ).join('')
   const escape = () => {
-    const one = text[at++]
-    if (one === 'x') {
+    const character = text[at++]
+    if (character === 'x') {
       at += 2
       return String.fromCharCode(parseInt(text.slice(at - 2, at), 16))
     }
-    return { n: '\n', r: '\r', t: '\t' }[one] ?? one
+    return { n: '\n', r: '\r', t: '\t' }[character] ?? character
   }
   const bracket = (fold) => {
     const not = text[at] === '^'
@@ -93,18 +93,21 @@ export function parse(text) {
             continue
           }
         } else if (text[at] === '?') fail('group')
-        const own = alternatives(inner)
+        const groupItems = alternatives(inner)
         at++
-        item = captures ? own.map((one) => [{ mark: '(' }, ...one, { mark: ')' }]) : own
+        item = captures
+          ? groupItems.map((one) => [{ mark: '(' }, ...one, { mark: ')' }])
+          : groupItems
       } else if (text[at] === '[') {
         at++
         item = [[{ set: bracket(fold), min: 1, max: 1 }]]
       } else {
-        let one = text[at++]
-        if ('*+?{^$.'.includes(one) && one !== '.') fail('unexpected')
-        let test = (other) => other === one
-        if (one === '.') test = (other) => other !== '\n'
-        if (one === '\\') test = named[text[at]] ? named[text[at++]] : ((one = escape()), test)
+        let character = text[at++]
+        if ('*+?{^$.'.includes(character) && character !== '.') fail('unexpected')
+        let test = (other) => other === character
+        if (character === '.') test = (other) => other !== '\n'
+        if (character === '\\')
+          test = named[text[at]] ? named[text[at++]] : ((character = escape()), test)
         item = [[{ set: setOf(test, fold), min: 1, max: 1 }]]
       }
       const count = /^(\{(\d+)(,(\d*))?\}|[*+?])/.exec(text.slice(at))

@@ -40,17 +40,17 @@ export function report(output) {
   const failures = failuresIn(output)
   // The names of all, however many there are.
   const names = failures.map(([first]) => first.trim())
-  const shown = cut(
+  const excerpt = cut(
     failures.flatMap((lines) => [...cut(lines, ONE), '']),
     ALL,
   )
-  const more = shown.length > ALL ? ['Failed:', ...names] : []
+  const more = excerpt.length > ALL ? ['Failed:', ...names] : []
   const skipped = skippedIn(output)
   if (skipped.length) more.push('Skipped:', ...cut(skipped, ALL))
   const uncaught = output.match(UNCAUGHT) ?? []
   if (uncaught.length) more.push('Uncaught:', ...cut(uncaught, ONE))
   const tail = output.split('\n').slice(-TAIL)
-  return [...shown, ...more, `--- the last ${tail.length} lines:`, ...tail].join('\n')
+  return [...excerpt, ...more, `--- the last ${tail.length} lines:`, ...tail].join('\n')
 }
 
 /** A test that did not run, or whose failure does not count: TAP's line, and cargo's. */
@@ -65,8 +65,8 @@ const UNCAUGHT = /^# Error: .* generated asynchronous activity .*/gm
 /** What a runner says of itself: cargo's, node's and our own closing lines. */
 function countsIn(output) {
   const sum = (pattern) => [...output.matchAll(pattern)].reduce((all, [, n]) => all + Number(n), 0)
-  const own = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)].at(-1)
-  if (own) return { passed: Number(own[1]), failed: Number(own[2]), skipped: 0 }
+  const summary = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)].at(-1)
+  if (summary) return { passed: Number(summary[1]), failed: Number(summary[2]), skipped: 0 }
   if (/^test result: /m.test(output)) {
     return {
       passed: sum(/^test result: .*?(\d+) passed;/gm),

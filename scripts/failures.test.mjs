@@ -93,8 +93,8 @@ test('our players: each failure to its end', () => {
 })
 
 test('a report is bounded, and names everything', () => {
-  const one = (n) => [`not ok ${n} - number ${n}`, ...Array(300).fill('  noise')].join('\n')
-  const output = Array.from({ length: 50 }, (_, n) => one(n)).join('\n')
+  const failure = (n) => [`not ok ${n} - number ${n}`, ...Array(300).fill('  noise')].join('\n')
+  const output = Array.from({ length: 50 }, (_, n) => failure(n)).join('\n')
   const lines = report(output).split('\n')
   assert.ok(lines.length < 800, `${lines.length} lines`)
   const panic = ['failures:', ...Array(900).fill('noise'), 'failures:', '    the_name', '']

@@ -18,8 +18,8 @@ test('every package of the workspace that has features is linted', () => {
 test('crates have every set of features; the shell has none, each one, and all', () => {
   const { crates, shell } = KINDS
   const names = ['a', 'b', 'c']
-  const said = (sets) => sets.map((set) => set.join('')).toSorted()
-  assert.deepEqual(said(crates.sets(names)), ['', 'a', 'ab', 'abc', 'ac', 'b', 'bc', 'c'])
-  assert.deepEqual(said(shell.sets(names)), ['', 'a', 'abc', 'b', 'c'])
+  const namesOf = (sets) => sets.map((set) => set.join('')).toSorted()
+  assert.deepEqual(namesOf(crates.sets(names)), ['', 'a', 'ab', 'abc', 'ac', 'b', 'bc', 'c'])
+  assert.deepEqual(namesOf(shell.sets(names)), ['', 'a', 'abc', 'b', 'c'])
   assert.deepEqual(crates.sets([]), [[]])
 })

@@ -13,8 +13,8 @@ const copy = join(root, '.cache', 'howto')
 const NEEDED =
   /^(Cargo\.(toml|lock)|clippy\.toml|src\/|crates\/|examples\/blocking\.rs|tests\/client\/page\/|tests\/client[^/]*\/[^/]*\.rs$|pkg\/(src\/|package\.json|tsconfig\.json)|docs\/)/
 
-const given = tracked().filter((file) => NEEDED.test(file))
-const files = new Map(given.map((file) => [file, readFileSync(join(root, file))]))
+const paths = tracked().filter((file) => NEEDED.test(file))
+const files = new Map(paths.map((file) => [file, readFileSync(join(root, file))]))
 
 /** Replaces the only occurrence of a text in a file of the copy. */
 function edit(file, from, to) {
@@ -45,7 +45,7 @@ const packageDriver = () => errorsOf(process.execPath, [typescript, '-p', 'pkg',
 
 // A provider: its folder, and one row.
 const like = 'src/provider/groq/'
-for (const file of given.filter((file) => file.startsWith(like))) {
+for (const file of paths.filter((file) => file.startsWith(like))) {
   files.set(file.replace(like, 'src/provider/telex/'), files.get(file))
 }
 const last = '    ChatTemplate = "chat-template" in chat_template,\n'
@@ -87,8 +87,8 @@ assert.match(packageDriver(), /driver\.ts.*"slow"/)
 // The effect: one case in each driver.
 const drivers = ['crates/client/src/effects.rs', 'pkg/src/driver/driver.ts']
 const reread = (file) => files.set(file, readFileSync(join(copy, file)))
-for (const file of given.filter((file) => file.startsWith('pkg/src/generated/'))) reread(file)
-for (const file of given.filter((file) => file.startsWith('docs/'))) reread(file)
+for (const file of paths.filter((file) => file.startsWith('pkg/src/generated/'))) reread(file)
+for (const file of paths.filter((file) => file.startsWith('docs/'))) reread(file)
 edit(
   drivers[0],
   '            Effect::Trace(event) => {\n',
@@ -104,7 +104,7 @@ assert.equal(rustDriver(), '')
 assert.equal(packageDriver(), '')
 
 const differs = (file) => !readFileSync(join(root, file)).equals(readFileSync(join(copy, file)))
-const changed = given.filter(differs)
+const changed = paths.filter(differs)
 const written = changed.filter((file) => /^(pkg\/src\/generated|docs)\//.test(file))
 assert.deepEqual(
   changed.filter((file) => !written.includes(file)),

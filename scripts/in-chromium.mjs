@@ -18,12 +18,12 @@ import { bindgen, glue } from './build/tools.mjs'
 import { CHROMIUM, ENGINE, first, root } from './setup.mjs'
 import { main } from './tasks.mjs'
 
-const own = fileURLToPath(import.meta.url)
+const runner = fileURLToPath(import.meta.url)
 
 /** The arguments by which cargo runs wasm tests here: an array, since a path may have spaces. */
 export const inChromium = [
   '--config',
-  `target.wasm32-unknown-unknown.runner=${JSON.stringify([process.execPath, own])}`,
+  `target.wasm32-unknown-unknown.runner=${JSON.stringify([process.execPath, runner])}`,
 ]
 
 /** How long all tests of a binary may take, in milliseconds. */
@@ -157,11 +157,11 @@ export async function show(
     ]
     const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']
     browser = spawn(first(programs), args, { stdio, detached: true })
-    const gone = new Promise((_, reject) => {
+    const browserEnd = new Promise((_, reject) => {
       browser.on('error', reject)
       browser.on('exit', (code) => reject(new Error(`Chromium ended with ${code}`)))
     })
-    return await Promise.race([result, gone])
+    return await Promise.race([result, browserEnd])
   } finally {
     if (browser?.pid) await end(browser)
     server.closeAllConnections()
@@ -173,11 +173,11 @@ export async function show(
 async function glued(file) {
   const name = basename(file, '.wasm')
   // Without cargo's hash, so that the glue of a new binary takes the place of the old one's.
-  const known = name.replace(/-[\da-f]{16}$/, '')
-  const folder = join('.cache', 'glue', known)
+  const stem = name.replace(/-[\da-f]{16}$/, '')
+  const folder = join('.cache', 'glue', stem)
   const from = [resolve(file), await bindgen()].map((path) => relative(root, path))
   const out = join(root, folder)
-  await unlessFresh(`glue-${known}`, from, [join(folder, `${name}.js`)], async () => {
+  await unlessFresh(`glue-${stem}`, from, [join(folder, `${name}.js`)], async () => {
     rmSync(out, { recursive: true, force: true })
     await glue('tests', file, out, '--keep-names')
   })
@@ -200,7 +200,7 @@ async function run(file, words) {
   }
 }
 
-if (process.argv[1] === own) {
+if (process.argv[1] === runner) {
   const [file, ...words] = process.argv.slice(2)
   await main(async () => process.exit((await run(file, words)) ? 0 : 1))
 }

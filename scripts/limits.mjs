@@ -424,9 +424,9 @@ const table = (head, rows) => [line(...head), line(...head.map(() => '---')), ..
 function coreRows() {
   const values = constants(read('src/limits.rs'), RUST)
   const lacks = Object.keys(values).filter((name) => !Object.hasOwn(CORE, name))
-  const gone = Object.keys(CORE).filter((name) => !Object.hasOwn(values, name))
-  if (lacks.length || gone.length) {
-    throw new Error(`scripts/limits.mjs: it lacks ${lacks}; src/limits.rs has no ${gone}`)
+  const extra = Object.keys(CORE).filter((name) => !Object.hasOwn(values, name))
+  if (lacks.length || extra.length) {
+    throw new Error(`scripts/limits.mjs: it lacks ${lacks}; src/limits.rs has no ${extra}`)
   }
   return Object.entries(CORE).map(([name, [what, unit, error]]) =>
     line(what, amount(values[name], unit), unit, error, `\`${name}\``),

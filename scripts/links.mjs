@@ -12,13 +12,13 @@ const read = (file) => readFileSync(join(root, file), 'utf8')
 
 /** The address in npm's `repository`, a text or an object, without what npm adds to it. */
 export function addressOf(repository) {
-  const given = typeof repository === 'object' ? repository?.url : repository
-  const address = given
+  const url = typeof repository === 'object' ? repository?.url : repository
+  const address = url
     ?.replace(/^git\+/, '')
     .replace(/\/$/, '')
     .replace(/\.git$/, '')
   if (address && !/^https?:\/\//.test(address)) {
-    throw new Error(`repository in package.json is no https address: ${given}`)
+    throw new Error(`repository in package.json is no https address: ${url}`)
   }
   return address
 }

@@ -13,10 +13,10 @@ const ADDRESS = 'https://code.example/someone/turnlock'
 
 test('the address is written into both manifests, and taken away again', () => {
   const [npm, crate] = [read('pkg/package.json'), read('Cargo.toml')]
-  const own = JSON.parse(npmManifest(npm, ADDRESS))
-  assert.equal(own.repository.url, `git+${ADDRESS}.git`)
-  assert.equal(own.homepage, `${ADDRESS}#readme`)
-  assert.equal(own.bugs.url, `${ADDRESS}/issues`)
+  const manifest = JSON.parse(npmManifest(npm, ADDRESS))
+  assert.equal(manifest.repository.url, `git+${ADDRESS}.git`)
+  assert.equal(manifest.homepage, `${ADDRESS}#readme`)
+  assert.equal(manifest.bugs.url, `${ADDRESS}/issues`)
   const written = crateManifest(crate, ADDRESS)
   assert.match(written, new RegExp(`^\\[package\\]\n(?:.+\n)*?repository = "${ADDRESS}"$`, 'm'))
   assert.equal(crateManifest(written, ADDRESS), written)
@@ -47,8 +47,8 @@ test('links are checked wherever the clone is', () => {
     { encoding: 'utf8' },
   )
   rmSync(folder, { recursive: true })
-  const told = ['gone.md', 'start.md#gone'].map((to) => `docs/more.md links to ${to}\n`)
-  assert.equal(stderr, told.join(''))
+  const messages = ['gone.md', 'start.md#gone'].map((to) => `docs/more.md links to ${to}\n`)
+  assert.equal(stderr, messages.join(''))
   assert.equal(status, 1)
 })
 

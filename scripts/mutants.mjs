@@ -27,13 +27,13 @@ import {
 import { dirname, join } from 'node:path'
 import { root } from './setup.mjs'
 
-const given = process.argv.slice(2)
-const cut = given.indexOf('--')
-if (cut < 1 || cut === given.length - 1) {
+const parameters = process.argv.slice(2)
+const cut = parameters.indexOf('--')
+if (cut < 1 || cut === parameters.length - 1) {
   console.error('usage: node scripts/mutants.mjs <file>… -- <arguments of cargo test>')
   process.exit(2)
 }
-const [patterns, tests] = [given.slice(0, cut), given.slice(cut + 1)]
+const [patterns, tests] = [parameters.slice(0, cut), parameters.slice(cut + 1)]
 const LIMIT = Number(process.env.LIMIT ?? 600)
 const JOBS = Number(process.env.JOBS ?? 2)
 const FOLDER = join(root, '.cache', 'mutants')
@@ -119,20 +119,20 @@ function build() {
     args.push('--in-diff', changed)
   }
   const mutants = JSON.parse(output('cargo', args, { cwd: COPY }))
-  const known = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
+  const earlier = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
   mutants.forEach((mutant, at) => {
     mutant.id = at + 1
-    const before = known[mutant.name]
+    const before = earlier[mutant.name]
     if (process.env.OPEN ? DONE.includes(before) : before === 'unviable') mutant.end = before
   })
   const keep = () => {
     const ends = mutants.flatMap(({ name, end }) => (end ? [[name, end]] : []))
-    writeFileSync(RESULTS, JSON.stringify({ ...known, ...Object.fromEntries(ends) }))
+    writeFileSync(RESULTS, JSON.stringify({ ...earlier, ...Object.fromEntries(ends) }))
   }
-  const left = (ids, end) => ids.forEach((id) => (mutants[id - 1].end = end))
+  const setEnds = (ids, end) => ids.forEach((id) => (mutants[id - 1].end = end))
   for (;;) {
     const { places, without } = plant(mutants.filter(({ end }) => !end))
-    left(without, 'no switch')
+    setEnds(without, 'no switch')
     const { ok, said } = cargo('test', '-p', 'turnlock', '--no-run', ...tests)
     if (ok) {
       const made = said.flatMap(({ executable, profile }) => (profile?.test && executable) || [])
@@ -140,7 +140,7 @@ function build() {
     }
     const ids = wrong(places, said).map(({ id }) => id)
     if (ids.length === 0) throw new Error(said.map(({ message }) => message?.rendered).join(''))
-    left(ids, 'unviable')
+    setEnds(ids, 'unviable')
     keep()
   }
 }
@@ -183,8 +183,13 @@ async function reached(binaries) {
   await each(all, async (test, at) => {
     const file = join(FOLDER, `reached-${at}`)
     rmSync(file, { force: true })
-    const own = { MUTANT_REACHED: file }
-    const { status, ms } = await run({ ...test, names: [test.name], own, seconds: LIMIT })
+    const environment = { MUTANT_REACHED: file }
+    const { status, ms } = await run({
+      ...test,
+      names: [test.name],
+      own: environment,
+      seconds: LIMIT,
+    })
     const ids = existsSync(file) ? readFileSync(file, 'utf8').split('\n').map(Number) : []
     Object.assign(test, { ms, ids: new Set(ids), ok: status === 0 })
     if (status !== 0) console.error(`not used, for it fails or takes long: ${test.name}`)
@@ -206,9 +211,9 @@ async function end(mutant, tests) {
       group.push(all.shift())
     }
     const names = group.map(({ name }) => name)
-    const own = { MUTANT: String(mutant.id) }
+    const environment = { MUTANT: String(mutant.id) }
     const seconds = 10 + (4 * ms) / 1000
-    const { status, signal, failed } = await run({ ...group[0], names, own, seconds })
+    const { status, signal, failed } = await run({ ...group[0], names, own: environment, seconds })
     if (signal === 'SIGXCPU' || signal === 'SIGKILL') return 'timeout'
     const killer =
       status === 0 ? undefined : (group.find(({ name }) => name === failed) ?? group[0])

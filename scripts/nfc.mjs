@@ -42,21 +42,21 @@ const rank = (code) => {
 const marks = []
 let last = 0
 for (const code of plain) {
-  const own = rank(code)
-  if (own !== last) marks.push([code, (last = own)])
+  const markRank = rank(code)
+  if (markRank !== last) marks.push([code, (last = markRank)])
 }
 
 const pairs = []
 const others = []
 for (const code of all) {
-  const whole = codes(nfd(text(code)))
-  if (isHangul(code) || (whole.length === 1 && whole[0] === code)) continue
-  const first = codes(nfc(text(...whole.slice(0, -1))))
-  const second = whole.at(-1)
+  const decomposed = codes(nfd(text(code)))
+  if (isHangul(code) || (decomposed.length === 1 && decomposed[0] === code)) continue
+  const first = codes(nfc(text(...decomposed.slice(0, -1))))
+  const second = decomposed.at(-1)
   const composite = nfc(text(code)) === text(code)
   if (composite && first.length !== 1) throw new Error(`no pair for ${code.toString(16)}`)
   if (composite) pairs.push([code, first[0], second])
-  else others.push([code, whole])
+  else others.push([code, decomposed])
 }
 const seconds = [...new Set(pairs.map(([, , second]) => second))].sort((a, b) => a - b)
 

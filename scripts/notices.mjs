@@ -10,10 +10,11 @@ const allowed = [...readFileSync(join(root, 'deny.toml'), 'utf8').matchAll(/^ {4
   ([, name]) => name,
 )
 for (const { name, licence } of all) {
-  const known = licence
+  const identifiers = licence
     .split(/ OR |\//)
     .some((one) => one.split(' AND ').every((part) => allowed.includes(part.replace(/[()]/g, ''))))
-  if (!known) throw new Error(`${name}: the licence ${licence} is not one of ${allowed.join(', ')}`)
+  if (!identifiers)
+    throw new Error(`${name}: the licence ${licence} is not one of ${allowed.join(', ')}`)
 }
 
 /** Those with the same text stand above it together. */

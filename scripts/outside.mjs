@@ -103,17 +103,17 @@ function* pathsIn(line, leaves) {
 
 /** Whether a relative path in a file is none of these files, from wherever it may be meant. */
 function leavesOf(files) {
-  const known = new Set(['.'])
-  for (let path of files) for (; path !== '.'; path = dirname(path)) known.add(path)
+  const paths = new Set(['.'])
+  for (let path of files) for (; path !== '.'; path = dirname(path)) paths.add(path)
   const packages = files.filter((file) => file.endsWith('Cargo.toml')).map(dirname)
   // TypeScript imports what the compiler makes of a file, or what is made and only declared.
   const twins = (path) => [path, path.replace(/\.js$/, '.ts'), path.replace(/\.js$/, '.d.ts')]
   const isThere = (path) =>
-    !path.startsWith('..') && (MADE.test(path) || twins(path).some((one) => known.has(one)))
+    !path.startsWith('..') && (MADE.test(path) || twins(path).some((one) => paths.has(one)))
   return (path, file, before) => {
-    const own = file.endsWith('.rs') ? packages.filter((one) => file.startsWith(`${one}/`)) : []
+    const crates = file.endsWith('.rs') ? packages.filter((one) => file.startsWith(`${one}/`)) : []
     const written = WRITES.filter(([by]) => file.startsWith(by)).map(([, folder]) => folder)
-    const bases = AT_ROOT.test(before) ? ['.'] : ['.', dirname(file), ...own, ...written]
+    const bases = AT_ROOT.test(before) ? ['.'] : ['.', dirname(file), ...crates, ...written]
     // Up to the segment that is known only while the code runs. Prose may end with a point.
     const fixed = path.replace(/[^/]*[$*{<].*$/, '').replace(/(?<=\w)\.$/, '')
     return bases.every((base) => !isThere(join(base, fixed).replace(/(?<=.)\/$/, '')))

@@ -77,8 +77,8 @@ const env = { ...cargoEnv, CARGO_TARGET_DIR: join(PLANTED, 'target') }
 function run(binary, tests, { planted = '', ...options }) {
   // Not `--locked`: what is unused leaves the lock file, and nothing else changes in it.
   const args = ['test', '--test', binary, '--', ...tests]
-  const own = { ...env, PLANTED: planted }
-  return spawnSync('cargo', args, { cwd: COPY, env: own, ...options }).status ?? 1
+  const environment = { ...env, PLANTED: planted }
+  return spawnSync('cargo', args, { cwd: COPY, env: environment, ...options }).status ?? 1
 }
 
 /** Whether the tests pass without a bug, and fail with each of the others. */

@@ -62,8 +62,8 @@ async function plant(names) {
   const { createInstrumenter } = await import('@stryker-mutator/instrumenter')
   const { createInjector } = await import('typed-inject')
   const logger = new Proxy({}, { get: () => () => false })
-  const given = createInjector().provideValue('options', {}).provideValue('logger', logger)
-  const instrumenter = given.injectFunction(createInstrumenter)
+  const injector = createInjector().provideValue('options', {}).provideValue('logger', logger)
+  const instrumenter = injector.injectFunction(createInstrumenter)
   const files = names.map((file) => {
     const name = join(PARTS, file)
     return { name, content: readFileSync(name, 'utf8'), mutate: true }
@@ -91,9 +91,9 @@ async function plant(names) {
 
 /** Code as it stands in a line of Markdown. */
 function quoted(code, from = 0) {
-  const one = code.replace(/\n\s*/g, ' ').trim()
-  const [before, after] = [from > 0 ? '…' : '', from + MOST_CODE < one.length ? '…' : '']
-  const cut = before + one.slice(from, from + MOST_CODE) + after
+  const line = code.replace(/\n\s*/g, ' ').trim()
+  const [before, after] = [from > 0 ? '…' : '', from + MOST_CODE < line.length ? '…' : '']
+  const cut = before + line.slice(from, from + MOST_CODE) + after
   if (!cut) return 'nothing'
   return cut.includes('`') ? `\`\` ${cut} \`\`` : `\`${cut}\``
 }
@@ -171,18 +171,19 @@ copy()
 const chosen = names.length ? names : files
 const mutants = await plant(chosen)
 const first = start()
-const known = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
-const ends = known.ends ?? {}
-const isSame = process.env.OPEN && known.most === MOST
-const asked = { most: MOST, slow: isSame ? known.slow : [] }
-const { tests, loaded, slow, failed } = await first.ask(asked)
+const earlier = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
+const ends = earlier.ends ?? {}
+const isSame = process.env.OPEN && earlier.most === MOST
+const request = { most: MOST, slow: isSame ? earlier.slow : [] }
+const { tests, loaded, slow, failed } = await first.ask(request)
 first.end()
 if (!tests) throw new Error(`a test fails without a mutant: build first. ${failed ?? ''}`)
 console.log(`${mutants.length} mutants, ${tests.length} tests`)
 
 const OPEN = ['survived', 'unreached']
-const given = reasons()
-const isBare = ({ file, line, change }) => (given[file]?.[line]?.[change] ?? UNKNOWN) === UNKNOWN
+const explained = reasons()
+const isBare = ({ file, line, change }) =>
+  (explained[file]?.[line]?.[change] ?? UNKNOWN) === UNKNOWN
 const isDone = (mutant) =>
   process.env.OPEN && ends[mutant.name] && !(OPEN.includes(ends[mutant.name]) && isBare(mutant))
 const rest = mutants.filter((mutant) => !isDone(mutant))
@@ -206,12 +207,12 @@ async function work() {
     ends[name] = by.length ? await child.ask({ id, tests: by }, ENDLESS) : 'unreached'
     if (ends[name] === 'endless' || ends[name] === 'crashed') child = start()
     if (OPEN.includes(ends[name]) && loaded.includes(id)) {
-      const own = start([id])
+      const freshChild = start([id])
       const near = tests.filter(
         ({ ids, ms }) => ms <= MOST_LOADED && ids.some((id) => ofFile.get(file).has(id)),
       )
-      ends[name] = await own.ask({ id, tests: inOrder(near) }, ENDLESS)
-      own.end()
+      ends[name] = await freshChild.ask({ id, tests: inOrder(near) }, ENDLESS)
+      freshChild.end()
     }
     if (!rest.length) child.end()
   }

@@ -173,8 +173,8 @@ const TELLING = 4
 
 const classes = []
 const classOf = (set) => {
-  const known = classes.indexOf(set)
-  return known >= 0 ? known : classes.push(set) - 1
+  const index = classes.indexOf(set)
+  return index >= 0 ? index : classes.push(set) - 1
 }
 const lower = (set) => set[set.length - 1].toLowerCase()
 /** Whether a set is one letter, of one or both cases. */
@@ -190,9 +190,9 @@ function write(atoms) {
       if (mark !== 'b') words.push(mark)
     } else if (set.length <= 2 && isLiteral({ set, min, max })) {
       const sign = set.length === 1 ? '=' : '~'
-      const own = lower(set) === set[0].toLowerCase() && set.length === 2 ? lower(set) : set
+      const spelling = lower(set) === set[0].toLowerCase() && set.length === 2 ? lower(set) : set
       const last = words.at(-1)
-      const more = own.repeat(min)
+      const more = spelling.repeat(min)
       if (last?.[0] === sign) words[words.length - 1] += more
       else words.push(sign + more)
     } else {
@@ -279,8 +279,8 @@ function rowsOf(name, expression, entropy, flags = '') {
     const inner = atoms.filter(({ mark }) => mark !== 'b')
     const first = inner.findIndex((atom) => atom.set)
     const opened = inner.slice(0, first).length
-    const whole = opened > 0
-    const plain = whole ? unmarked(inner) : inner
+    const hasPrefix = opened > 0
+    const plain = hasPrefix ? unmarked(inner) : inner
     const { text: anchor, from, to } = anchorOf(plain)
     if (!anchor) throw new Error(`${name} has no anchor`)
     const before = plain.slice(0, from)
@@ -292,12 +292,12 @@ function rowsOf(name, expression, entropy, flags = '') {
     const telling = anchor.length >= TELLING && !before.length
     const last = unmarked(plain).at(-1)
     const open = last.max === Infinity || (telling && last.set.length > 2)
-    const own =
+    const ruleFlags =
       flags + (boundary ? 'b' : '') + (ends && !telling && !open ? 'e' : '') + (open ? 'o' : '')
     return [
       [
         name,
-        own,
+        ruleFlags,
         entropy,
         cased
           ? `=${exact.map(({ set, min }) => (set ? literalOf(set).repeat(min) : '')).join('')}`
@@ -326,10 +326,10 @@ function spellings(atoms) {
 const unmarked = (atoms) => atoms.filter(({ mark }) => !mark)
 const literalOf = (set) => (set.length === 1 ? set : set[1])
 
-const given = JSON.parse(
+const gitleaks = JSON.parse(
   readFileSync(join(root, 'tests/data/secrets-pii/gitleaks-rules.json'), 'utf8'),
 )
-const compiled = given.filter(({ id }) => !(id in LEFT_OUT))
+const compiled = gitleaks.filter(({ id }) => !(id in LEFT_OUT))
 
 /**
  * What samples of a rule are made of: the original expression of gitleaks where it can be read, with

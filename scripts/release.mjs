@@ -43,12 +43,18 @@ const view = spawnSync('npm', ['view', `turnlock@${version}`, 'version'], { enco
 const again = tag && view.stdout?.trim() === version ? ['--force'] : []
 const packed = run('npm', ['publish', '--dry-run', '--json', ...again], join(root, 'pkg'))
 // By the package's name, or, of older versions of npm, at once.
-const said = JSON.parse(/\{[\s\S]*\}/.exec(packed)[0])
-const { name, size, unpackedSize, files } = said.files ? said : Object.values(said)[0]
+const summary = JSON.parse(/\{[\s\S]*\}/.exec(packed)[0])
+const { name, size, unpackedSize, files } = summary.files ? summary : Object.values(summary)[0]
 console.log(
   `npm: ${name} ${version}, ${files.length} files, ${size} bytes packed, ${unpackedSize} unpacked`,
 )
 const crates = ['turnlock', 'turnlock-client'].flatMap((crate) => ['--package', crate])
-const told = run('cargo', ['publish', ...crates, '--dry-run', '--locked', ...process.argv.slice(2)])
-for (const [line] of told.matchAll(/^ *Packaged .*$/gm)) console.log(line.trim())
+const output = run('cargo', [
+  'publish',
+  ...crates,
+  '--dry-run',
+  '--locked',
+  ...process.argv.slice(2),
+])
+for (const [line] of output.matchAll(/^ *Packaged .*$/gm)) console.log(line.trim())
 console.log('ready')

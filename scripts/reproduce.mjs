@@ -42,8 +42,8 @@ await main(async () => {
     const paths = [...new Set(built.flatMap(Object.keys))]
     const differ = paths.filter((path) => others.some((other) => one[path] !== other[path]))
     for (const path of differ) console.log(`differs: ${path}`)
-    const whole = createHash('sha256').update(JSON.stringify(one)).digest('hex')
-    console.log(`${paths.length} files, ${differ.length} differ; SHA-256 of all: ${whole}`)
+    const digest = createHash('sha256').update(JSON.stringify(one)).digest('hex')
+    console.log(`${paths.length} files, ${differ.length} differ; SHA-256 of all: ${digest}`)
     for (const path of paths.filter((one) => one.endsWith('.wasm'))) {
       console.log(`${one[path]}  ${path}`)
     }

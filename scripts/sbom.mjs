@@ -24,15 +24,15 @@ function component({ kind, name, version, sha256, licence }) {
 
 /** One document. No time and no serial number: the same tree gives the same bytes. */
 function document(kind, name, inside) {
-  const own = component({ kind, name, version, licence: 'MIT' })
+  const subject = component({ kind, name, version, licence: 'MIT' })
   const parts = inside.map(component)
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
     version: 1,
-    metadata: { component: own },
+    metadata: { component: subject },
     components: parts,
-    dependencies: [{ ref: own['bom-ref'], dependsOn: parts.map((part) => part['bom-ref']) }],
+    dependencies: [{ ref: subject['bom-ref'], dependsOn: parts.map((part) => part['bom-ref']) }],
   }
 }
 

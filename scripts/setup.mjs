@@ -18,7 +18,7 @@ export const target = resolve(
  * pieces that compile side by side (other steps have the second core): a third less to compile, and the
  * wasm of tests has a third of the bytes. Whoever debugs calls cargo directly.
  */
-const whole = Object.fromEntries([
+const defaults = Object.fromEntries([
   ...['DEV', 'TEST'].flatMap((profile) => [
     [`CARGO_PROFILE_${profile}_DEBUG`, '0'],
     [`CARGO_PROFILE_${profile}_CODEGEN_UNITS`, '1'],
@@ -35,7 +35,7 @@ const whole = Object.fromEntries([
  */
 export const cargoEnv = {
   ...process.env,
-  ...whole,
+  ...defaults,
   CARGO_INCREMENTAL: '0',
   CARGO_TARGET_DIR: target,
   CARGO_BUILD_TARGET: undefined,
@@ -85,13 +85,13 @@ async function rustup(what, args, otherwise) {
 
 /** Rust with the wasm target, and the C compiler that it links with. */
 export const rust = once(async () => {
-  const asked = spawnSync('rustc', ['--version'], { cwd: root, encoding: 'utf8' })
+  const version = spawnSync('rustc', ['--version'], { cwd: root, encoding: 'utf8' })
   // What rustup says where it has no toolchain comes first.
-  if (asked.status !== 0) throw new Error(`${asked.stderr ?? ''}Rust is needed: ${RUSTUP}`)
+  if (version.status !== 0) throw new Error(`${version.stderr ?? ''}Rust is needed: ${RUSTUP}`)
   const manifest = readFileSync(join(root, 'Cargo.toml'), 'utf8')
   const [, least] = /^rust-version = "(.*)"/m.exec(manifest)
-  if (isOlder(asked.stdout, least)) {
-    const found = asked.stdout.trim()
+  if (isOlder(version.stdout, least)) {
+    const found = version.stdout.trim()
     throw new Error(
       `Rust ${least} is needed, and this is ${found}: rustup update, or use ${RUSTUP}`,
     )
@@ -152,8 +152,8 @@ async function tool(name, { version, how }) {
   const local = join(tools, `${name}-${version}`, 'bin')
   const places = [local, ...(process.env.PATH ?? '').split(windows ? ';' : ':')]
   const binaries = places.map((place) => join(place, executable(name))).filter(existsSync)
-  const said = (binary) => output(binary, '--version')?.replace(/ v(?=\S+$)/, ' ')
-  const there = binaries.find((binary) => said(binary)?.endsWith(` ${version}`))
+  const versionOf = (binary) => output(binary, '--version')?.replace(/ v(?=\S+$)/, ' ')
+  const there = binaries.find((binary) => versionOf(binary)?.endsWith(` ${version}`))
   if (there) return there
   await rust()
   const args = ['install', name, '--version', version, '--root', dirname(local), ...how]

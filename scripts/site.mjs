@@ -23,13 +23,13 @@ export async function writeSite(folder, { crates = false } = {}) {
   )
   // A host of static files sends no header; `frame-ancestors` is for headers alone.
   const meta = policy.replace(/; frame-ancestors [^;]+/, '').replaceAll('"', '&quot;')
-  const own = html
+  const pageHtml = html
     .replace('<html lang="en">', '<html lang="en" data-model="page">')
     .replace(
       '<meta charset="utf-8" />',
       `<meta charset="utf-8" />\n    <meta http-equiv="content-security-policy" content="${meta}" />`,
     )
-  writeFileSync(join(folder, 'index.html'), own)
+  writeFileSync(join(folder, 'index.html'), pageHtml)
   writeFileSync(join(folder, 'behaviours.json'), behaviours)
   await writeDocs(join(folder, 'docs'), { crates })
 }

@@ -31,10 +31,10 @@ const EACH_ITS_OWN = ['createHandler', 'every asynchronous operation']
 
 /** The table of the README, whose words stand there, with its numbers. */
 const README = (of, table) => {
-  const left = new Set(Object.keys(CAPABILITIES))
+  const unused = new Set(Object.keys(CAPABILITIES))
   const fresh = table.split('\n').map((line) => {
     const cells = line.split('|').map((text) => text.trim())
-    const key = [cells[2], cells[1]].find((text) => left.delete(text))
+    const key = [cells[2], cells[1]].find((text) => unused.delete(text))
     if (!key) return line
     const { first, run } = of(CAPABILITIES[key])
     const [start, whole] = [first, run].map((weight) => weight.toFixed(0))
@@ -42,7 +42,7 @@ const README = (of, table) => {
     cells[3] = isWhole ? start : `${start} / ${start === whole ? 'each its part' : whole}`
     return cells.join(' | ').trim()
   })
-  if (left.size) throw new Error(`README.md: no row has ${[...left].join(' or ')}`)
+  if (unused.size) throw new Error(`README.md: no row has ${[...unused].join(' or ')}`)
   return fresh.join('\n').replaceAll('|  |', '| |')
 }
 

@@ -164,8 +164,8 @@ async function bundled(contents, resolveDir = root) {
 
 const why = process.argv.indexOf('--why')
 if (why > 0) {
-  const asked = process.argv[why + 1] ?? 'runTurn'
-  const part = PARTS[asked] ?? asked
+  const selected = process.argv[why + 1] ?? 'runTurn'
+  const part = PARTS[selected] ?? selected
   const built = await compileCore(
     `the part ${part}, with names`,
     part,
@@ -200,8 +200,8 @@ for (const [title, { names, all, from = 'turnlock', parts = [], first, run }] of
   const weights = [within(page.first, first), within(page.run(parts), run), kb(page.reachable)]
   console.log([title, ...weights].join(' | '))
 }
-const whole = gzip(readFileSync(join(root, 'pkg/dist/turnlock.wasm')))
-console.log(`turnlock.wasm | ${within(whole, WHOLE)}`)
+const weight = gzip(readFileSync(join(root, 'pkg/dist/turnlock.wasm')))
+console.log(`turnlock.wasm | ${within(weight, WHOLE)}`)
 for (const [name, limit] of Object.entries(RUST)) {
   const wasm = join(root, `examples/rust-${name}/dist/rust_${name}_bg.wasm`)
   if (!existsSync(wasm) || !isRelease(`rust-${name}`)) continue

@@ -37,7 +37,10 @@ const unoptimized = ['--config', '.cargo/unoptimized.toml']
 const client = ['--package', 'turnlock-client', '--features', 'jsonschema', locked]
 const native = [...unoptimized, ...client, '--features', 'tokio']
 /** The packages of the project, without those of its build and tests. */
-const own = ['turnlock', 'turnlock-client', 'turnlock-wasm'].flatMap((name) => ['--package', name])
+const packages = ['turnlock', 'turnlock-client', 'turnlock-wasm'].flatMap((name) => [
+  '--package',
+  name,
+])
 const strict = ['--', '-D', 'warnings']
 /** What `cargo fmt` does not find: packages of their own, and modules that a macro declares. */
 const UNFOUND = [
@@ -183,8 +186,13 @@ export const PARTS = {
     features('native', 'crates'),
     features('wasm', 'crates', ...wasm),
     features('shell', 'shell', ...wasm),
-    doc('documentation', [...own, '--document-private-items', '--all-features']),
-    doc('documentation (wasm)', [...own, '--document-private-items', '--all-features', ...wasm]),
+    doc('documentation', [...packages, '--document-private-items', '--all-features']),
+    doc('documentation (wasm)', [
+      ...packages,
+      '--document-private-items',
+      '--all-features',
+      ...wasm,
+    ]),
     // In a place of its own: the pages have the names of those with private items, and would replace
     // them, which then are written again in each run.
     doc('documentation (published)', CRATES, { CARGO_TARGET_DIR: join(target, 'published') }),

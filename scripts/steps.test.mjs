@@ -25,8 +25,11 @@ test('steps have names of their own, and come after steps that are there', () =>
 
 test('a part is all of its steps and those that they come after; a word finds names', () => {
   for (const part of Object.keys(PARTS)) {
-    const own = choose([part]).filter((step) => step.part === part)
-    assert.deepEqual(own.map(({ name }) => name).sort(), PARTS[part].map(({ name }) => name).sort())
+    const chosen = choose([part]).filter((step) => step.part === part)
+    assert.deepEqual(
+      chosen.map(({ name }) => name).sort(),
+      PARTS[part].map(({ name }) => name).sort(),
+    )
   }
   assert.deepEqual(
     choose(['size']).map(({ name }) => name),

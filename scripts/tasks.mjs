@@ -23,15 +23,15 @@ function tick() {
  * `work` gets a function that takes what the task is at.
  */
 export async function task(what, work) {
-  const one = { what, since: Date.now(), last: '' }
-  running.set(one, one)
+  const entry = { what, since: Date.now(), last: '' }
+  running.set(entry, entry)
   ticker ??= setInterval(tick, EVERY)
   try {
-    const result = await work((last) => (one.last = last))
-    console.log(`${what}: done (${seconds(one.since)})`)
+    const result = await work((last) => (entry.last = last))
+    console.log(`${what}: done (${seconds(entry.since)})`)
     return result
   } finally {
-    running.delete(one)
+    running.delete(entry)
     if (running.size === 0) ticker = clearInterval(ticker)
   }
 }
@@ -54,7 +54,8 @@ export function command(program, args, { line, ...options } = {}) {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
         output += text
-        if (line) for (const one of text.split('\n')) if (one.trim()) line(one.trim())
+        if (line)
+          for (const outputLine of text.split('\n')) if (outputLine.trim()) line(outputLine.trim())
       })
     }
     const failed = (why) => {

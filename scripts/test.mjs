@@ -25,18 +25,18 @@ const FURTHER = 5
 /** Steps that are named at the end as the slowest. */
 const SLOWEST = 8
 
-const given = (value) => (typeof value === 'function' ? value() : value)
+const valueOf = (value) => (typeof value === 'function' ? value() : value)
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`
 
 async function play(step, alone) {
   const started = Date.now()
-  const args = await given(step.args)
+  const args = await valueOf(step.args)
   const { code, output } = await execute(args, {
     env: {
       ...cargoEnv,
       ...direct(process.env),
       TURNLOCK_ALONE: alone,
-      ...(await given(step.env)),
+      ...(await valueOf(step.env)),
     },
     cwd: step.alone ? alone : root,
     limit: HANGS,
@@ -79,8 +79,8 @@ await main(async () => {
     while (rest.length) {
       await sleep(LOOK_MS)
       if (idle() < IDLE || further.size === FURTHER || !rest.length) continue
-      const one = run(take(rest)).finally(() => further.delete(one))
-      further.add(one)
+      const step = run(take(rest)).finally(() => further.delete(step))
+      further.add(step)
     }
     await Promise.all(further)
   }

@@ -17,8 +17,8 @@ const rows = (own = {}) =>
     .join('\n')
 
 test('tests that exist are right', () => {
-  const own = { T1: '`a/b.mjs`: `one holds`; `c/d.rs`: `two_holds`' }
-  assert.deepEqual(mistakes(rows(own), read), [])
+  const catalogue = { T1: '`a/b.mjs`: `one holds`; `c/d.rs`: `two_holds`' }
+  assert.deepEqual(mistakes(rows(catalogue), read), [])
   const others =
     '| A | x | `a/b.mjs`: `three holds` |\n- B. `a/b.mjs`: `one holds`.\n- C. **no test**'
   assert.deepEqual(mistakes(`| Class | What | Test |\n${others}\n${rows()}`, read), [])

@@ -41,9 +41,9 @@ test('the layout in DESIGN.md has each folder, and each file beside the folders'
       return path.slice(place ? place.length + 1 : 0).split('/', 1)
     })
     // Tests stand beside what they test; settings of tools and of entries for other runtimes have their names.
-    const known =
+    const exempt =
       /^(mod|lib|index|tests|main)\.|\.test\.mjs$|\.d\.ts$|\.lock$|lock\.json$|^\.|\.toml$/
-    const names = [...new Set(inside)].filter((name) => !known.test(name))
+    const names = [...new Set(inside)].filter((name) => !exempt.test(name))
     const stems = names.map((name) => name.replace(/\.\w+$/, '').replace(/^index\./, ''))
     return stems
       .filter((stem) => !new RegExp(`(?<![\\w-])${stem}(?![\\w-])`).test(layout))

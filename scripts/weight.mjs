@@ -97,8 +97,8 @@ const shortened = (name) => name.replace(/::h[0-9a-f]{16}$/, '').replace(/\[[0-9
 
 /** The module of a function: of a method in `<A as B>::c`, that of `A`, unless it is std's. */
 function moduleOf(name, depth) {
-  const own = /turnlock(_\w+)?::[\w:]*/.exec(name)?.[0]
-  const path = own ?? name.replace(/ multivalue shim$/, '').replace(/^<+[&*]*(mut )?/, '')
+  const crateName = /turnlock(_\w+)?::[\w:]*/.exec(name)?.[0]
+  const path = crateName ?? name.replace(/ multivalue shim$/, '').replace(/^<+[&*]*(mut )?/, '')
   const parts = path
     .replace(/[<{ ].*/, '')
     .split('::')

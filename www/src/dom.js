@@ -31,8 +31,8 @@ let due
  * pieces would take a minute.
  */
 export function stream(list, into, text) {
-  const one = waiting.get(into)
-  if (one) one.text += text
+  const entry = waiting.get(into)
+  if (entry) entry.text += text
   else waiting.set(into, { list, text })
   // A hidden tab has no frames.
   due ??= { frame: requestAnimationFrame(settle), timer: setTimeout(settle, 250) }

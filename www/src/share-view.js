@@ -59,7 +59,7 @@ async function linkTo(view) {
   return `${page}#${view}?s=${await packed(JSON.stringify(state))}`
 }
 
-const say = (text) => {
+const showStatus = (text) => {
   byId('share').textContent = text
   byId('shared').textContent = text
   setTimeout(() => (byId('share').textContent = 'Share'), 2500)
@@ -67,13 +67,13 @@ const say = (text) => {
 
 async function share() {
   const link = await linkTo(viewNow())
-  if (link.length > LONGEST) return say('Too long to share')
+  if (link.length > LONGEST) return showStatus('Too long to share')
   try {
     await navigator.clipboard.writeText(link)
-    say('Link copied')
+    showStatus('Link copied')
   } catch {
     history.replaceState(null, '', link)
-    say('See the address')
+    showStatus('See the address')
   }
 }
 
@@ -85,7 +85,7 @@ export async function openShared(view) {
   try {
     state = JSON.parse(await unpacked(given))
   } catch {
-    return say('The link is broken')
+    return showStatus('The link is broken')
   }
   // A link takes the place of nothing that the browser keeps for the visitor.
   const isKept = (id) => id === 'own-tools' && byId(id).value

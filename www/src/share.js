@@ -48,6 +48,6 @@ const KEYS = [
 /** A pasted command or request may hold a key; a link to it does not. */
 export function withoutKeys(text) {
   const typed = document.getElementById('apiKey').value
-  const told = typed ? text.replaceAll(typed, '[key]') : text
-  return KEYS.reduce((left, [form, instead]) => left.replace(form, instead), told)
+  const redacted = typed ? text.replaceAll(typed, '[key]') : text
+  return KEYS.reduce((left, [form, instead]) => left.replace(form, instead), redacted)
 }

@@ -162,8 +162,8 @@ export class Timeline {
    * @returns {string} how it stands, in a line for those who do not see the lists
    */
   end(result) {
-    const told = { ...this.#told, ...result }
-    const blocked = told.blockedSignatures.map((signature) =>
+    const outcome = { ...this.#told, ...result }
+    const blocked = outcome.blockedSignatures.map((signature) =>
       element(
         'div',
         { className: 'blocked' },
@@ -171,14 +171,14 @@ export class Timeline {
         element('small', { title: signature }, ` signature ${signature.slice(0, 12)}…`),
       ),
     )
-    if (blocked.length && told.status !== 'paused') {
+    if (blocked.length && outcome.status !== 'paused') {
       this.#append(row('refused', 'Blocked in this turn:', ...blocked))
     }
-    const items = Object.entries({ ...counts(told), ...budget(told, this.#turn) })
+    const items = Object.entries({ ...counts(outcome), ...budget(outcome, this.#turn) })
     this.#facts?.replaceChildren(
       ...items.map(([name, value]) => element('li', {}, `${name}: ${value}`)),
     )
-    return summary(told)
+    return summary(outcome)
   }
 
   #append(...rows) {

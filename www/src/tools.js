@@ -87,9 +87,9 @@ function nthRun(requestId, name) {
  * @throws Error for a description that is none
  */
 export function turnTools() {
-  const own = ownTools()
-  if (!own) return tools
-  const made = Object.entries(own).map(([name, { results, ...options }]) => [
+  const visitorTools = ownTools()
+  if (!visitorTools) return tools
+  const made = Object.entries(visitorTools).map(([name, { results, ...options }]) => [
     name,
     tool(name, {
       ...options,

@@ -8,12 +8,12 @@ const links = [...document.querySelectorAll('#views a')]
  */
 export function setUpViews(follow, share, opened) {
   const done = new Set()
-  let shown
+  let current
   const show = () => {
     // What stands behind `?` is the view's own.
     const [id] = location.hash.split('?')
     const wanted = links.find(({ hash }) => hash === id) ?? links[0]
-    if (wanted === shown) return
+    if (wanted === current) return
     for (const link of links) {
       byId(link.hash.slice(1)).hidden = link !== wanted
       if (link === wanted) link.setAttribute('aria-current', 'page')
@@ -24,12 +24,12 @@ export function setUpViews(follow, share, opened) {
     const { offsetLeft, offsetWidth, parentElement: line } = wanted
     line.scrollLeft = offsetLeft + offsetWidth / 2 - line.clientWidth / 2
     document.title = `${wanted.textContent} · Turnlock`
-    if (shown) {
+    if (current) {
       // The new view was never scrolled: there is nothing to see moving.
       scrollTo({ top: 0, behavior: 'instant' })
       byId(view).querySelector('h1').focus({ preventScroll: true })
     }
-    shown = wanted
+    current = wanted
     follow(view)
     const isNew = !done.has(view)
     if (isNew) opened[view]?.()

@@ -30,8 +30,8 @@ function visitor() {
 
 const headersOf = ({ place, ms = 0 } = {}) => {
   const [, session, behaviour] = /\/s\/([^/]+)\/([^/]+)\//.exec(place?.path ?? '') ?? []
-  const said = session && { 'x-place': [place.wire, behaviour, session, ms].join(' ') }
-  return { 'x-visitor': visitor(), ...said }
+  const placeHeader = session && { 'x-place': [place.wire, behaviour, session, ms].join(' ') }
+  return { 'x-visitor': visitor(), ...placeHeader }
 }
 
 const turns = async (turn) => {
@@ -87,8 +87,8 @@ export async function setUpWhere() {
   const show = () => {
     const away = byId('where').value === 'edge'
     byId('owners').hidden = !away
-    for (const own of document.querySelectorAll('[data-here], #policy [name]')) {
-      own.disabled = away && !OPEN.includes(own.name)
+    for (const field of document.querySelectorAll('[data-here], #policy [name]')) {
+      field.disabled = away && !OPEN.includes(field.name)
     }
     if (away && byId('provider').value !== 'scripted') {
       byId('provider').value = 'scripted'
@@ -96,18 +96,18 @@ export async function setUpWhere() {
     }
   }
   let last = 0
-  const tell = async (init) => {
-    const asked = ++last
-    const said = await owner(init).catch(() => undefined)
+  const showOwner = async (init) => {
+    const request = ++last
+    const ownerName = await owner(init).catch(() => undefined)
     // What was asked later counts, and a server that is gone says nothing.
-    if (said && asked === last) byId('owner').value = said
+    if (ownerName && request === last) byId('owner').value = ownerName
   }
   byId('where').addEventListener('change', () => {
     show()
-    if (byId('where').value === 'edge') void tell()
+    if (byId('where').value === 'edge') void showOwner()
   })
   byId('owner').addEventListener('change', () => {
-    void tell({ method: 'PUT', body: byId('owner').value })
+    void showOwner({ method: 'PUT', body: byId('owner').value })
   })
   show()
 }

@@ -57,7 +57,7 @@ function load() {
   void run()
 }
 
-const say = (text, failed = false) => {
+const showOutcome = (text, failed = false) => {
   byId('bundle-outcome').textContent = text
   byId('bundle-outcome').classList.toggle('failed', failed)
 }
@@ -68,7 +68,7 @@ function fail(error) {
   clearSummary()
   clearGlance()
   showLog('bundle', new Log())
-  say(error.message, true)
+  showOutcome(error.message, true)
 }
 
 /** A text field as JSON; says which one is none. */
@@ -86,9 +86,10 @@ function readAnswers() {
   const lines = text.split('\n').filter((line) => line.trim())
   const isArray = text.startsWith('[')
   if (isArray || lines.length < 2 || isJson(text)) {
-    const given = read('replicates', 'The replicates')
-    if (!Array.isArray(given) || !given.length) throw new Error('The replicates: expected an array')
-    return given
+    const replicates = read('replicates', 'The replicates')
+    if (!Array.isArray(replicates) || !replicates.length)
+      throw new Error('The replicates: expected an array')
+    return replicates
   }
   return lines.map((line) => (isJson(line) ? JSON.parse(line) : line.trim()))
 }
@@ -129,33 +130,33 @@ function glance() {
 
 async function run() {
   running?.cancel('started again')
-  let own
+  let bundle
   try {
-    const given = readAnswers()
+    const answers = readAnswers()
     const most = byId('bundle-bytes').value
-    own = runBundle({
+    bundle = runBundle({
       ...(most && { limits: { maxBytes: Number(most) }, compact: true }),
       task: 'pasted',
-      k: given.length,
+      k: answers.length,
       stop: byId('bundle-rule').value,
       ...options(),
-      replicate: ({ id, signal }) => speak(given[Number(id.slice(1)) - 1], id, signal),
+      replicate: ({ id, signal }) => speak(answers[Number(id.slice(1)) - 1], id, signal),
     })
-    running = own
-    showLanes(given.length)
+    running = bundle
+    showLanes(answers.length)
     glance()
   } catch (error) {
     return fail(error)
   }
   byId('bundle-stop').disabled = false
-  say('The replicates are at work…')
+  showOutcome('The replicates are at work…')
   try {
-    await follow(own)
+    await follow(bundle)
   } catch (error) {
     // A schema that the core refuses, or a core that cannot be loaded.
-    if (running === own) fail(error)
+    if (running === bundle) fail(error)
   }
-  if (running === own) byId('bundle-stop').disabled = true
+  if (running === bundle) byId('bundle-stop').disabled = true
 }
 
 async function follow(own) {
@@ -172,7 +173,7 @@ async function follow(own) {
   const { meta, summary } = bundle
   showSummary(summary)
   const ran = `${many(meta.started, 'replicate')} of ${meta.k} ran: ${STOPPED[meta.stopped]}.`
-  say(`${ran}${shownOf(bundle)}`)
+  showOutcome(`${ran}${shownOf(bundle)}`)
 }
 
 /** How much of a bundle is shown where its bytes have a cap. */

@@ -22,7 +22,7 @@ export function showGlance(answers, options) {
   const summary = summarizeReplicates(replicates, options)
   const stop = stopOf(replicates, options)
   byId('agreement-said').textContent = sentence(summary, answers.length)
-  byId('agreement-stop').textContent = said(stop, answers.length, options.epsilon)
+  byId('agreement-stop').textContent = distanceText(stop, answers.length, options.epsilon)
   drawLine(stop.apart)
   drawTable(answers, summary, stop.needed, options.schema)
 }
@@ -43,7 +43,7 @@ function stopOf(replicates, options) {
   return { needed: replicates.length, apart }
 }
 
-function said({ needed, apart }, all, epsilon) {
+function distanceText({ needed, apart }, all, epsilon) {
   const spare = all - needed
   if (apart === null) return 'The first two cannot be compared: one does not fit.'
   const far = Math.round(apart * 1000) / 1000
@@ -79,17 +79,17 @@ function drawLine(apart) {
 }
 
 function drawTable(answers, summary, needed, schema) {
-  const shown = answers.slice(0, MOST.answers)
+  const visible = answers.slice(0, MOST.answers)
   const invalid = new Set(summary.invalid.map(({ replicate }) => replicate))
-  const names = [...new Set(shown.flatMap((one) => (isObject(one) ? Object.keys(one) : [])))]
-  const whole = shown.some((one) => !isObject(one))
-  const fields = [...(whole ? [undefined] : []), ...names].slice(0, MOST.fields)
+  const names = [...new Set(visible.flatMap((one) => (isObject(one) ? Object.keys(one) : [])))]
+  const hasScalars = visible.some((one) => !isObject(one))
+  const fields = [...(hasScalars ? [undefined] : []), ...names].slice(0, MOST.fields)
   const spare = (at) => (at >= needed ? 'spare' : '')
   const head = element(
     'tr',
     {},
     element('th', { scope: 'col' }, 'Field'),
-    ...shown.map((_, at) =>
+    ...visible.map((_, at) =>
       element(
         'th',
         { scope: 'col', className: spare(at) },
@@ -107,8 +107,8 @@ function drawTable(answers, summary, needed, schema) {
       'tr',
       {},
       element('th', { scope: 'row' }, field === undefined ? 'the whole value' : pointer),
-      ...shown.map((one, at) => {
-        const value = field === undefined ? (isObject(one) ? undefined : one) : own(one, field)
+      ...visible.map((one, at) => {
+        const value = field === undefined ? (isObject(one) ? undefined : one) : memberOf(one, field)
         const part = schema?.properties?.[field]
         const far = invalid.has(at) ? undefined : apartOf(value, agreed, part)
         return tinted(value, far, spare(at))
@@ -124,7 +124,7 @@ function drawTable(answers, summary, needed, schema) {
   byId('agreement').replaceChildren(element('thead', {}, head), element('tbody', {}, ...rows))
 }
 
-const own = (value, field) =>
+const memberOf = (value, field) =>
   isObject(value) && Object.hasOwn(value, field) ? value[field] : undefined
 
 /** How far a value is from the consensus; undefined where there is nothing to compare. */

@@ -37,7 +37,7 @@ export function showInLane(event) {
     lane.className = `lane ${event.status === 'valid' ? 'good' : 'bad'}`
     state.textContent = `${WORDS[event.status]}, seed ${event.seed}`
     const errors = event.quality.errors.map((error) => `! ${error}`)
-    const said = 'data' in event ? [JSON.stringify(event.data, null, 1)] : []
-    data.textContent = [...said, ...errors.map((one) => short(one))].join('\n')
+    const dataLines = 'data' in event ? [JSON.stringify(event.data, null, 1)] : []
+    data.textContent = [...dataLines, ...errors.map((one) => short(one))].join('\n')
   }
 }

@@ -28,7 +28,7 @@ export function showSummary(summary) {
   list('disagreements', summary.disagreements, (one) => [
     element('code', {}, field(one.field)),
     ` mean distance ${round(one.mean_distance)}, weight ${round(one.weight)}`,
-    element('ul', {}, ...one.values.map(said)),
+    element('ul', {}, ...one.values.map(clusterItem)),
   ])
   list('distributions', Object.entries(summary.distributions), ([pointer, one]) => [
     element('code', {}, field(pointer)),
@@ -39,7 +39,7 @@ export function showSummary(summary) {
 const backing = ({ count, of, method }) =>
   method === 'median' ? `median of ${of}, all near` : `${count} of ${of}`
 
-function said({ value, replicates, missing, invalid }) {
+function clusterItem({ value, replicates, missing, invalid }) {
   const who = replicates.map(name).join(', ')
   const what = missing ? 'nothing' : short(value)
   return element('li', { className: invalid ? 'invalid' : '' }, `${what}: ${who}`)

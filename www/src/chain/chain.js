@@ -166,7 +166,7 @@ function show(event) {
 
 function start() {
   const number = (id) => Number(byId(id).value)
-  const told = ({ results, missing }) =>
+  const resultsText = ({ results, missing }) =>
     `From ${results.length} results${missing.length ? `, without ${missing.length}` : ''}: ` +
     results.map(({ result }) => short(result, 120)).join(' ')
   try {
@@ -183,7 +183,7 @@ function start() {
       },
       search,
       refine: search,
-      synthesize: (context) => words(told(context), context.signal),
+      synthesize: (context) => words(resultsText(context), context.signal),
       answer: ({ query, signal }) => words(`One call answers “${query}”.`, signal),
     })
   } catch (error) {

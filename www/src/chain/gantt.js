@@ -42,9 +42,9 @@ export class Gantt {
   #draw() {
     const rows = [...this.#rows]
     const ends = rows.map(([, { from, to }]) => to ?? from ?? 0)
-    const whole = Math.max(1, ...ends)
+    const total = Math.max(1, ...ends)
     byId('chain-gantt').replaceChildren(
-      ...rows.map(([id, row]) => element('li', {}, `${id}`, bar(row, whole), said(row))),
+      ...rows.map(([id, row]) => element('li', {}, `${id}`, bar(row, total), label(row))),
     )
     byId('chain-together').textContent = together(rows.map(([, row]) => row))
   }
@@ -65,7 +65,7 @@ function bar({ from, to, state }, whole) {
   return svg
 }
 
-function said({ from, to, state }) {
+function label({ from, to, state }) {
   const text =
     from === undefined
       ? (state ?? 'waits')

@@ -23,15 +23,15 @@ export class Graph {
   /** The plan as `parsePlan` returns it; steps of `cycle` are drawn as what is wrong. */
   draw({ waves, steps }, { broken = '', cycle = false } = {}) {
     const before = this.#steps
-    const known = new Map(steps.map((step) => [step.id, step]))
+    const stepById = new Map(steps.map((step) => [step.id, step]))
     const columns = waves.map((wave) =>
-      wave.map((id) => [id, before.get(id) ?? this.#card(known.get(id), broken)]),
+      wave.map((id) => [id, before.get(id) ?? this.#card(stepById.get(id), broken)]),
     )
     this.#steps = new Map(columns.flat())
     this.#lines = document.createElementNS(SVG, 'svg')
     this.#lines.setAttribute('aria-hidden', 'true')
     this.#edges = steps.flatMap(({ id, depends_on: needs }) =>
-      needs.filter((from) => known.has(from)).map((from) => this.#edge(from, id)),
+      needs.filter((from) => stepById.has(from)).map((from) => this.#edge(from, id)),
     )
     const lists = columns.map((column, at) => {
       const list = element('ol', {}, ...column.map(([, card]) => card))
@@ -57,9 +57,9 @@ export class Graph {
     const card = this.#steps.get(id)
     if (!card) return
     card.dataset.state = state
-    const said = card.querySelector('.state')
-    said.textContent = detail ? `${state}: ${detail}` : state
-    said.title = detail
+    const stateLabel = card.querySelector('.state')
+    stateLabel.textContent = detail ? `${state}: ${detail}` : state
+    stateLabel.title = detail
     for (const { from, path } of this.#edges) {
       if (from !== id) continue
       path.dataset.state = BROKEN.includes(state) ? 'cut' : state === 'done' ? 'done' : 'waiting'
@@ -115,9 +115,9 @@ export class Graph {
   }
 
   #box(id) {
-    const own = this.#place.getBoundingClientRect()
+    const origin = this.#place.getBoundingClientRect()
     const { left, right, top, height } = this.#steps.get(id).getBoundingClientRect()
-    const [x, y] = [this.#place.scrollLeft - own.left, this.#place.scrollTop - own.top]
+    const [x, y] = [this.#place.scrollLeft - origin.left, this.#place.scrollTop - origin.top]
     return { left: left + x, right: right + x, middle: top + y + height / 2 }
   }
 }

@@ -51,8 +51,8 @@ function resultsOf(entries) {
     for (const { name, signature, status, result, error, truncated } of value?.toolResults ?? []) {
       if (['blocked', 'skipped'].includes(status)) continue
       if (!['ok', 'error'].includes(status) || truncated) return undefined
-      const said = status === 'ok' ? { result: result ?? null } : { error: error.message }
-      results.push({ tool: name, args: args.get(signature) ?? {}, ...said })
+      const outcome = status === 'ok' ? { result: result ?? null } : { error: error.message }
+      results.push({ tool: name, args: args.get(signature) ?? {}, ...outcome })
     }
   }
   return results

@@ -20,7 +20,7 @@ let log = new Log()
 /** Places of the entries that the filter lets through. */
 let places = []
 /** How many entries the filter has seen. */
-let seen = 0
+let filtered = 0
 /** A place in `log.entries`. */
 let chosen
 let isDue = false
@@ -45,7 +45,7 @@ function take(shown) {
   log = shown
   log.onAdded = due
   places = []
-  seen = 0
+  filtered = 0
   chosen = undefined
   byId('dock-kind').value = ''
   byId('dock-list').scrollTop = 0
@@ -57,7 +57,7 @@ export function setUpDock() {
   byId('dock-toggle').addEventListener('click', () => open(!isOpen()))
   byId('dock-kind').addEventListener('change', () => {
     places = []
-    seen = 0
+    filtered = 0
     byId('dock-list').scrollTop = 0
     draw()
   })
@@ -119,8 +119,8 @@ function draw() {
   const kind = byId('dock-kind').value
   const list = byId('dock-list')
   const wasAtEnd = list.scrollTop + list.clientHeight >= places.length * ROW_PX - 4
-  for (; seen < entries.length; seen++) {
-    if (!kind || entries[seen].type === kind) places.push(seen)
+  for (; filtered < entries.length; filtered++) {
+    if (!kind || entries[filtered].type === kind) places.push(filtered)
   }
   byId('dock-size').style.height = `${places.length * ROW_PX}px`
   // At the end it stays there, unless somebody looks at one.
@@ -137,9 +137,9 @@ const kB = (bytes) => (bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(1
 /** The filter has what there is. */
 function kinds() {
   const select = byId('dock-kind')
-  const known = new Set([...select.options].map(({ value }) => value))
+  const listed = new Set([...select.options].map(({ value }) => value))
   const wanted = ['', ...log.counts.keys()]
-  if (wanted.every((kind) => known.has(kind)) && known.size === wanted.length) return
+  if (wanted.every((kind) => listed.has(kind)) && listed.size === wanted.length) return
   const { value } = select
   select.replaceChildren(
     ...wanted.map((kind) => element('option', { value: kind }, kind || 'every kind')),

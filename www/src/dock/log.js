@@ -36,7 +36,7 @@ export class Log {
       this.requests.push(request)
       this.sent += text.length
       this.add({ url: request.url, body: request.body }, { type: 'request', request })
-      return kept(await fetch(url, init), request)
+      return recordResponse(await fetch(url, init), request)
     }
   }
 }
@@ -57,7 +57,7 @@ function parsed(text) {
 }
 
 /** The response, whose bytes are kept as far as they are read. */
-function kept(response, request) {
+function recordResponse(response, request) {
   request.status = response.status
   request.type = response.headers.get('content-type') ?? 'text/event-stream'
   // Others are read by the driver for what they are: a redirect, an error.

@@ -39,14 +39,14 @@ export function setUpDoctor() {
     show()
   }
   /** What was typed, to come back to after an example. */
-  let own = ''
+  let typed = ''
   const load = () => {
     const history = EXAMPLES[byId('example').value]
-    byId('history').value = history ? JSON.stringify(history, null, 2) : own
+    byId('history').value = history ? JSON.stringify(history, null, 2) : typed
     now()
   }
   byId('history').addEventListener('input', ({ target }) => {
-    own = target.value
+    typed = target.value
     byId('example').value = ''
     soon()
   })
@@ -54,12 +54,12 @@ export function setUpDoctor() {
   byId('refusal').addEventListener('input', soon)
   byId('loops-budget').addEventListener('input', ({ target }) => {
     byId('loops-budget-value').textContent = target.value
-    showLoops(shown.trace, Number(target.value))
+    showLoops(examined.trace, Number(target.value))
   })
   byId('loops-replay').addEventListener('click', () => void again())
   byId('replay-at').addEventListener('input', ({ target }) => point(Number(target.value)))
   setUpDrop((text) => {
-    byId('history').value = own = text
+    byId('history').value = typed = text
     byId('example').value = ''
     now()
   })
@@ -71,8 +71,8 @@ export function setUpDoctor() {
     const [id, shared] = location.hash.split('?t=')
     if (id !== '#doctor' || !shared) return false
     try {
-      own = await unpacked(shared)
-      byId('history').value = own
+      typed = await unpacked(shared)
+      byId('history').value = typed
       byId('example').value = ''
       now()
       return true
@@ -106,7 +106,7 @@ async function share() {
 }
 
 /** What is examined now. */
-let shown = {}
+let examined = {}
 /** The events of the last replay. */
 let events = []
 
@@ -123,7 +123,7 @@ function setUpDrop(take) {
 
 /** Replays the calls of the trace, with the budget that the slider says. */
 async function again() {
-  const { trace } = shown
+  const { trace } = examined
   events = []
   const log = new Log()
   showLog('doctor', log)
@@ -135,12 +135,12 @@ async function again() {
   const { turn, messages, tools, deltas } = replay(trace, policy)
   log.turn = { mode: 'two_stage', policy, messages, tools, deltas }
   for await (const event of turn) {
-    if (shown.trace !== trace) continue
+    if (examined.trace !== trace) continue
     events.push(event)
     log.add(event)
   }
   const result = await turn.result
-  if (shown.trace !== trace) return
+  if (examined.trace !== trace) return
   byId('replay-events').replaceChildren(...events.map(eventRow))
   byId('replay-at').max = events.length - 1
   byId('replay-at').value = events.length - 1
@@ -168,9 +168,9 @@ const SAID = {
 }
 
 function eventRow(event, at) {
-  const said = SAID[event.type]?.(event) ?? ''
+  const summary = SAID[event.type]?.(event) ?? ''
   const button = element('button', { type: 'button' })
-  button.append(element('strong', {}, event.type), ` ${short(said, 80)}`)
+  button.append(element('strong', {}, event.type), ` ${short(summary, 80)}`)
   button.addEventListener('click', () => point(at))
   return element('li', { className: event.type }, button)
 }
@@ -203,8 +203,8 @@ function recognised({ format, history, trace, otherFields, partial }) {
     trace?.calls.length && many(trace.calls.length, 'call'),
   ]
   if (partial) counts.push('continues state at the provider')
-  const left = otherFields?.length ? `; beside it: ${otherFields.slice(0, 6).join(', ')}` : ''
-  return [format, ...counts].filter(Boolean).join(' · ') + left
+  const others = otherFields?.length ? `; beside it: ${otherFields.slice(0, 6).join(', ')}` : ''
+  return [format, ...counts].filter(Boolean).join(' · ') + others
 }
 
 function show() {
@@ -221,9 +221,9 @@ function show() {
       })
     : {}
   const isNew =
-    JSON.stringify(shown.history) !== JSON.stringify(found.history) ||
-    shown.partial !== found.partial
-  shown = found
+    JSON.stringify(examined.history) !== JSON.stringify(found.history) ||
+    examined.partial !== found.partial
+  examined = found
   byId('recognised').textContent = recognised(found)
   showLoops(found.trace, Number(byId('loops-budget').value))
   byId('loops-replay').disabled = !found.trace?.calls.length

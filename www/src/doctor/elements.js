@@ -13,14 +13,14 @@ function kind(item) {
 /** `marks`: index → `{ kind, text, row }`; a mark leads to its row, as the row leads here. */
 export function showElements(history, marks) {
   const items = history.map((item, index) => {
-    const own = marks.get(index) ?? []
-    const chips = own.map(({ kind: tone, text, row }) => {
+    const itemMarks = marks.get(index) ?? []
+    const chips = itemMarks.map(({ kind: tone, text, row }) => {
       const chip = element('button', { type: 'button', className: `mark ${tone}` }, text)
       chip.addEventListener('click', () => reveal(row))
       return chip
     })
-    const bad = own.some(({ kind: tone }) => tone === 'bad')
-    const touched = own.length ? (bad ? 'bad' : 'refused') : ''
+    const bad = itemMarks.some(({ kind: tone }) => tone === 'bad')
+    const touched = itemMarks.length ? (bad ? 'bad' : 'refused') : ''
     return element(
       'li',
       { id: `element-${index}`, className: touched, tabIndex: -1 },

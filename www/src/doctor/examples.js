@@ -21,10 +21,10 @@ const NOTES = 'Buy milk. Call Ada about the engine. '.repeat(12)
 
 const looping = Array.from({ length: 12 }, (_, at) => {
   const id = `call_${at}`
-  const own = { name: 'read_file', arguments: LOOP[at % LOOP.length] }
-  const asked = { id, type: 'function', function: own }
+  const call = { name: 'read_file', arguments: LOOP[at % LOOP.length] }
+  const toolCall = { id, type: 'function', function: call }
   return [
-    { role: 'assistant', content: null, tool_calls: [asked] },
+    { role: 'assistant', content: null, tool_calls: [toolCall] },
     { role: 'tool', tool_call_id: id, content: NOTES },
   ]
 })

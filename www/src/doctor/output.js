@@ -32,15 +32,15 @@ function check({ messages }, remaining) {
 
 function part(key, value) {
   const name = PARTS[key]
-  const shown = element('pre', { id: `output-${key}`, tabIndex: 0 }, pretty(value))
-  shown.setAttribute('role', 'region')
-  shown.setAttribute('aria-label', name)
+  const box = element('pre', { id: `output-${key}`, tabIndex: 0 }, pretty(value))
+  box.setAttribute('role', 'region')
+  box.setAttribute('aria-label', name)
   const button = element('button', { type: 'button' }, `Copy ${name.toLowerCase()}`)
   button.addEventListener('click', async () => {
-    const copied = await copy(JSON.stringify(value, null, 2), name, shown)
+    const copied = await copy(JSON.stringify(value, null, 2), name, box)
     if (copied) button.textContent = `Copied ${name.toLowerCase()}`
   })
-  return [element('div', { className: 'row part' }, element('h3', {}, name), button), shown]
+  return [element('div', { className: 'row part' }, element('h3', {}, name), button), box]
 }
 
 async function copy(text, name, shown) {

@@ -66,15 +66,15 @@ export function setUpPlanner() {
 
 /** First what stands in the field, then a plan that names what it was given. */
 function scripted(text) {
-  let asked = 0
+  let requests = 0
   return customModel(async function* ({ messages }) {
-    yield { type: 'text', text: asked++ === 0 ? text : JSON.stringify(planFrom(messages)) }
+    yield { type: 'text', text: requests++ === 0 ? text : JSON.stringify(planFrom(messages)) }
   })
 }
 
 function planFrom(messages) {
-  const said = messages.at(-1).content
-  const box = /^TOOL RESULT [0-9a-f]{32}\n(.*)\nEND/m.exec(said)
+  const content = messages.at(-1).content
+  const box = /^TOOL RESULT [0-9a-f]{32}\n(.*)\nEND/m.exec(content)
   const results = box ? JSON.parse(box[1]).global_context.tool_results : []
   const used = results.filter((one) => 'result' in one).map((one) => one.tool_name)
   return { action: used.length ? 'act on what was read' : 'wait', based_on: used }
@@ -129,9 +129,9 @@ function log(trace) {
 
 function show(result, trace) {
   const { calls, rejected, notes, toolResults, fellBack, plan } = result
-  const asked = [...rejected.map(spoiled), ...calls.map(requested), ...notes.map(noted)]
+  const entries = [...rejected.map(spoiled), ...calls.map(requested), ...notes.map(noted)]
   showGate(result)
-  fill('ask-calls', asked, 'Nothing.')
+  fill('ask-calls', entries, 'Nothing.')
   fill('ask-results', toolResults.map(brought), 'None.')
   byId('ask-plan').textContent = JSON.stringify(plan, null, 2)
   fill('ask-audit', trace.map(traced), 'Nothing.')
@@ -166,16 +166,16 @@ function requested({ tool_name, params, reason, refusal, status }) {
 
 function brought({ tool_name, duration_ms, ...entry }) {
   const fine = 'result' in entry
-  const said = fine ? short(entry.result) : `${entry.error.code}: ${entry.error.message}`
-  return row(fine ? 'ok' : 'bad', `${tool_name}, ${duration_ms} ms`, said)
+  const outcome = fine ? short(entry.result) : `${entry.error.code}: ${entry.error.message}`
+  return row(fine ? 'ok' : 'bad', `${tool_name}, ${duration_ms} ms`, outcome)
 }
 
 function traced({ type, atMs, details, ...event }) {
-  const said = {
+  const summaries = {
     llm_call: () =>
       `${event.prompt_template_id} ${event.prompt_template_hash.slice(0, 8)}… [${event.context_flags}]`,
     strategist_tool_request: () => many(event.tool_calls.length, 'call'),
     strategist_tool_result: () => `${event.tool_name} ${event.status}: ${event.result_summary}`,
   }
-  return row('phase', type, `${atMs} ms, ${details.phase}: ${said[type]()}`)
+  return row('phase', type, `${atMs} ms, ${details.phase}: ${summaries[type]()}`)
 }

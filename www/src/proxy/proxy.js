@@ -47,13 +47,13 @@ const chips = () => [
 
 /** What the address says. */
 function restore() {
-  const given = new URLSearchParams(location.hash.split('?')[1])
+  const parameters = new URLSearchParams(location.hash.split('?')[1])
   for (const [key, group] of chips()) {
-    const one = [...group.children].find((chip) => chip.value === given.get(key))
-    chosen[key] = one?.value ?? chosen[key]
+    const selected = [...group.children].find((chip) => chip.value === parameters.get(key))
+    chosen[key] = selected?.value ?? chosen[key]
   }
   for (const name of ['repeats', 'budget']) {
-    if (/^\d+$/.test(given.get(name) ?? '')) byId(`proxy-${name}`).value = given.get(name)
+    if (/^\d+$/.test(parameters.get(name) ?? '')) byId(`proxy-${name}`).value = parameters.get(name)
   }
 }
 
@@ -66,7 +66,7 @@ function remember(repeats, budget) {
 }
 
 async function run() {
-  const own = ++started
+  const runNumber = ++started
   const [maxRepeats, budget] = [value('proxy-repeats'), value('proxy-budget')]
   const policy = { mode: chosen.mode, maxRepeats, ...(budget && { maxTools: budget }) }
   remember(maxRepeats, budget)
@@ -84,7 +84,7 @@ async function run() {
     runPlain(chosen.model, CAP),
     runBehind(chosen.model, CAP, policy),
   ])
-  if (own !== started) return
+  if (runNumber !== started) return
   for (const [at, name] of SIDES.entries()) {
     const { steps } = sides[at]
     const choose = (step) => inspect('proxy', step)
@@ -97,7 +97,7 @@ async function run() {
 /** A report as a row of the table. */
 function row({ mode, repairs, blocked, forced, bytes, status }, at) {
   const would = mode === 'bound' ? '' : 'would be '
-  const told = [
+  const changes = [
     ...repairs.map(({ code }) => code),
     ...blocked.map(({ name, reason, repeats }) =>
       reason === 'budget'
@@ -106,6 +106,6 @@ function row({ mode, repairs, blocked, forced, bytes, status }, at) {
     ),
     forced && `answer forced: ${forced}`,
   ].filter(Boolean)
-  const cells = [at + 1, `${bytes.request} B`, told.join('; ') || 'nothing', status]
+  const cells = [at + 1, `${bytes.request} B`, changes.join('; ') || 'nothing', status]
   return element('tr', {}, ...cells.map((text) => element('td', {}, String(text))))
 }

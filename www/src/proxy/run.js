@@ -15,10 +15,10 @@ export async function runBehind(behaviour, cap, { mode, maxRepeats, maxTools }) 
     onReport: (report) => reports.push(report),
   })
   /** Refusals that no step shows yet. */
-  let shown = 0
+  let reported = 0
   const before = (steps) => {
-    for (const { blocked, forced, mode } of reports.slice(shown)) {
-      shown++
+    for (const { blocked, forced, mode } of reports.slice(reported)) {
+      reported++
       if (mode !== 'bound') continue
       for (const refused of blocked) steps.push({ kind: 'refused', forced, ...refused })
       // Behind a refused call the proxy asks for the answer itself.
@@ -27,7 +27,7 @@ export async function runBehind(behaviour, cap, { mode, maxRepeats, maxTools }) 
   }
   // The client changes its address, and nothing else.
   const baseURL = `${location.origin}/llm/v1`
-  const fetch = (url, { body }) => proxy(new Request(url.replace('/llm/', '/'), asked(body)))
+  const fetch = (url, { body }) => proxy(new Request(url.replace('/llm/', '/'), requestInit(body)))
   const client = { ...model, baseURL, fetch }
   const steps = await loop({ model: client, cap, before })
   // A report comes when its response has been read, so after the last step it is still to come.
@@ -38,7 +38,7 @@ export async function runBehind(behaviour, cap, { mode, maxRepeats, maxTools }) 
   return { ...sum(steps, model.bytes), reports }
 }
 
-const asked = (body) => ({
+const requestInit = (body) => ({
   method: 'POST',
   body,
   headers: { 'content-type': 'application/json' },

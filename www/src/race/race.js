@@ -40,11 +40,11 @@ const value = (id) => Number(byId(id).value)
 
 /** What the address says. */
 function restore() {
-  const given = new URLSearchParams(location.hash.split('?')[1])
+  const parameters = new URLSearchParams(location.hash.split('?')[1])
   const chips = [...byId('race-vices').children]
-  vice = chips.find((chip) => chip.value === given.get('model'))?.value ?? vice
+  vice = chips.find((chip) => chip.value === parameters.get('model'))?.value ?? vice
   for (const name of ['budget', 'cap']) {
-    if (/^\d+$/.test(given.get(name) ?? '')) byId(`race-${name}`).value = given.get(name)
+    if (/^\d+$/.test(parameters.get(name) ?? '')) byId(`race-${name}`).value = parameters.get(name)
   }
 }
 
@@ -57,7 +57,7 @@ function remember() {
 }
 
 /** Says what would run now. Gives the budget and the cap. */
-function say(verdict) {
+function showSetting(verdict) {
   const [budget, cap] = [value('race-budget'), value('race-cap')]
   remember()
   byId('race-budget-value').textContent = budget
@@ -74,8 +74,8 @@ function say(verdict) {
   byId('race-real').hidden = vice !== 'real'
   byId('race-real-said').textContent = ''
   for (const name of ['plain', 'staged']) {
-    const shown = byId(`race-${name}-verdict`)
-    Object.assign(shown, { className: 'verdict', textContent: verdict })
+    const verdictBox = byId(`race-${name}-verdict`)
+    Object.assign(verdictBox, { className: 'verdict', textContent: verdict })
   }
   return [budget, cap]
 }
@@ -84,7 +84,7 @@ function say(verdict) {
 function wait(problem = '') {
   started += 1
   running?.abort()
-  say('ready')
+  showSetting('ready')
   for (const name of ['plain', 'staged']) {
     showSide(`race-${name}`, { ...drawLane(byId(`race-${name}`), [], inspected), ...NOTHING }, 0)
     Object.assign(byId(`race-${name}-verdict`), { className: 'verdict', textContent: 'ready' })
@@ -109,22 +109,22 @@ const live = (name, own) => (side) => {
 
 /** Runs both sides, then plays what happened. */
 async function race({ atOnce = false } = {}) {
-  const own = ++started
+  const raceNumber = ++started
   running?.abort()
   running = new AbortController()
   const { signal } = running
-  const [budget, cap] = say('running')
+  const [budget, cap] = showSetting('running')
   let sides
   try {
     sides = await Promise.all([
-      runPlain(vice, cap, { signal, onStep: live('plain', own) }),
-      runStaged(vice, budget, { signal, onStep: live('staged', own) }),
+      runPlain(vice, cap, { signal, onStep: live('plain', raceNumber) }),
+      runStaged(vice, budget, { signal, onStep: live('staged', raceNumber) }),
     ])
   } catch (error) {
-    if (own === started) wait(`${error.message}.`)
+    if (raceNumber === started) wait(`${error.message}.`)
     return
   }
-  if (own !== started) return
+  if (raceNumber !== started) return
   showLog('race', sides[1].log)
   const lanes = ['plain', 'staged'].map((name, at) => {
     const { reveal } = drawLane(byId(`race-${name}`), sides[at].steps, inspected)
@@ -136,13 +136,13 @@ async function race({ atOnce = false } = {}) {
   }
   if (atOnce || still.matches || vice === 'real') return show(most)
   const begun = performance.now()
-  let shown = -1
+  let drawn = -1
   const play = () => {
-    if (own !== started) return
+    if (raceNumber !== started) return
     const part = Math.min(1, (performance.now() - begun) / PLAY_MS)
     const count = Math.ceil(part * most)
     // Most frames have nothing new.
-    if (count > shown) show((shown = count))
+    if (count > drawn) show((drawn = count))
     if (part < 1) requestAnimationFrame(play)
   }
   play()

@@ -61,12 +61,16 @@ function real() {
 /** What both sides run: `{ model, tools, messages }`, made anew for each side. */
 function setting(behaviour) {
   if (behaviour !== 'real') return { model: scripted(behaviour), tools: TOOLS, messages: MESSAGES }
-  const own = Object.entries(ownTools() ?? {}).map(([name, { results, ...options }]) => {
+  const visitorTools = Object.entries(ownTools() ?? {}).map(([name, { results, ...options }]) => {
     let nth = 0
     return [name, { ...options, execute: () => resultOf({ results }, nth++) }]
   })
   const messages = [{ role: 'user', content: byId('prompt').value }]
-  return { model: real(), tools: own.length ? Object.fromEntries(own) : TOOLS, messages }
+  return {
+    model: real(),
+    tools: visitorTools.length ? Object.fromEntries(visitorTools) : TOOLS,
+    messages,
+  }
 }
 
 /** What the steps come to. */
@@ -86,7 +90,7 @@ export function sum(steps, bytes) {
 export async function loop({ model, cap, signal, ...given }) {
   const { tools = TOOLS, messages = MESSAGES, before = () => {}, onStep = () => {} } = given
   const [steps, ran] = [[], new Set()]
-  const tell = (step) => {
+  const addStep = (step) => {
     before(steps)
     if (step.kind === 'run') {
       const signed = signature({ tool: step.name, args: step.args })
@@ -99,9 +103,19 @@ export async function loop({ model, cap, signal, ...given }) {
   const url = `${model.baseURL}/chat/completions`
   try {
     const { fetch, headers, name } = model
-    await plainLoop({ fetch, url, headers, model: name, tools, messages, cap, signal, tell })
+    await plainLoop({
+      fetch,
+      url,
+      headers,
+      model: name,
+      tools,
+      messages,
+      cap,
+      signal,
+      tell: addStep,
+    })
   } catch (error) {
-    tell({ kind: 'lost', error: String(error) })
+    addStep({ kind: 'lost', error: String(error) })
   }
   return steps
 }
@@ -110,8 +124,8 @@ export async function loop({ model, cap, signal, ...given }) {
 export async function runPlain(behaviour, cap, { signal, onStep = () => {} } = {}) {
   const { model, tools, messages } = setting(behaviour)
   const all = (steps) => sum(steps, model.bytes)
-  const told = (steps) => onStep(all(steps))
-  return all(await loop({ model, tools, messages, cap, signal, onStep: told }))
+  const reportSteps = (steps) => onStep(all(steps))
+  return all(await loop({ model, tools, messages, cap, signal, onStep: reportSteps }))
 }
 
 /** A two-stage turn. */
@@ -175,14 +189,14 @@ export async function runStaged(behaviour, maxTools, { signal, onStep = () => {}
 function named(behaviour) {
   const listed = { tools: { list_files: TOOLS.list_files }, message: MESSAGES[0].content }
   if (behaviour !== 'real') return { ...listed, model: 'your-model' }
-  let own
+  let visitorTools
   try {
-    own = ownTools()
+    visitorTools = ownTools()
   } catch {
     // It is said at the field.
   }
   const model = byId('model').value.trim() || 'your-model'
-  return { tools: own ?? TOOLS, message: byId('prompt').value, model }
+  return { tools: visitorTools ?? TOOLS, message: byId('prompt').value, model }
 }
 
 const toolCode = ([

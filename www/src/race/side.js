@@ -7,16 +7,16 @@ const kB = (bytes) =>
 /** A side of which so many steps are there. `id` is what the ids of its elements begin with. */
 export function showSide(id, { reveal, steps, bytes, answer, ...all }, count) {
   reveal(count)
-  const shown = steps.slice(0, count)
+  const visible = steps.slice(0, count)
   const isOver = count >= steps.length
-  const of = (...kinds) => shown.filter(({ kind }) => kinds.includes(kind)).length
+  const of = (...kinds) => visible.filter(({ kind }) => kinds.includes(kind)).length
   const put = (what, text) => (byId(`${id}-${what}`).textContent = text)
   put('models', of('model'))
   put('runs', of('run', 'again'))
   const repeats = isOver ? all.repeats : of('again')
   const refused = isOver ? all.refused : of('refused')
-  const told = [repeats && `${repeats} of them again`, refused && `${refused} refused`]
-  put('runs-about', ['tool runs', ...told.filter(Boolean)].join(', '))
+  const counts = [repeats && `${repeats} of them again`, refused && `${refused} refused`]
+  put('runs-about', ['tool runs', ...counts.filter(Boolean)].join(', '))
   put('bytes', kB(isOver ? bytes : Math.round((bytes * of('model')) / (all.models || 1))))
   put('answer', isOver && answer ? `“${answer}”` : '–')
   const verdict = byId(`${id}-verdict`)
@@ -27,8 +27,8 @@ export function showSide(id, { reveal, steps, bytes, answer, ...all }, count) {
 /** Says what a step was, below `id`. */
 export function inspect(id, { kind, phase, ...step }) {
   byId(`${id}-step`).hidden = false
-  const told = { kind, ...(phase && { phase }), ...step }
-  byId(`${id}-step-json`).textContent = JSON.stringify(told, null, 2)
+  const details = { kind, ...(phase && { phase }), ...step }
+  byId(`${id}-step-json`).textContent = JSON.stringify(details, null, 2)
 }
 
 /** Copies a text; without permission, it is selected. */

@@ -33,10 +33,10 @@ function show() {
   const hadFocus = byId('survive-choices').contains(document.activeElement)
   byId('survive-choices').replaceChildren(
     ...asks.map((choice) => {
-      const own = element('button', { type: 'button', className: choice.className })
-      own.textContent = choice.textContent
-      own.addEventListener('click', () => choice.click())
-      return own
+      const copy = element('button', { type: 'button', className: choice.className })
+      copy.textContent = choice.textContent
+      copy.addEventListener('click', () => choice.click())
+      return copy
     }),
   )
   if (hadFocus) (byId('survive-choices').firstChild ?? byId('survive-slow')).focus()

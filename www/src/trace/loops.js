@@ -49,9 +49,9 @@ function verdict(groups, calls) {
   const times = worst.places.length
   if (times === 1) return `${many(calls.length, 'call')}, none of them twice.`
   const spelled = worst.texts.length > 1 ? ' (spelled differently)' : ''
-  const told =
+  const novelty =
     worst.results === 1 ? `${many(times - 1, 'run')} told nothing new` : 'the results differ'
-  return `${worst.name} with the same arguments${spelled} ${times} times in one turn: ${told}.`
+  return `${worst.name} with the same arguments${spelled} ${times} times in one turn: ${novelty}.`
 }
 
 function saving({ inferences, runs, bytes }, budget) {

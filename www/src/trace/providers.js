@@ -2,11 +2,11 @@
 import { diagnoseHistory, normalizeHistory } from 'turnlock'
 import { byId, element } from '../dom.js'
 
-let asked = 0
+let requests = 0
 
 /** Counts for each option of `#dialect`, one after the other, so that typing is not held up. */
 export async function showProviders(history, partial) {
-  const mine = ++asked
+  const mine = ++requests
   const options = [...byId('dialect').options]
   const chips = options.map((option) => {
     const chip = element('button', { type: 'button', className: 'chip', value: option.value })
@@ -20,27 +20,27 @@ export async function showProviders(history, partial) {
   byId('providers').replaceChildren(...chips)
   for (const chip of chips) {
     await new Promise((resolve) => setTimeout(resolve))
-    if (mine !== asked) return
+    if (mine !== requests) return
     show(chip, history, partial)
   }
   markChosen()
 }
 
 function show(chip, history, partial) {
-  const said = chip.lastChild
+  const label = chip.lastChild
   if (!history?.length) {
-    said.textContent = '–'
+    label.textContent = '–'
     return
   }
   try {
     const dialect = chip.value
     const wrong = diagnoseHistory(history, { dialect, partial }).length
     const repairs = normalizeHistory(history, { dialect, partial }).repairs.length
-    said.textContent = wrong ? `✕ ${wrong}` : '✓'
+    label.textContent = wrong ? `✕ ${wrong}` : '✓'
     chip.className = `chip ${wrong ? 'bad' : 'good'}`
     chip.title = `${wrong} refused as it is, ${repairs} repaired`
   } catch (error) {
-    said.textContent = '?'
+    label.textContent = '?'
     chip.title = error.message
   }
 }
