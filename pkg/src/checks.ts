@@ -35,17 +35,17 @@ export interface Checks {
  * @throws TurnlockError `options.invalid` with the path of the member
  */
 export function takeOptions<T extends object>(given: T, rows: Rows, at = ''): Present<T> {
-  const own: Partial<T> = reading('options', () => {
+  const values: Partial<T> = reading('options', () => {
     const copy = { ...given }
     // A proxy that cannot be used is refused here.
     for (const value of Object.values(copy)) Object.getPrototypeOf(Object(value))
     return copy
   })
-  for (const name in own) {
-    if (own[name] === undefined) delete own[name]
+  for (const name in values) {
+    if (values[name] === undefined) delete values[name]
     else if (!Object.hasOwn(rows, name)) throw wrong(at + name, 'a known option')
   }
-  return own as Present<T>
+  return values as Present<T>
 }
 
 /**
@@ -72,8 +72,8 @@ function members(given: unknown, rows: Checks, at: string): void {
     const value: unknown = given[name]
     if (value !== undefined && value !== null) continue
     const { check, expected } = row
-    const whole = typeof check === 'object' && 'whole' in check && 'a whole number'
-    const kind = whole || (check === 'text' ? 'a string' : 'a value')
+    const wholeNumber = typeof check === 'object' && 'whole' in check && 'a whole number'
+    const kind = wholeNumber || (check === 'text' ? 'a string' : 'a value')
     throw wrong(at ? `${at}.${name}` : name, expected ?? kind)
   }
 }

@@ -52,15 +52,15 @@ export function readOptions<T>(given: T, rows: Rows, at = ''): T {
         throw unknownOption(pathOf(name), name, rows)
       }
     }
-    const own: Record<string, unknown> = {}
+    const result: Record<string, unknown> = {}
     for (const [name, inner] of Object.entries(rows)) {
       pathOf(name)
       const value = values[name]
       // A map of the host, such as of tools, has getters, too.
       if (Object(value) === value && !isInstance(value as object)) Object.values(value as object)
-      if (value !== undefined) own[name] = inner ? readOptions(value, inner, path) : value
+      if (value !== undefined) result[name] = inner ? readOptions(value, inner, path) : value
     }
-    return isOpen ? given : (own as T)
+    return isOpen ? given : (result as T)
   } catch (error) {
     throw unreadable(path, error)
   }
@@ -83,8 +83,8 @@ function unreadable(path: string, error: unknown): TurnlockError {
 /** The error of a member that is no option, with the one that may be meant. */
 export function unknownOption(path: string, name: string, rows: object): TurnlockError {
   // What other libraries call the schema of a tool.
-  const meant = nearest(name === 'parameters' ? 'inputSchema' : name, Object.keys(rows))
-  const hint = meant ? `; did you mean \`${meant}\`?` : ''
+  const suggestion = nearest(name === 'parameters' ? 'inputSchema' : name, Object.keys(rows))
+  const hint = suggestion ? `; did you mean \`${suggestion}\`?` : ''
   return wrong(path, `a known option${hint}`)
 }
 

@@ -27,9 +27,9 @@ export interface UseTurn
  * @throws TurnlockError `options.invalid`
  */
 export function useTurn(given: ChatOptions | Chat): UseTurn {
-  const own = useRef<Chat | undefined>(undefined)
+  const chatRef = useRef<Chat | undefined>(undefined)
   const options = isChat(given) ? undefined : given
-  const chat = options ? (own.current ??= createChat(options)) : (given as Chat)
+  const chat = options ? (chatRef.current ??= createChat(options)) : (given as Chat)
   const { subscribe, getSnapshot, configure, hold, ...actions } = chat
   useEffect(() => {
     if (options) configure(options)

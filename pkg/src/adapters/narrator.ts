@@ -176,28 +176,28 @@ export class Narrator {
 
   #known({ id, signature }: { id: string; signature: string }, batch: number): Told[] {
     const key = JSON.stringify([batch, id, signature])
-    const known = this.#calls.get(key) ?? []
-    this.#calls.set(key, known)
-    return known
+    const records = this.#calls.get(key) ?? []
+    this.#calls.set(key, records)
+    return records
   }
 
   /** Tells a call, unless it is one that waited. */
   #called(call: ToolCall, event: TurnEvent, state: 'running' | 'waiting', own = false): Told {
-    const known = this.#known(call, event.toolBatchId)
+    const records = this.#known(call, event.toolBatchId)
     const waited = this.#take(call)
     if (waited) {
       waited.state = state
-      known.push(waited)
+      records.push(waited)
       if (state === 'waiting') this.#waiting.push(waited)
       return waited
     }
     this.#close()
     this.#content(event)
-    const told: Told = { id: this.#unique(call.id), call, state, own }
-    known.push(told)
-    if (state === 'waiting') this.#waiting.push(told)
-    this.#voice.call(told.id, call)
-    return told
+    const record: Told = { id: this.#unique(call.id), call, state, own }
+    records.push(record)
+    if (state === 'waiting') this.#waiting.push(record)
+    this.#voice.call(record.id, call)
+    return record
   }
 
   /** The first such call that waits; it waits no longer. */
@@ -215,23 +215,23 @@ export class Narrator {
 
   #settled(result: ToolResult, event: TurnEvent): void {
     const { toolCallId: id, name, args, signature } = result
-    const known = this.#known({ id, signature }, event.toolBatchId)
-    if (known.some(({ state }) => state === 'denied')) return
+    const records = this.#known({ id, signature }, event.toolBatchId)
+    if (records.some(({ state }) => state === 'denied')) return
     // A result that a resume revised is told again, of the same call.
-    const open = known.find(({ state }) => state !== 'settled') ?? known.at(-1)
-    const told = open ?? this.#called({ id, name, args, signature }, event, 'running')
-    told.state = 'settled'
+    const open = records.find(({ state }) => state !== 'settled') ?? records.at(-1)
+    const record = open ?? this.#called({ id, name, args, signature }, event, 'running')
+    record.state = 'settled'
     if (this.#step) this.#step.settled = true
-    this.#voice.result(told.id, result, told.own)
+    this.#voice.result(record.id, result, record.own)
   }
 
   #denied(calls: ToolCall[], batch: number): void {
     for (const call of calls) {
-      const told = this.#take(call)
-      if (!told) continue
-      told.state = 'denied'
-      this.#known(call, batch).push(told)
-      this.#voice.denied(told.id)
+      const record = this.#take(call)
+      if (!record) continue
+      record.state = 'denied'
+      this.#known(call, batch).push(record)
+      this.#voice.denied(record.id)
     }
   }
 }

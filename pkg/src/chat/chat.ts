@@ -105,13 +105,13 @@ export function createChat(given: ChatOptions): Chat {
   function publish(): void {
     clearTimeout(timer)
     timer = undefined
-    state = { ...now, messages: shown() }
+    state = { ...now, messages: messagesNow() }
     // A listener that throws ends neither the turn nor the others.
     for (const listener of [...listeners]) quietly(listener)
   }
 
   /** All messages, with what the last turn has shown. */
-  function shown(): ChatMessage[] {
+  function messagesNow(): ChatMessage[] {
     const { requestId } = now as Begun
     const parts = transcript?.parts() ?? []
     const text = transcript?.text() ?? ''
@@ -121,7 +121,7 @@ export function createChat(given: ChatOptions): Chat {
 
   /** What the last turn adds to the history and to the messages. */
   function settle(): void {
-    before = shown()
+    before = messagesNow()
     history = chat.history()
     transcript = undefined
   }
@@ -147,22 +147,22 @@ export function createChat(given: ChatOptions): Chat {
   }
 
   async function read(open: () => ShownTurn | undefined): Promise<void> {
-    let own: ShownTurn | undefined
+    let current: ShownTurn | undefined
     try {
-      own = turn = open()
-      if (!own) throw wrong('turns', 'what resumes them')
+      current = turn = open()
+      if (!current) throw wrong('turns', 'what resumes them')
       // To its end: leaving the iteration would cancel a turn that is over, too.
       // A turn that went on behind a pause or a failure is read with it: only the last one counts.
-      let held: TurnEvent | undefined
-      for await (const event of own) {
-        if (turn !== own) continue
-        if (event.type === 'paused' || event.type === 'error') held = event
+      let lastEvent: TurnEvent | undefined
+      for await (const event of current) {
+        if (turn !== current) continue
+        if (event.type === 'paused' || event.type === 'error') lastEvent = event
         else take(event)
       }
-      if (held && turn === own) take(held)
-      if (turn === own) throw new Error('no end')
+      if (lastEvent && turn === current) take(lastEvent)
+      if (turn === current) throw new Error('no end')
     } catch (error) {
-      if (turn === own) fail(error)
+      if (turn === current) fail(error)
     }
   }
 
@@ -212,16 +212,16 @@ export function createChat(given: ChatOptions): Chat {
       if (reason !== undefined) abandon(reason)
       end()
     }
-    const own = { cancel: rest } as ShownTurn
-    turn = own
+    const placeholder = { cancel: rest } as ShownTurn
+    turn = placeholder
     now.approvals = []
     try {
       const next = await options.turns.answer?.(paused)
-      if (turn !== own) return
+      if (turn !== placeholder) return
       if (next) return begin(requestId, () => next)
       rest()
     } catch (error) {
-      if (turn === own) fail(error)
+      if (turn === placeholder) fail(error)
     }
   }
 
@@ -268,8 +268,8 @@ export function createChat(given: ChatOptions): Chat {
       const { requestId, status } = now as Begun
       if (status !== 'paused') return
       const approvals = decisions
-      const own = { requestId, toolBatchId, ...(approvals.length && { approvals }) }
-      begin(requestId, () => options.turns.resume?.(own))
+      const resumeOptions = { requestId, toolBatchId, ...(approvals.length && { approvals }) }
+      begin(requestId, () => options.turns.resume?.(resumeOptions))
     },
     stop(reason = 'stopped') {
       turn?.cancel(reason)
@@ -278,10 +278,10 @@ export function createChat(given: ChatOptions): Chat {
       publish()
     },
     regenerate() {
-      const asked = history.findLastIndex((one) => (one as { role?: unknown })?.role === 'user')
-      if (turn || asked < 0) return false
+      const userIndex = history.findLastIndex((one) => (one as { role?: unknown })?.role === 'user')
+      if (turn || userIndex < 0) return false
       abandon('superseded')
-      history = history.slice(0, asked + 1)
+      history = history.slice(0, userIndex + 1)
       before = before.slice(0, before.findLastIndex(({ role }) => role === 'user') + 1)
       run()
       return true

@@ -96,24 +96,24 @@ export class Transcript {
   /** What the turn adds to the history: calls with their results, and the answer. */
   messages(): TurnMessage[] {
     const messages: TurnMessage[] = []
-    let said = ''
+    let text = ''
     let batch: number | undefined
     let place: TurnMessage | undefined
     for (const part of this.#parts) {
-      if (part.type === 'text') said += part.text
+      if (part.type === 'text') text += part.text
       // Neither went well nor failed: has no result yet, or did not run.
       if (part.type !== 'call' || (part.status !== 'ok' && !part.result?.error)) continue
       const { id, name, args, toolBatchId } = part
       if (toolBatchId !== batch) {
-        place = { role: 'assistant', content: said, toolCalls: [] }
+        place = { role: 'assistant', content: text, toolCalls: [] }
         messages.push(place)
         batch = toolBatchId
-        said = ''
+        text = ''
       }
       place?.toolCalls?.push({ id, name, args })
       messages.push(resultMessage(part.result!))
     }
-    if (said.trim()) messages.push({ role: 'assistant', content: said })
+    if (text.trim()) messages.push({ role: 'assistant', content: text })
     return messages
   }
 

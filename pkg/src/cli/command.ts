@@ -17,7 +17,7 @@ export class Usage extends TurnlockError {
 }
 
 /** The question behind a name that does not exist. */
-export function meant(given: string, names: readonly string[], prefix = ''): string {
+export function suggestion(given: string, names: readonly string[], prefix = ''): string {
   const near = nearest(given, names)
   return near === undefined ? '' : `; did you mean ${prefix}${near}?`
 }
@@ -87,9 +87,9 @@ export function command<const T extends Options>(declared: Declared<T>): Command
         throw wrong(`one argument too many: ${line(positionals[needed.length] ?? '')}`)
       }
       for (const [option, { required }] of Object.entries<Option>(options)) {
-        const given = (values as Record<string, unknown>)[option]
-        if (required && given === undefined) throw wrong(`--${option} is missing`)
-        if (given === '') throw wrong(`--${option} is empty`)
+        const value = (values as Record<string, unknown>)[option]
+        if (required && value === undefined) throw wrong(`--${option} is missing`)
+        if (value === '') throw wrong(`--${option} is empty`)
       }
       return declared.run(values as Parsed<T>, ...positionals)
     },
@@ -100,21 +100,21 @@ export function command<const T extends Options>(declared: Declared<T>): Command
 function worded({ code, message }: NodeJS.ErrnoException, names: readonly string[]): string {
   const [, option = ''] = /'(-[^' ]*)/.exec(message) ?? []
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
-    return `unknown option ${line(option)}${meant(option.replace(/^-+/, ''), names, '--')}`
+    return `unknown option ${line(option)}${suggestion(option.replace(/^-+/, ''), names, '--')}`
   }
   if (code !== 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') return message
   return `${option} ${message.includes('does not take') ? 'takes no value' : 'needs a value'}`
 }
 
 /** A whole number of the options, at most `most`; undefined where it is not given. */
-export function whole(
+export function wholeNumber(
   values: Record<string, unknown>,
   name: string,
   { least = 0, most = 999_999_999 } = {},
 ): number | undefined {
-  const given = values[name]
-  if (given === undefined) return undefined
-  const number = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : NaN
+  const value = values[name]
+  if (value === undefined) return undefined
+  const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : NaN
   if (number >= least && number <= most) return number
   throw new Usage(`--${name}: a whole number from ${least} to ${most}`)
 }

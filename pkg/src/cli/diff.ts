@@ -15,12 +15,12 @@ export function differences(before: unknown, after: unknown): string[] {
   if (old === now) return []
   const options = { context: AROUND, headerOptions: OMIT_HEADERS, maxEditLength: MOST }
   const patch = createTwoFilesPatch('', '', old, now, undefined, undefined, options)
-  return lines(patch ?? whole(old, now))
+  return lines(patch ?? wholeDiff(old, now))
 }
 
 const lines = (text: string) => text.split('\n').slice(0, -1)
 
-function whole(old: string, now: string): string {
+function wholeDiff(old: string, now: string): string {
   const [gone, come] = [lines(old), lines(now)]
   const rows = [...gone.map((text) => `-${text}`), ...come.map((text) => `+${text}`)]
   return [`@@ -1,${gone.length} +1,${come.length} @@`, ...rows, ''].join('\n')

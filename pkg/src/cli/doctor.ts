@@ -34,9 +34,10 @@ export const doctor = command({
       throw new Usage(`--dialect: one of ${DIALECTS.join(', ')}`)
     }
     const text = await input(file)
-    if (dialect !== undefined) return one(text, dialect as Dialect, { fix, diff, json })
-    const own = detectProvider(text, recognizeFormat(text))
-    if (own !== undefined) return one(text, own, { fix, diff, json, others: true })
+    if (dialect !== undefined) return diagnoseFor(text, dialect as Dialect, { fix, diff, json })
+    const detected = detectProvider(text, recognizeFormat(text))
+    if (detected !== undefined)
+      return diagnoseFor(text, detected, { fix, diff, json, others: true })
     const needs = fix !== undefined ? '--fix' : diff ? '--diff' : undefined
     if (needs === undefined) return all(text, json)
     throw new Usage(`${needs} needs --dialect, since it is the request of no known provider`)
@@ -79,10 +80,10 @@ const isForeign = (row: Row) => besideShape(row).length < row.violations.length
  */
 function all(text: string, json: boolean): number {
   const { rows, dialects } = glance(text)
-  const own = rows.filter((row) => !isForeign(row))
+  const matching = rows.filter((row) => !isForeign(row))
   const [{ what, refused } = {} as Partial<Row>] = rows
-  const isBad = own.length
-    ? own.some(({ violations, refused }) => violations.length > 0 || refused)
+  const isBad = matching.length
+    ? matching.some(({ violations, refused }) => violations.length > 0 || refused)
     : refused !== undefined || rows.every((row) => besideShape(row).length > 0)
   if (json) {
     const found = rows.filter(({ violations }) => violations.length > 0)
@@ -95,13 +96,13 @@ function all(text: string, json: boolean): number {
   for (const row of rows) {
     const { length } = row.violations
     const wrong = besideShape(row).length
-    const isOther = isForeign(row) && (own.length > 0 || wrong === 0)
+    const isOther = isForeign(row) && (matching.length > 0 || wrong === 0)
     const mark = isOther ? dim('another shape') : length ? red(`✕ ${wrong} refused`) : green('✓')
     console.log(`${row.name.padEnd(17)} ${mark}`)
   }
   if (!isBad) {
     const others =
-      own.length < rows.length ? '; Turnlock sends it to each provider in its form' : ''
+      matching.length < rows.length ? '; Turnlock sends it to each provider in its form' : ''
     console.log(`${green('✓ nothing is wrong with it')}${dim(others)}`)
   }
   if (rows.some(({ violations }) => violations.length > 0)) {
@@ -142,8 +143,9 @@ const clientOf = (dialect: Dialect | undefined): string | undefined =>
 /** What a request says beside its history, if this provider can be sent it. */
 function restOf(text: string, dialect: Dialect, found: InspectReport): Body | undefined {
   const { format = '', history = [] } = found
-  const own = detectProvider(text, { format, history })
-  const fits = own === dialect || (own !== undefined && clientOf(own) === clientOf(dialect))
+  const detected = detectProvider(text, { format, history })
+  const fits =
+    detected === dialect || (detected !== undefined && clientOf(detected) === clientOf(dialect))
   return fits ? found.body : undefined
 }
 
@@ -173,7 +175,11 @@ interface How {
   others?: boolean
 }
 
-function one(text: string, dialect: Dialect, { fix, diff, json, others = false }: How): number {
+function diagnoseFor(
+  text: string,
+  dialect: Dialect,
+  { fix, diff, json, others = false }: How,
+): number {
   progress(`asking ${dialect}`)
   const found = inspected(text, dialect)
   progress()
@@ -227,11 +233,11 @@ function elsewhere(own: Dialect, dialects: Record<string, number>): void {
   const others = Object.entries(dialects).filter(([name]) => name !== own)
   const takes = others.flatMap(([name, count]) => (count ? [] : [name]))
   const refuses = others.flatMap(([name, count]) => (count ? [`${name} (${count})`] : []))
-  const say = (what: string, names: string[]) => {
+  const printNames = (what: string, names: string[]) => {
     if (names.length) console.log(dim(wrapped(`${what}: ${names.join(', ')}`, 2)))
   }
-  say('as it stands, these take it too', takes)
-  say('these refuse it', refuses)
+  printNames('as it stands, these take it too', takes)
+  printNames('these refuse it', refuses)
 }
 
 function refusal(codes: readonly string[] | undefined): void {

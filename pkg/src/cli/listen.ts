@@ -2,11 +2,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { TurnlockError } from 'turnlock'
-import { whole } from './command.js'
+import { wholeNumber } from './command.js'
 
 /** The port of the options. */
 export const portOf = (values: Record<string, unknown>) =>
-  whole(values, 'port', { most: 65_535 }) ?? 0
+  wholeNumber(values, 'port', { most: 65_535 }) ?? 0
 
 /**
  * Serves on 127.0.0.1 and says the address. `port` 0: a free one. The promise of `ended` is the

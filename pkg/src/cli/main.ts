@@ -1,5 +1,5 @@
 /** `npx turnlock`: one command a file. Ends with 2 for what cannot be read. */
-import { meant, Usage } from './command.js'
+import { suggestion, Usage } from './command.js'
 import { doctor } from './doctor.js'
 import { help, overview, version } from './help.js'
 import { asJson } from './printable.js'
@@ -15,7 +15,10 @@ function find(name: string) {
   const found = COMMANDS.find((command) => command.name === name)
   if (found) return found
   const names = COMMANDS.map((command) => command.name)
-  throw new Usage(`there is no command ${name}${meant(name, names)}`, overview(COMMANDS, false))
+  throw new Usage(
+    `there is no command ${name}${suggestion(name, names)}`,
+    overview(COMMANDS, false),
+  )
 }
 
 async function main([name = '', ...args]: string[], json: boolean): Promise<number> {

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ProxyReport } from 'turnlock/proxy'
 import { HOST } from '../shared/host.js'
-import { command, Usage, whole } from './command.js'
+import { command, Usage, wholeNumber } from './command.js'
 import { listen, portOf } from './listen.js'
 import { asJson, line } from './printable.js'
 import { complain, dim, green, progress, red } from './terminal.js'
@@ -47,8 +47,8 @@ export const proxy = command({
     const variable = values['key-env']
     const apiKey = variable === undefined ? undefined : process.env[variable]
     if (variable !== undefined && !apiKey) throw new Usage(`--key-env: ${variable} is not set`)
-    const maxRepeats = whole(values, 'max-repeats', { least: 1 })
-    const maxTools = whole(values, 'max-tools')
+    const maxRepeats = wholeNumber(values, 'max-repeats', { least: 1 })
+    const maxTools = wholeNumber(values, 'max-tools')
     const forwardHeaders = (values['forward-headers'] ?? '').split(',').filter(Boolean)
     const hosts = [...LOCAL, ...namesOf(values['allow-host'])]
     const { createProxy } = await import('turnlock/proxy')
@@ -56,8 +56,13 @@ export const proxy = command({
     const total: Record<string, number> = { requests: 0, [repaired]: 0, [refused]: 0, failed: 0 }
     const count = (what: string) => (total[what] = (total[what] ?? 0) + 1)
     /** The request that a report is of. */
-    const asked = new AsyncLocalStorage<{ isTold: boolean }>()
-    const tell = (report: object, text: string, status: number, isFailed = status >= 400) => {
+    const requests = new AsyncLocalStorage<{ isTold: boolean }>()
+    const printReport = (
+      report: object,
+      text: string,
+      status: number,
+      isFailed = status >= 400,
+    ) => {
       count('requests')
       if (isFailed) count('failed')
       progress()
@@ -76,25 +81,25 @@ export const proxy = command({
       authorize: () => ({ tenant: 'local' }),
       onReport(report) {
         const { repairs, blocked, status, outcome } = report
-        const own = asked.getStore()
-        if (own) own.isTold = true
+        const request = requests.getStore()
+        if (request) request.isTold = true
         if (repairs.length) count(repaired)
         if (blocked.length) count(refused)
-        tell(report, shown(report), status, status >= 400 || outcome === 'failed')
+        printReport(report, reportLine(report), status, status >= 400 || outcome === 'failed')
       },
       onError: (error) => complain(error, json),
     })
     const handle = async (request: Request) => {
       const begun = performance.now()
-      const own = { isTold: false }
-      const response = await asked.run(own, () => proxied(request))
+      const state = { isTold: false }
+      const response = await requests.run(state, () => proxied(request))
       // Another path, or a request that was refused before it was read: no report follows.
-      if (!own.isTold && !response.headers.has('x-turnlock-report')) {
+      if (!state.isTold && !response.headers.has('x-turnlock-report')) {
         const { status } = response
         const [{ method }, { pathname: path }] = [request, new URL(request.url)]
         const ms = Math.round(performance.now() - begun)
         const text = `${statusOf(status)} ${line(method, 32).padEnd(9)} ${line(path)} ${dim(`${ms} ms`)}`
-        tell({ mode, method, path, status, ms }, text, status)
+        printReport({ mode, method, path, status, ms }, text, status)
       }
       return response
     }
@@ -143,7 +148,7 @@ const summed = (total: Record<string, number>) =>
     )
     .join(', ')
 
-function shown(report: ProxyReport): string {
+function reportLine(report: ProxyReport): string {
   const { mode, route, repairs, calls, blocked, forced, status, ms, bytes } = report
   const { outcome, error } = report
   const { repaired, refused } = DOES[mode]

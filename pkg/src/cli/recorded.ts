@@ -71,8 +71,10 @@ export const isWhole = (events: readonly TurnEvent[]): boolean => events.at(-1)?
  */
 export function lastTurn(events: readonly TurnEvent[]): TurnEvent[] {
   const id = events.findLast(({ requestId }) => requestId)?.requestId
-  const own = new Map(events.filter((one) => one.requestId === id).map((one) => [one.seq, one]))
-  const all = [...own.values()].sort((a, b) => a.seq - b.seq)
+  const turnEvents = new Map(
+    events.filter((one) => one.requestId === id).map((one) => [one.seq, one]),
+  )
+  const all = [...turnEvents.values()].sort((a, b) => a.seq - b.seq)
   const voided = all.flatMap((one) =>
     one.type === 'phase_start' && one.voidFrom != null ? [[one.voidFrom, one.seq] as const] : [],
   )
@@ -114,23 +116,25 @@ function inferences(events: readonly TurnEvent[], split: boolean): Inference[] {
     if (event.type === 'text' && event !== composed) open().text += event.chunk
     if (event.type === 'reasoning') open().reasoning += event.chunk
     if (event.type === 'tool_calls' || event.type === 'refused') {
-      const own = open(event.toolBatchId, split && event.type === 'refused')
-      const isNew = ({ id }: Call) => !own.calls.some((call) => call.id === id)
-      own.calls.push(...event.toolCalls.filter(isNew))
+      const inference = open(event.toolBatchId, split && event.type === 'refused')
+      const isNew = ({ id }: Call) => !inference.calls.some((call) => call.id === id)
+      inference.calls.push(...event.toolCalls.filter(isNew))
       if (event.type === 'refused') {
-        own.reasons.push(event.reason)
-        own.isSettled = own.isSettled || own.calls.length === event.toolCalls.length
+        inference.reasons.push(event.reason)
+        inference.isSettled =
+          inference.isSettled || inference.calls.length === event.toolCalls.length
       }
     }
     if (event.type === 'tool_results') {
-      const own = all.at(-1)
-      if (own) own.isSettled = true
+      const inference = all.at(-1)
+      if (inference) inference.isSettled = true
     }
     if (event.type === 'phase_end' && event.phase === 'tool_phase' && !event.ended) {
       // Its text behind calls is not shown: the next phase answers.
-      const own = all.at(-1)
-      const isFinal = own?.reasons.length && own.reasons.every((why) => FINAL.includes(why))
-      if (own?.calls.length && !isFinal) add().isSilent = true
+      const inference = all.at(-1)
+      const isFinal =
+        inference?.reasons.length && inference.reasons.every((why) => FINAL.includes(why))
+      if (inference?.calls.length && !isFinal) add().isSilent = true
     }
   }
   return all.filter((one) => one.isSilent || one.text || one.reasoning || one.calls.length)
@@ -153,15 +157,19 @@ function toolsOf(events: readonly TurnEvent[]): Record<string, Tool> {
   const called = [...of('tool_calls'), ...of('refused')].flatMap(({ toolCalls }) => toolCalls)
   const names = new Set(called.map(({ name }) => name).filter((name) => !unknown.has(name)))
   const tool = (name: string) => {
-    const own = results.filter((one) => one.name === name)
-    const ran = own.filter(({ replayed, status }) => !replayed && status !== 'blocked')
+    const toolResults = results.filter((one) => one.name === name)
+    const ran = toolResults.filter(({ replayed, status }) => !replayed && status !== 'blocked')
     const twice = new Set(ran.map((one) => one.signature)).size < ran.length
-    const dedupe = twice ? 'allow' : own.some(({ replayed }) => replayed) ? 'replay' : 'block'
-    const left = [...ran]
+    const dedupe = twice
+      ? 'allow'
+      : toolResults.some(({ replayed }) => replayed)
+        ? 'replay'
+        : 'block'
+    const remaining = [...ran]
     const next = (args: unknown): Result | undefined => {
       const signed = signature({ tool: name, args, projectId: events[0]?.projectId ?? null })
-      const at = left.findIndex((one) => one.signature === signed)
-      return at < 0 ? undefined : left.splice(at, 1)[0]
+      const at = remaining.findIndex((one) => one.signature === signed)
+      return at < 0 ? undefined : remaining.splice(at, 1)[0]
     }
     return defineTool({
       description: 'Returns what it returned.',
@@ -202,20 +210,20 @@ export function again(events: readonly TurnEvent[], split: boolean): RunTurnOpti
   const most = (phase: string) =>
     Math.max(0, ...fresh.filter((one) => one.phase === phase).map(({ maxTools }) => maxTools ?? 0))
   const isUnified = starts.some(({ phase }) => phase === 'unified')
-  const said = inferences(events, split)
+  const recorded = inferences(events, split)
   const stopped = events.some((one) => one.type === 'phase_end' && one.ended === 'max_steps')
   let at = 0
   const model = customModel(async function* (_, { signal }) {
-    const own = said[at++]
-    if (!own) {
+    const inference = recorded[at++]
+    if (!inference) {
       // Behind its end the turn asked nothing, or was given up while it waited.
       if (!isWhole(events))
         await new Promise((_, reject) => signal.addEventListener('abort', reject))
       return
     }
-    if (own.reasoning) yield { type: 'reasoning', text: own.reasoning }
-    if (own.text) yield { type: 'text', text: own.text }
-    for (const [index, { id, name, args }] of own.calls.entries()) {
+    if (inference.reasoning) yield { type: 'reasoning', text: inference.reasoning }
+    if (inference.text) yield { type: 'text', text: inference.text }
+    for (const [index, { id, name, args }] of inference.calls.entries()) {
       yield { type: 'tool_call_start', index, id, name }
       const text = typeof args === 'string' ? args : JSON.stringify(args)
       yield { type: 'tool_call_arguments', index, text }
@@ -230,7 +238,7 @@ export function again(events: readonly TurnEvent[], split: boolean): RunTurnOpti
     mode: isUnified ? 'unified' : 'two_stage',
     projectId: events[0]?.projectId ?? null,
     policy: isUnified
-      ? { maxSteps: stopped ? said.length : Math.max(5, said.length + 1) }
+      ? { maxSteps: stopped ? recorded.length : Math.max(5, recorded.length + 1) }
       : {
           maxTools: most('tool_phase'),
           actionMaxTools: most('action_phase'),

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { isTurnlockError, runTurn, type TurnEvent } from 'turnlock'
 import { recognizeFormat, replay as replayTrace, traceCalls } from 'turnlock/inspect'
-import { command, input, Usage, whole } from './command.js'
+import { command, input, Usage, wholeNumber } from './command.js'
 import { asJson, line, visible } from './printable.js'
 import { again, checkEvents, isWhole, lastTurn, outline } from './recorded.js'
 import { dim, green, red } from './terminal.js'
@@ -26,12 +26,12 @@ export const replay = command({
     if (step && (json || file === '-' || !process.stdin.isTTY)) {
       throw new Usage('--step reads keys: it needs a terminal, a file, and no --json')
     }
-    const maxTools = whole(values, 'max-tools')
+    const maxTools = wholeNumber(values, 'max-tools')
     const text = await input(file)
     const { history } = asTrace(() => recognizeFormat(text))
     const print = printer(json, step)
     const events = history.filter(isEvent)
-    if (events.length) return own(events, { mode, maxTools, json, print })
+    if (events.length) return replayEvents(events, { mode, maxTools, json, print })
     if (history.some(isTraceEvent)) {
       throw new Usage(
         'this is what onTrace is given, without texts: replay reads the events of a turn',
@@ -72,7 +72,7 @@ const isEvent = (one: unknown): one is TurnEvent => {
 const isTraceEvent = (one: unknown) =>
   /^(orchestration_phase_start|tool_registration|llm_call)$/.test(String(Object(one).type))
 
-async function own(events: TurnEvent[], how: How): Promise<number> {
+async function replayEvents(events: TurnEvent[], how: How): Promise<number> {
   const { json, print } = how
   const recorded = lastTurn(events)
   checkEvents(recorded)
@@ -137,7 +137,7 @@ async function trace(history: unknown[], maxTools: number, json: boolean, print:
   const found = asTrace(() => traceCalls(history))
   if (!found.calls.length) throw noTrace('there is no call in it')
   const { turn } = found.calls.at(-1) as { turn: number }
-  const asked = found.calls.filter((call) => call.turn === turn).length
+  const callCount = found.calls.filter((call) => call.turn === turn).length
   const { turn: replayed } = replayTrace(found, { maxTools })
   let isPrinting = true
   for await (const event of replayed) isPrinting &&= await print(event)
@@ -147,9 +147,9 @@ async function trace(history: unknown[], maxTools: number, json: boolean, print:
   ).length
   const { status, blockedSignatures } = result
   if (json) {
-    console.log(asJson({ replayed: { asked, ran, blockedSignatures, status } }))
+    console.log(asJson({ replayed: { asked: callCount, ran, blockedSignatures, status } }))
   } else {
-    const calls = asked === 1 ? '1 call' : `${asked} calls`
+    const calls = callCount === 1 ? '1 call' : `${callCount} calls`
     console.log(`the trace has ${calls}; with maxTools: ${maxTools}, ${ran} of them ran`)
   }
   return 0
@@ -186,9 +186,15 @@ function detail(event: TurnEvent): string {
     return event.type === 'refused' ? red(`(${event.reason}) ${text}`) : text
   }
   if (event.type === 'tool_results') {
-    const one = ({ name, status, replayed, result, error }: (typeof event.toolResults)[number]) =>
+    const resultText = ({
+      name,
+      status,
+      replayed,
+      result,
+      error,
+    }: (typeof event.toolResults)[number]) =>
       `${name} ${status}${replayed ? ' (replayed)' : ''} ${JSON.stringify(result ?? error) ?? ''}`
-    return line(event.toolResults.map(one).join(', '))
+    return line(event.toolResults.map(resultText).join(', '))
   }
   const {
     type: _,

@@ -44,8 +44,8 @@ function causes(error: unknown): string[] {
   const { cause } = error as Error
   if (!(cause instanceof Error)) return []
   const { code } = cause as NodeJS.ErrnoException
-  const own = code ?? cause.message
-  return [...((error as Error).message.includes(own) ? [] : [own]), ...causes(cause)]
+  const detail = code ?? cause.message
+  return [...((error as Error).message.includes(detail) ? [] : [detail]), ...causes(cause)]
 }
 
 /** The width of what a person reads, from 40 to 100 characters. */

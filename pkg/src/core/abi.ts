@@ -60,9 +60,9 @@ export function instantiate(module: WebAssembly.Module) {
     },
     /** Takes bytes over. */
     take(place: Place): Uint8Array {
-      const taken = at(place).slice()
+      const copy = at(place).slice()
       free(place[0], place[1], 1)
-      return taken
+      return copy
     },
   }
 }

@@ -61,7 +61,7 @@ export class Part<G = Glue> {
 
   /** Whether {@link Part.core} needs not compile. */
   get isReady(): boolean {
-    return whole !== undefined || this.#module !== undefined
+    return wholeCore !== undefined || this.#module !== undefined
   }
 
   /**
@@ -71,9 +71,9 @@ export class Part<G = Glue> {
    * @throws TurnlockError `core.load`, `core.not_loaded`
    */
   core(): Core<G> {
-    if (!this.#live?.glue || this.#of !== whole || size(this.#live) > FULL) {
+    if (!this.#live?.glue || this.#of !== wholeCore || size(this.#live) > FULL) {
       this.#live = { glue: this.#instance(), onFault: new Set() }
-      this.#of = whole
+      this.#of = wholeCore
     }
     return this.#live
   }
@@ -81,7 +81,7 @@ export class Part<G = Glue> {
   #instance(): G {
     try {
       // The whole core has the functions of every part.
-      if (whole) return whole.createInstance(whole.module()) as G
+      if (wholeCore) return wholeCore.createInstance(wholeCore.module()) as G
       const { createInstance, bytes } = this.#here()
       const module = (this.#module ??= this.#compile?.(bytes))
       if (!module) throw new Error('the part is not prepared')
@@ -207,11 +207,11 @@ interface Whole {
   module(): WebAssembly.Module
 }
 
-let whole: Whole | undefined
+let wholeCore: Whole | undefined
 
 /** Uses one core with all capabilities instead of the parts. */
 export function useWhole(given: Whole): void {
-  whole = given
+  wholeCore = given
 }
 
 /**
@@ -232,9 +232,9 @@ export async function init(from?: ModuleSource): Promise<void> {
   const { createInstance } = await import('../wasm/whole.js')
   let module: WebAssembly.Module
   try {
-    const given = await (typeof from === 'string' || from instanceof URL ? fetch(from) : from)
-    if (given instanceof Response && !given.ok) throw new Error(`status ${given.status}`)
-    module = await compiled(given)
+    const loaded = await (typeof from === 'string' || from instanceof URL ? fetch(from) : from)
+    if (loaded instanceof Response && !loaded.ok) throw new Error(`status ${loaded.status}`)
+    module = await compiled(loaded)
     if (!WebAssembly.Module.exports(module).some(({ name }) => name === 'turn_new')) {
       throw new Error('this is not turnlock.wasm')
     }

@@ -44,7 +44,7 @@ export class Feed<T> {
       this.#tail = []
     }
     this.#tail.push(item)
-    tell(this.#wake)
+    wakeAll(this.#wake)
   }
 
   get length(): number {
@@ -68,7 +68,7 @@ export class Feed<T> {
   end(error?: unknown): void {
     this.#over = true
     this.#error = error
-    tell(this.#wake)
+    wakeAll(this.#wake)
   }
 
   /**
@@ -79,12 +79,12 @@ export class Feed<T> {
     // Not an async generator, which takes three microtasks for each item. Calls are answered in
     // order, as by a generator.
     const reader = { taken: 0 }
-    const asked: Asked<T>[] = []
-    let given = 0
+    const requests: Asked<T>[] = []
+    let delivered = 0
     let block: T[] = []
     const take = () => {
-      if (given % BLOCK === 0) block = this.#block(given / BLOCK)
-      return block[given++ % BLOCK] as T
+      if (delivered % BLOCK === 0) block = this.#block(delivered / BLOCK)
+      return block[delivered++ % BLOCK] as T
     }
     let begun = false
     let closed = false
@@ -92,27 +92,27 @@ export class Feed<T> {
       if (closed) return
       closed = true
       this.#streams.delete(reader)
-      tell(this.#moved)
+      wakeAll(this.#moved)
       if (leaves && begun) left()
     }
     const answer = () => {
-      for (let one = asked[0]; one; one = asked[0]) {
-        const over = given === this.length && this.#over
-        const isOpen = !closed && !one.leaves
-        if (isOpen && !over && given === this.length) return void this.#wake.push(answer)
-        asked.shift()
+      for (let request = requests[0]; request; request = requests[0]) {
+        const over = delivered === this.length && this.#over
+        const isOpen = !closed && !request.leaves
+        if (isOpen && !over && delivered === this.length) return void this.#wake.push(answer)
+        requests.shift()
         if (isOpen && !over) {
-          one.resolve({ done: false, value: take() })
+          request.resolve({ done: false, value: take() })
         } else {
-          close(one.leaves)
-          if (isOpen && this.#error !== undefined) one.reject(this.#error)
-          else one.resolve({ done: true, value: undefined })
+          close(request.leaves)
+          if (isOpen && this.#error !== undefined) request.reject(this.#error)
+          else request.resolve({ done: true, value: undefined })
         }
       }
     }
     const ask = (leaves: boolean) =>
       new Promise<IteratorResult<T, void>>((resolve, reject) => {
-        if (asked.push({ resolve, reject, leaves }) === 1) answer()
+        if (requests.push({ resolve, reject, leaves }) === 1) answer()
       })
     const iterator = {
       next: () => {
@@ -120,8 +120,8 @@ export class Feed<T> {
           begun = true
           if (stream) this.#streams.add(reader)
         }
-        reader.taken = given
-        tell(this.#moved)
+        reader.taken = delivered
+        wakeAll(this.#moved)
         return ask(false)
       },
       return: () => ask(true),
@@ -137,8 +137,8 @@ export class Feed<T> {
   /** Resolves when a stream advances. `undefined` if no stream is read or one is not far behind. */
   room(): Promise<void> | undefined {
     if (this.#streams.size === 0) return undefined
-    const taken = Math.max(...Array.from(this.#streams, (reader) => reader.taken))
-    if (this.length - taken <= MOST_BEHIND) return undefined
+    const furthest = Math.max(...Array.from(this.#streams, (reader) => reader.taken))
+    if (this.length - furthest <= MOST_BEHIND) return undefined
     return new Promise((resolve) => this.#moved.push(resolve))
   }
 }
@@ -156,6 +156,6 @@ export function packed<T>(items: T[]): Block<T> {
 }
 
 /** Wakes all waiting readers and clears the list. */
-function tell(waiting: (() => void)[]): void {
+function wakeAll(waiting: (() => void)[]): void {
   if (waiting.length > 0) for (const wake of waiting.splice(0)) wake()
 }

@@ -70,10 +70,10 @@ export class Requests {
     }
     let generated = false
     try {
-      const asked = place ? this.#host.fallbacks?.[place - 1] : this.#host.model
-      if (!asked) throw new Error('no model')
+      const model = place ? this.#host.fallbacks?.[place - 1] : this.#host.model
+      if (!model) throw new Error('no model')
       const { body: sent, ...where } = request
-      const opened = asked.open(sent, { ...where, signal: controller.signal })
+      const opened = model.open(sent, { ...where, signal: controller.signal })
       if (Symbol.asyncIterator in opened) {
         generated = true
         await this.#readDeltas(opened, inference, attempt, current)
@@ -83,7 +83,7 @@ export class Requests {
         const { ok, status, headers } = response
         const [retryAfterMs, hint] = [retryAfter(headers), hintOf(response, request.path)]
         const body = ok ? '' : await beginning(response)
-        const secrets = asked.secrets?.() ?? []
+        const secrets = model.secrets?.() ?? []
         send({ type: 'response_head', ...ids, status, retryAfterMs, body, hint, secrets })
         if (!ok) return
         await this.#readBytes(response, inference, attempt, current)
@@ -153,10 +153,10 @@ export class Requests {
 
 /** Reads seconds or a date (RFC 9110 §10.2.3), or OpenAI's `retry-after-ms`. */
 function retryAfter(headers: Headers): number | null {
-  const said = headers.get('retry-after')
+  const header = headers.get('retry-after')
   let wait = Number(headers.get('retry-after-ms') ?? NaN)
-  if (!(wait >= 0)) wait = Number(said || NaN) * 1000
-  if (said && Number.isNaN(wait)) wait = Date.parse(said) - Date.now()
+  if (!(wait >= 0)) wait = Number(header || NaN) * 1000
+  if (header && Number.isNaN(wait)) wait = Date.parse(header) - Date.now()
   return Number.isNaN(wait) ? null : Math.min(Math.max(0, Math.ceil(wait)), Number.MAX_SAFE_INTEGER)
 }
 

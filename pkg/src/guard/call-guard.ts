@@ -93,14 +93,14 @@ export function createCallGuard<Outcome = unknown>(policy: GuardPolicy = {}): Ca
     return { ...made, valid: valid === true && signed !== null, approved }
   }
   const outcomeOf = (number: number): Promise<Outcome> => {
-    let known = waiting.get(number)
-    if (!known) {
+    let pending = waiting.get(number)
+    if (!pending) {
       let resolve: (value: Outcome) => void = () => {}
       const outcome = new Promise<Outcome>((settle) => (resolve = settle))
-      known = { outcome, resolve }
-      waiting.set(number, known)
+      pending = { outcome, resolve }
+      waiting.set(number, pending)
     }
-    return known.outcome
+    return pending.outcome
   }
   return {
     judge(call) {
@@ -164,18 +164,18 @@ function flagsOf(tools: Record<string, GuardedTool | number>, option: string) {
     throw wrong(option, 'an object: name → tool')
   }
   const flags = Object.entries(tools).map(([name, tool]): [string, GuardedTool] => {
-    const given = typeof tool === 'number' && option === 'perTool' ? { maxCalls: tool } : tool
-    if (typeof given !== 'object' || given === null) throw wrong(`${option}.${name}`, 'a tool')
-    const own: Record<string, unknown> = {}
+    const options = typeof tool === 'number' && option === 'perTool' ? { maxCalls: tool } : tool
+    if (typeof options !== 'object' || options === null) throw wrong(`${option}.${name}`, 'a tool')
+    const values: Record<string, unknown> = {}
     for (const flag of Object.keys(FLAGS) as (keyof GuardedTool)[]) {
-      const value: unknown = given[flag]
+      const value: unknown = options[flag]
       if (typeof value === 'number' && !Number.isFinite(value)) {
         throw wrong(`${option}.${name}.${flag}`, 'a whole number')
       }
       // A function decides call by call, so each call may need an approval.
-      own[flag] = flag === 'needsApproval' && typeof value === 'function' ? true : value
+      values[flag] = flag === 'needsApproval' && typeof value === 'function' ? true : value
     }
-    return [name, own as GuardedTool]
+    return [name, values as GuardedTool]
   })
   return Object.fromEntries(flags)
 }
@@ -189,11 +189,11 @@ function sign(
 ): string | null {
   const isText = typeof args === 'string'
   // A model that calls without arguments often writes nothing.
-  const given = isText && args.trim() === '' ? {} : args
+  const value = isText && args.trim() === '' ? {} : args
   if (!isText && (typeof args !== 'object' || args === null || Array.isArray(args))) return null
-  if (isText && given === args && !args.trimStart().startsWith('{')) return null
+  if (isText && value === args && !args.trimStart().startsWith('{')) return null
   try {
-    return callSignature({ tool, args: given, action, projectId })
+    return callSignature({ tool, args: value, action, projectId })
   } catch (error) {
     if (isTurnlockError(error) && error.code.startsWith('json.')) return null
     throw error instanceof TurnlockError ? error : wrong('args', 'an object, or its JSON text')

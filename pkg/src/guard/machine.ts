@@ -25,8 +25,8 @@ const PIECE = 1000
 
 /** The notice of calls that do not run for `reason`. `hasResults`: it may point to results. */
 export function callNotice(reason: string, names: readonly string[], hasResults: boolean): string {
-  const given = bytesOf({ reason, names, results: hasResults })
-  return answer(part.call((glue) => glue.guard_notice(given)))
+  const request = bytesOf({ reason, names, results: hasResults })
+  return answer(part.call((glue) => glue.guard_notice(request)))
 }
 
 /** A machine that judges calls by {@link GuardOptions}. `free` gives its memory back. */
@@ -38,9 +38,9 @@ export class GuardMachine {
 
   /** @throws TurnlockError `options.invalid` */
   constructor(options: GuardOptions) {
-    const given = bytesOf(options)
+    const bytes = bytesOf(options)
     const on = part.core()
-    const handle = Number(answer(part.callOn(on, (glue) => glue.guard_new(given))))
+    const handle = Number(answer(part.callOn(on, (glue) => glue.guard_new(bytes))))
     this.#on = on
     this.#handle = handle
     this.#free = onceFreed(this, part, on, (glue) => glue.guard_free(handle))
@@ -50,15 +50,15 @@ export class GuardMachine {
   record(past: readonly PastCall[]): void {
     // In pieces: a text for the core has a limit.
     for (let from = 0; from < past.length; from += PIECE) {
-      const given = bytesOf(past.slice(from, from + PIECE))
-      this.#use((glue, handle) => glue.guard_record(handle, given))
+      const bytes = bytesOf(past.slice(from, from + PIECE))
+      this.#use((glue, handle) => glue.guard_record(handle, bytes))
     }
   }
 
   /** Judges a call. One that runs counts from now on. */
   judge(call: GuardCall): GuardVerdict {
-    const given = bytesOf(call)
-    return JSON.parse(this.#use((glue, handle) => glue.guard_judge(handle, given))) as GuardVerdict
+    const bytes = bytesOf(call)
+    return JSON.parse(this.#use((glue, handle) => glue.guard_judge(handle, bytes))) as GuardVerdict
   }
 
   /** Records an outcome; the number of the call that it settles, if one was open. */
@@ -70,8 +70,8 @@ export class GuardMachine {
 
   /** Begins the next turn, or closes the tool phase of this one. */
   begin(next: 'turn' | 'user_turn' | 'close'): void {
-    const given = encode(next)
-    this.#use((glue, handle) => glue.guard_begin(handle, given))
+    const bytes = encode(next)
+    this.#use((glue, handle) => glue.guard_begin(handle, bytes))
   }
 
   /** Whether calls may still be executed. */

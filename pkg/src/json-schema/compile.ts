@@ -54,7 +54,7 @@ const BASE = 'schema:/root'
 type Raw = Record<string, unknown>
 
 /** An own member. */
-export const own = (raw: object, name: string): unknown =>
+export const memberOf = (raw: object, name: string): unknown =>
   Object.hasOwn(raw, name) ? (raw as Raw)[name] : undefined
 
 interface Reference {
@@ -92,8 +92,8 @@ export class Compiler {
   }
 
   node(raw: Raw, parent: Resource, at: string): SchemaNode {
-    const known = this.#nodes.get(raw)
-    if (known) return known
+    const compiled = this.#nodes.get(raw)
+    if (compiled) return compiled
     const node: SchemaNode = { resource: this.#resourceOf(raw, parent), checks: [] }
     this.#nodes.set(raw, node)
     this.#open.push([raw, node, at])
@@ -119,7 +119,7 @@ export class Compiler {
   }
 
   #resourceOf(raw: Raw, parent: Resource): Resource {
-    const id = own(raw, '$id')
+    const id = memberOf(raw, '$id')
     if (typeof id !== 'string' || id === '' || id === '#') return parent
     if (id.startsWith('#')) {
       parent.anchors.set(id.slice(1), raw)
@@ -154,12 +154,12 @@ export class Compiler {
   #read(raw: Raw, node: SchemaNode, at: string): void {
     const { resource } = node
     for (const keyword of ['$anchor', '$dynamicAnchor']) {
-      const name = own(raw, keyword)
+      const name = memberOf(raw, keyword)
       if (typeof name !== 'string') continue
       if (!resource.anchors.has(name)) resource.anchors.set(name, raw)
       if (keyword === '$dynamicAnchor') resource.dynamic.set(name, node)
     }
-    if (own(raw, '$recursiveAnchor') === true && resource.root === raw) {
+    if (memberOf(raw, '$recursiveAnchor') === true && resource.root === raw) {
       resource.dynamic.set('', node)
     }
     checksOf(raw, node, at, this)
@@ -192,7 +192,7 @@ function pointedTo(root: unknown, pointer: string): unknown {
   let at = root
   for (const part of pointer.split('/').slice(1)) {
     if (typeof at !== 'object' || at === null) return undefined
-    at = own(at, part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    at = memberOf(at, part.replaceAll('~1', '/').replaceAll('~0', '~'))
   }
   return at
 }

@@ -3,7 +3,7 @@ import { isObject } from '../checks.js'
 import {
   fragmentOf,
   isPointer,
-  own,
+  memberOf,
   type Check,
   type Compiler,
   type Schema,
@@ -18,7 +18,7 @@ const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'nul
 
 /** Characters of expected values in an error. */
 const MOST_SHOWN = 200
-const shown = (value: unknown) => {
+const shortJson = (value: unknown) => {
   const text = JSON.stringify(value)
   return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text
 }
@@ -35,22 +35,22 @@ export function checksOf(
   const { checks, resource } = node
   const breaks = (name: string, expected: string) =>
     compiler.breaks(node, `the schema's \`${name}\` at ${at} must be ${expected}`)
-  const has = (name: string) => own(raw, name) !== undefined
+  const has = (name: string) => memberOf(raw, name) !== undefined
 
-  const schema = (name: string, value = own(raw, name), below = name): Schema | undefined => {
+  const schema = (name: string, value = memberOf(raw, name), below = name): Schema | undefined => {
     if (value === undefined) return undefined
     const found = compiler.schema(value, resource, `${at}/${below}`)
     if (found === undefined) breaks(below, 'a schema')
     return found
   }
   const schemas = (name: string): Schema[] | undefined => {
-    const value = own(raw, name)
+    const value = memberOf(raw, name)
     if (value === undefined) return undefined
     if (!Array.isArray(value)) return void breaks(name, 'a list of schemas')
     return value.map((item, index) => schema(name, item ?? null, `${name}/${index}`) ?? true)
   }
   const members = <T>(name: string, read: (value: unknown, key: string) => T): [string, T][] => {
-    const value = own(raw, name)
+    const value = memberOf(raw, name)
     if (value === undefined) return []
     if (!isObject(value)) {
       breaks(name, 'an object')
@@ -61,11 +61,11 @@ export function checksOf(
   const schemaMembers = (name: string) =>
     members(name, (value, key) => schema(name, value ?? null, `${name}/${key}`) ?? true)
   const number = (name: string): number | undefined => {
-    const value = own(raw, name)
+    const value = memberOf(raw, name)
     if (value === undefined || typeof value === 'number') return value
     return void breaks(name, 'a number')
   }
-  const names = (name: string, value = own(raw, name)): string[] => {
+  const names = (name: string, value = memberOf(raw, name)): string[] => {
     if (value === undefined) return []
     if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value
     breaks(name, 'a list of names')
@@ -105,13 +105,13 @@ export function checksOf(
   }
   // For references alone. What else stands there is data.
   for (const name of ['$defs', 'definitions']) {
-    for (const [key, value] of Object.entries(Object(own(raw, name)) as object)) {
+    for (const [key, value] of Object.entries(Object(memberOf(raw, name)) as object)) {
       compiler.schema(value, resource, `${at}/${name}/${key}`)
     }
   }
 
   function reference(name: string): void {
-    const to = own(raw, name)
+    const to = memberOf(raw, name)
     if (to === undefined) return
     if (typeof to !== 'string') return breaks(name, 'a URI reference')
     let target: Schema = true
@@ -139,7 +139,7 @@ export function checksOf(
 
   function typeKeyword(): void {
     if (!has('type')) return
-    const types = [own(raw, 'type')].flat()
+    const types = [memberOf(raw, 'type')].flat()
     if (!types.every((type) => TYPES.includes(type as string))) return breaks('type', 'a JSON type')
     checks.push((run, value, path) => {
       const type = typeOf(value)
@@ -160,7 +160,7 @@ export function checksOf(
       const isSimple = typeof value !== 'object' || value === null
       const isFound = isSimple ? simple.has(value) : keys.size > 0 && keys.has(keyOf(value, run))
       if (isFound) return YES
-      const expected = () => (name === 'const' ? shown(list[0]) : `one of ${shown(list)}`)
+      const expected = () => (name === 'const' ? shortJson(list[0]) : `one of ${shortJson(list)}`)
       return run.fail(path, () => `expected ${expected()} (\`${name}\`)`)
     })
   }
@@ -201,8 +201,8 @@ export function checksOf(
   function arrayKeywords(): void {
     const [fewest, most] = [number('minItems'), number('maxItems')]
     if (fewest !== undefined || most !== undefined) checks.push(sizes(fewest, most, 'items'))
-    if (own(raw, 'uniqueItems')) checks.push(uniqueItems)
-    const isList = Array.isArray(own(raw, 'items'))
+    if (memberOf(raw, 'uniqueItems')) checks.push(uniqueItems)
+    const isList = Array.isArray(memberOf(raw, 'items'))
     const prefix = [...(schemas('prefixItems') ?? []), ...((isList && schemas('items')) || [])]
     // `additionalItems` counts beside a list alone.
     const after = isList ? schema('additionalItems') : schema('items')
@@ -227,10 +227,10 @@ export function checksOf(
       )
     }
     // Draft 4, and with it OpenAPI 3.0: whether the limit itself is excluded.
-    const excludes = (name: string) => typeof own(raw, name) === 'boolean'
+    const excludes = (name: string) => typeof memberOf(raw, name) === 'boolean'
     const isAbove = (value: number, limit: number) => value > limit
     const isBelow = (value: number, limit: number) => value < limit
-    const strictly = (name: string) => own(raw, name) === true
+    const strictly = (name: string) => memberOf(raw, name) === true
     if (strictly('exclusiveMinimum')) bound('minimum', isAbove, 'over')
     else bound('minimum', (value, limit) => value >= limit, 'of at least')
     if (strictly('exclusiveMaximum')) bound('maximum', isBelow, 'below')
@@ -252,8 +252,8 @@ export function checksOf(
         }),
       )
     }
-    if (has('pattern')) pattern(own(raw, 'pattern'))
-    const name = own(raw, 'format')
+    if (has('pattern')) pattern(memberOf(raw, 'pattern'))
+    const name = memberOf(raw, 'format')
     const format = FORMATS.get(name)
     if (name === 'regex') checks.push(compiler.patterns ? regexFormat : text(() => MAYBE))
     if (!format) return
@@ -280,7 +280,7 @@ export function checksOf(
         }
         return regex.test(value)
           ? YES
-          : run.fail(path, () => `does not match the pattern ${shown(source)}`)
+          : run.fail(path, () => `does not match the pattern ${shortJson(source)}`)
       }),
     )
   }

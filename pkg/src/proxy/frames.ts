@@ -35,10 +35,10 @@ export class Frames {
     const end = lastEnd(all, Math.max(0, before - 3))
     if (end === 0) return NOTHING
     // Copied: the rest is written over.
-    const whole = all.slice(0, end)
+    const complete = all.slice(0, end)
     this.#rest.copyWithin(0, end, this.#length)
     this.#length -= end
-    return whole
+    return complete
   }
 
   /** Whether the stream is only passed. */
@@ -77,9 +77,9 @@ export const NOTHING = new Uint8Array(0)
 function lastEnd(bytes: Uint8Array, from: number): number {
   if (bytes.indexOf(CR, from) >= 0) return lastEndOfAny(bytes, from)
   // Only what is new is searched: a long frame may come byte by byte.
-  const own = bytes.subarray(from)
-  for (let at = own.lastIndexOf(LF); at > 0; at = own.lastIndexOf(LF, at - 1)) {
-    if (own[at - 1] === LF) return from + at + 1
+  const tail = bytes.subarray(from)
+  for (let at = tail.lastIndexOf(LF); at > 0; at = tail.lastIndexOf(LF, at - 1)) {
+    if (tail[at - 1] === LF) return from + at + 1
   }
   return 0
 }

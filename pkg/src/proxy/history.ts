@@ -70,8 +70,8 @@ function mendOnce(
   const made = json.slice(0, at.start) + elements.join() + json.slice(at.end)
   const now = object(JSON.parse(made))
   // Whatever was not understood is left to the provider.
-  const left = list(now[wire.history])
-  const count = faultsOf(left, wire, partial).length + orphansOf(left).length
+  const remaining = list(now[wire.history])
+  const count = faultsOf(remaining, wire, partial).length + orphansOf(remaining).length
   if (count >= faults.length + orphans.length) return undefined
   return { json: made, body: now, repairs: mended, left: count }
 }
@@ -169,7 +169,7 @@ function replace(
     const texts = now.map((element) => JSON.stringify(completed(element, originals)))
     for (let index = from; index < to; index++) elements.set(index, [])
     if (to > from) elements.set(from, texts)
-    else for (const one of texts) elements.add(from - 1, one)
+    else for (const text of texts) elements.add(from - 1, text)
   }
 }
 
@@ -196,8 +196,10 @@ function identityOf(element: unknown): string {
 function meaningOf(element: unknown): string {
   const { role, type, content, ...rest } = object(element)
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : list(content)
-  const said = blocks.map(object).filter((block) => block.type !== 'text' || block.text !== '')
-  const shown = said.map((block) => {
+  const meaningful = blocks
+    .map(object)
+    .filter((block) => block.type !== 'text' || block.text !== '')
+  const meanings = meaningful.map((block) => {
     if (/text$/.test(String(block.type))) return block.text
     if (block.type === 'tool_use') return [block.id, block.name, block.input]
     if (block.type === 'tool_result') return [block.tool_use_id, block.content, !!block.is_error]
@@ -208,7 +210,14 @@ function meaningOf(element: unknown): string {
     return [id, called ?? custom]
   })
   const item = type === undefined || type === 'message' ? null : [type, rest.call_id, rest.output]
-  const made = [role ?? null, shown, calls, rest.tool_call_id ?? null, item, rest.arguments ?? null]
+  const made = [
+    role ?? null,
+    meanings,
+    calls,
+    rest.tool_call_id ?? null,
+    item,
+    rest.arguments ?? null,
+  ]
   return JSON.stringify(made)
 }
 
@@ -229,10 +238,10 @@ function differences(before: readonly unknown[], after: readonly unknown[]): Hun
     // The nearest element at which both go on alike.
     let [skipA, skipB] = [old.length - a, now.length - b]
     search: for (let sum = 1; sum < WINDOW; sum++) {
-      for (let left = 0; left <= sum; left++) {
-        const [i, j] = [a + left, b + sum - left]
+      for (let removed = 0; removed <= sum; removed++) {
+        const [i, j] = [a + removed, b + sum - removed]
         if (i < old.length && j < now.length && old[i] === now[j]) {
-          ;[skipA, skipB] = [left, sum - left]
+          ;[skipA, skipB] = [removed, sum - removed]
           break search
         }
       }

@@ -92,22 +92,22 @@ interface Readings {
 /** What clients read in a call, some of which repair its arguments, or find names in any spelling. */
 function readingsOf({ name, args, isText = false }: Call): Readings {
   const json = isText ? JSON.stringify(args) : args
-  const own = identify(name, json)
-  const isRepairable = !isText && (!own.isJson || /^\s*"/.test(args))
+  const exact = identify(name, json)
+  const isRepairable = !isText && (!exact.isJson || /^\s*"/.test(args))
   const repaired = (isRepairable ? repairArguments(args) : []).map((text) => {
     return { text, ...identify(name, text) }
   })
   const read = repaired.filter(({ isJson }) => isJson)
-  const [only, ...others] = own.isJson ? [] : read
+  const [only, ...others] = exact.isJson ? [] : read
   // Of several objects in a row, it is not known which one the client takes.
-  const key = only && others.length === 0 ? only.key : own.key
-  const isClear = own.isClear && repaired.every((reading) => reading.isClear)
-  const texts = [...(own.isJson ? [json] : []), ...read.map(({ text }) => text)]
+  const key = only && others.length === 0 ? only.key : exact.key
+  const isClear = exact.isClear && repaired.every((reading) => reading.isClear)
+  const texts = [...(exact.isJson ? [json] : []), ...read.map(({ text }) => text)]
   const tool = plainName(name)
   const keys = (texts.length ? texts.map(plainArguments) : [json]).map((text) => {
     return identify(tool, text).key
   })
-  return { identity: { ...own, key, isClear }, keys: new Set(keys), isReadable: texts.length > 0 }
+  return { identity: { ...exact, key, isClear }, keys: new Set(keys), isReadable: texts.length > 0 }
 }
 
 /** A name in small letters. There are others than ASCII that stand for one in another case. */

@@ -87,34 +87,36 @@ function edited(message: string, { drops, adds }: Edit): string | undefined {
   const content = membersOf(message).get('content')
   if (!content) return message
   const { start, end } = content
-  const own = message.slice(start, end)
-  const isText = own.startsWith('"')
+  const contentText = message.slice(start, end)
+  const isText = contentText.startsWith('"')
   const ranges = isText ? [] : elementsOf(message, start)
   /** The places of blocks that stay. */
-  const kept: number[] = []
+  const remaining: number[] = []
   // Added results stand behind those that are there, in the order of their calls, and before the rest.
   let results = 0
   ranges.forEach((range, at) => {
     const { type, tool_use_id: id } = object(JSON.parse(message.slice(range.start, range.end)))
-    const left = type === 'tool_result' ? (drops.get(text(id)) ?? 0) : 0
-    if (left > 0) drops.set(text(id), left - 1)
-    else kept.push(at)
-    if (left === 0 && type === 'tool_result') results = kept.length
+    const dropCount = type === 'tool_result' ? (drops.get(text(id)) ?? 0) : 0
+    if (dropCount > 0) drops.set(text(id), dropCount - 1)
+    else remaining.push(at)
+    if (dropCount === 0 && type === 'tool_result') results = remaining.length
   })
   const added = adds.join(',')
   const [before, after] = [message.slice(0, start), message.slice(end)]
   if (isText) {
-    return adds.length ? `${before}[${added},{"type":"text","text":${own}}]${after}` : message
+    return adds.length
+      ? `${before}[${added},{"type":"text","text":${contentText}}]${after}`
+      : message
   }
-  if (kept.length === 0) return adds.length ? `${before}[${added}]${after}` : undefined
+  if (remaining.length === 0) return adds.length ? `${before}[${added}]${after}` : undefined
   // What stood between two blocks stays behind the first of them.
   let made = `${before}[${adds.length && results === 0 ? `${added},` : ''}`
   made += message.slice(start + 1, ranges[0]?.start)
-  kept.forEach((at, place) => {
+  remaining.forEach((at, place) => {
     const range = ranges[at] as Range
     made += message.slice(range.start, range.end)
     if (adds.length && place + 1 === results) made += `,${added}`
-    if (place + 1 < kept.length) made += message.slice(range.end, ranges[at + 1]?.start)
+    if (place + 1 < remaining.length) made += message.slice(range.end, ranges[at + 1]?.start)
   })
   return made + message.slice(ranges.at(-1)?.end)
 }

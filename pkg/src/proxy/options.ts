@@ -108,10 +108,10 @@ export function limitsOf(
   others: Filled<ProxyLimits>,
 ): Filled<ProxyLimits> {
   const limits = { ...others }
-  const own = members(given, 'limits')
+  const values = members(given, 'limits')
   for (const name of Object.keys(limits) as (keyof ProxyLimits)[]) {
     const most = name.endsWith('Ms') ? LONGEST_TIMER : Infinity
-    limits[name] = count(own[name], `limits.${name}`, 1, most) ?? limits[name]
+    limits[name] = count(values[name], `limits.${name}`, 1, most) ?? limits[name]
   }
   return limits
 }
@@ -133,9 +133,9 @@ export function policyOf(given: ProxyPolicy | undefined): ProxyPolicy {
 
 /** The members of what is given: a number or a list in its place has none of those. */
 function members<T extends object>(given: T | null | undefined, path: string): Partial<T> {
-  const own = given ?? {}
-  if (!isObject(own)) throw wrong(path, 'an object')
-  return own as Partial<T>
+  const value = given ?? {}
+  if (!isObject(value)) throw wrong(path, 'an object')
+  return value as Partial<T>
 }
 
 /** A timer of more milliseconds fires at once. */
@@ -149,8 +149,8 @@ function count(value: number | undefined, path: string, least: number, most = In
 
 /** @throws TurnlockError `options.invalid` */
 export function upstreamOf(given: string | Upstream | undefined): Upstream {
-  const own = typeof given === 'string' ? { url: given } : given
-  const upstream = readOptions(own, UPSTREAM, 'upstream')
+  const options = typeof given === 'string' ? { url: given } : given
+  const upstream = readOptions(options, UPSTREAM, 'upstream')
   let url: URL | undefined
   try {
     url = new URL(upstream?.url as string)

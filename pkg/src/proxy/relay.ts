@@ -228,18 +228,18 @@ class Run {
   async #second(controller: Controller, reason: Refused['reason']) {
     this.#source.cancel()
     this.#relay.report.forced = reason
-    const asked = this.#relay.again().catch(() => undefined)
+    const request = this.#relay.again().catch(() => undefined)
     for (;;) {
-      const second = await orPing(asked, this.#relay.keepAliveMs)
+      const second = await orPing(request, this.#relay.keepAliveMs)
       if (second !== 'ping' || this.#over) return second === 'ping' ? undefined : second
       if (this.#kind === 'events') controller.enqueue(this.#encoder.encode(this.#relay.wire.ping))
     }
   }
 
   async #endWhole(controller: Controller): Promise<boolean> {
-    const whole = await this.#judged(controller)
+    const body = await this.#judged(controller)
     if (this.#over) return true
-    this.#send(controller, whole)
+    this.#send(controller, body)
     return this.#close(controller)
   }
 

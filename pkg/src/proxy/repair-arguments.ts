@@ -59,7 +59,7 @@ function closed(json: string): string {
   /** Where the next part begins. */
   let from = 0
   /** The parts up to the last comma or opening bracket, if no bracket closes behind it. */
-  let whole: number | undefined
+  let completeParts: number | undefined
   let isAfterComma = false
   TOKEN.lastIndex = 0
   for (let found = TOKEN.exec(json); found; found = TOKEN.exec(json)) {
@@ -77,12 +77,12 @@ function closed(json: string): string {
       from = end < 0 ? json.length : end + 1
       TOKEN.lastIndex = from
     } else if (token === ',') {
-      whole = parts.length
+      completeParts = parts.length
     } else {
       parts.push(token)
       if (closes) ends.pop()
       else ends.push(token === '{' ? '}' : ']')
-      whole = closes ? undefined : parts.length
+      completeParts = closes ? undefined : parts.length
     }
   }
   const rest = json.slice(from)
@@ -90,7 +90,9 @@ function closed(json: string): string {
   parts.push(rest)
   const end = ends.reverse().join('')
   const text = parts.join('') + end
-  return whole === undefined || isJson(text) ? text : parts.slice(0, whole).join('') + end
+  return completeParts === undefined || isJson(text)
+    ? text
+    : parts.slice(0, completeParts).join('') + end
 }
 
 function isJson(text: string): boolean {

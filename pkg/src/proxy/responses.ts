@@ -84,8 +84,8 @@ export const responses: Wire = {
     for (const { code, index, toolCallId } of repairs) {
       if (code === 'TOOL_RESULT_ORPHAN') elements.set(index, [])
       else {
-        const own = object(history[index]).type === 'custom_tool_call' ? 'custom_tool' : 'function'
-        const made = { type: `${own}_call_output`, call_id: toolCallId, output: INTERRUPTED }
+        const kind = object(history[index]).type === 'custom_tool_call' ? 'custom_tool' : 'function'
+        const made = { type: `${kind}_call_output`, call_id: toolCallId, output: INTERRUPTED }
         elements.add(ends[index] ?? index, JSON.stringify(made))
       }
     }

@@ -31,8 +31,8 @@ export function sourceOf(
     timer = setTimeout(() => {
       timer = undefined
       if (!fail) return
-      const left = idleMs - (Date.now() - since)
-      if (left > 0) return watch(left)
+      const remainingMs = idleMs - (Date.now() - since)
+      if (remainingMs > 0) return watch(remainingMs)
       const error = new TurnlockError('model.timeout', `the provider sent nothing for ${idleMs} ms`)
       fail(error)
       cancel()

@@ -66,13 +66,13 @@ export function ruleAt(view: View, rule: Rule, from: number, at: number): Read<S
   if (read.cut && rule.url) {
     // Behind the name a password has begun; digits may be a port.
     const begun = read.opened ?? end
-    const given = text.slice(begun, end)
-    return /[a-z]/i.test(given) && !isPlace(given) ? { from: begun, to: end } : NO
+    const address = text.slice(begun, end)
+    return /[a-z]/i.test(address) && !isPlace(address) ? { from: begun, to: end } : NO
   }
   if (read.cut) {
     const anchor = rule.anchor ?? text.slice(from, at).toLowerCase()
-    const known = /[^a-z\d]/.test(anchor) && at - from >= LEAST_OF_ANCHOR
-    return known && isMixed(text.slice(at, end)) ? { from: begin, to: end } : NO
+    const isTelling = /[^a-z\d]/.test(anchor) && at - from >= LEAST_OF_ANCHOR
+    return isTelling && isMixed(text.slice(at, end)) ? { from: begin, to: end } : NO
   }
   if (rule.ends) {
     if (unknown(view, end)) return WAIT

@@ -108,16 +108,16 @@ export function shownEvents<Event extends AnyEvent>(
       flush()
       // An inference is made again from its beginning.
       if ('voidFrom' in event && event.voidFrom !== undefined) channels.clear()
-      const one = whole(event, fresh, shows)
-      ready.push(isReport(event) ? Object.assign(one, { data: report(event) }) : one)
+      const redacted = redactedEvent(event, fresh, shows)
+      ready.push(isReport(event) ? Object.assign(redacted, { data: report(event) }) : redacted)
       return
     }
     let channel = channels.get(event.type)
     if (!channel) channels.set(event.type, (channel = { stream: fresh(), last: undefined }))
     const { stream } = channel
-    const one = { ...event, chunk: stream.feed(event.chunk) }
-    channel.last = stream.holds ? one : undefined
-    waiting.push(one)
+    const redacted = { ...event, chunk: stream.feed(event.chunk) }
+    channel.last = stream.holds ? redacted : undefined
+    waiting.push(redacted)
     release()
     if (waiting.length > MOST_WAITING) flush(waiting[0])
   }
@@ -126,9 +126,9 @@ export function shownEvents<Event extends AnyEvent>(
   const next = async (): Promise<IteratorResult<AnyEvent, void>> => {
     if (!hasBegun) {
       hasBegun = true
-      const seen = await before
-      had = seen.length
-      seen.forEach(take)
+      const earlier = await before
+      had = earlier.length
+      earlier.forEach(take)
     }
     for (;;) {
       const event = ready.shift()
@@ -142,7 +142,7 @@ export function shownEvents<Event extends AnyEvent>(
       } else take(read.value)
     }
   }
-  const left = async (): Promise<IteratorResult<AnyEvent, void>> => {
+  const finish = async (): Promise<IteratorResult<AnyEvent, void>> => {
     isOver = true
     channels.clear()
     waiting = []
@@ -156,9 +156,9 @@ export function shownEvents<Event extends AnyEvent>(
       last = answer.catch(() => {})
       return answer
     },
-    return: left,
+    return: finish,
     throw: async (error: unknown) => {
-      await left()
+      await finish()
       throw error
     },
     [Symbol.asyncIterator]: () => iterator,
@@ -171,20 +171,21 @@ interface Named {
 }
 
 /** An event that is no text. */
-function whole(event: AnyEvent, fresh: () => Stream, shows: Shows): AnyEvent {
+function redactedEvent(event: AnyEvent, fresh: () => Stream, shows: Shows): AnyEvent {
   type Ended = AnyEvent & { id?: unknown; text?: unknown; fullContent?: unknown }
-  const one = shown(withoutNames(event, shows), shows) as Ended
+  const redacted = redactedValue(withoutNames(event, shows), shows) as Ended
   const { text, fullContent } = event as Ended
   // The answer stands behind what was said before: a match may span the two.
   if (typeof text === 'string' && typeof fullContent === 'string' && fullContent.endsWith(text)) {
     const stream = fresh()
     stream.feed(fullContent.slice(0, fullContent.length - text.length))
     stream.pause()
-    one.text = stream.feed(String(one.text)) + stream.pause()
+    redacted.text = stream.feed(String(redacted.text)) + stream.pause()
   }
   // The ids of a chain's steps are a model's.
-  if (event.type.startsWith('step') && typeof one.id === 'string') one.id = shows.text(one.id)
-  return one
+  if (event.type.startsWith('step') && typeof redacted.id === 'string')
+    redacted.id = shows.text(redacted.id)
+  return redacted
 }
 
 /** The core has written names into sentences, without the characters by which they are known. */
@@ -192,8 +193,8 @@ function withoutNames(event: AnyEvent, shows: Shows): AnyEvent {
   const { toolCalls = [], toolResults = [] } = event as Partial<Record<string, Named[]>> & AnyEvent
   const names = [...toolCalls, ...toolResults].flatMap(({ name }) => {
     if (typeof name !== 'string') return []
-    const own = shows.text(name)
-    return own === name ? [] : [[plainName(name), own] as const]
+    const redactedName = shows.text(name)
+    return redactedName === name ? [] : [[plainName(name), redactedName] as const]
   })
   if (names.length === 0) return event
   const hide = (text: string) =>
@@ -208,25 +209,29 @@ const plainName = (name: string) =>
     .join('')
     .replace(/[^\w.:-]/gu, '_')
 
-function shown(value: unknown, shows: Shows, name = ''): unknown {
+function redactedValue(value: unknown, shows: Shows, name = ''): unknown {
   if (typeof value === 'string') {
     if (COMPOSED.has(name)) return shows.composed(value)
     return ENDED.has(name) ? shows.ended(value) : shows.text(value)
   }
   if (Array.isArray(value)) {
     const by = POINTING[name]
-    return value.map((item) => (by ? pointing(item, by, shows) : shown(item, shows, name)))
+    return value.map((item) => (by ? pointing(item, by, shows) : redactedValue(item, shows, name)))
   }
   if (!isObject(value)) return value
   return mapMembers(value, (inner, own) => {
     if (BY_POINTER.has(name)) return [shows.pointer(inner), pointed(name, inner, own, shows)]
     if (inner === 'error' && isObject(own)) {
-      const message = 'message' in own && { message: shown(own.message, shows, 'message') }
+      const message = 'message' in own && { message: redactedValue(own.message, shows, 'message') }
       return [inner, { ...shows.value(own), ...message }]
     }
     return [
       inner,
-      OWN.has(inner) ? own : THEIRS.has(inner) ? theirs(own, shows) : shown(own, shows, inner),
+      OWN.has(inner)
+        ? own
+        : THEIRS.has(inner)
+          ? theirs(own, shows)
+          : redactedValue(own, shows, inner),
     ]
   })
 }
@@ -266,11 +271,11 @@ function pointed(record: string, pointer: string, own: unknown, shows: Shows): u
 
 /** An item that names its field: what it has of that is shown as in the field. */
 function pointing(item: unknown, by: string, shows: Shows): unknown {
-  if (!isObject(item)) return shown(item, shows)
+  if (!isObject(item)) return redactedValue(item, shows)
   const pointer = String(item[by])
   const valued = (one: unknown): unknown => {
     if (Array.isArray(one)) return one.map(valued)
-    if (!isObject(one)) return shown(one, shows)
+    if (!isObject(one)) return redactedValue(one, shows)
     return mapMembers(one, (name, own) => [
       name,
       name === 'value'
@@ -279,7 +284,7 @@ function pointing(item: unknown, by: string, shows: Shows): unknown {
           ? shows.pointer(pointer)
           : name === 'values'
             ? valued(own)
-            : shown(own, shows, name),
+            : redactedValue(own, shows, name),
     ])
   }
   return valued(item)

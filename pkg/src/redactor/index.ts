@@ -91,13 +91,13 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const fresh = ({ context = 0, open = NONE }: About = {}) =>
     new Stream(plan, [...paths, ...open], context)
   let stream: Stream | undefined
-  const said = (text: string) => {
+  const checkedText = (text: string) => {
     if (typeof text !== 'string') throw wrong('text', 'a text; `value` redacts JSON')
     return text
   }
   const redact = (text: string, about?: About) => {
-    const whole = fresh(about)
-    return whole.feed(said(text)) + whole.end()
+    const stream = fresh(about)
+    return stream.feed(checkedText(text)) + stream.end()
   }
   /** A text whose end may be a mark of the core: what stands before that may be half of a match. */
   const text = (text: string, about?: About) => {
@@ -107,8 +107,8 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   }
   const ended = (one: string) => {
     if (MARK.test(one)) return text(one)
-    const whole = fresh()
-    return whole.feed(one) + whole.pause()
+    const stream = fresh()
+    return stream.feed(one) + stream.pause()
   }
   const composed = (text: string) =>
     redact(text)
@@ -122,7 +122,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
   const pointer = (pointer: string) => text(shownPointer(pointer, hide))
   return {
     redact: (text) => redact(text),
-    feed: (chunk) => (stream ??= fresh()).feed(said(chunk)),
+    feed: (chunk) => (stream ??= fresh()).feed(checkedText(chunk)),
     end: () => {
       const rest = stream?.end() ?? ''
       stream = undefined
@@ -172,8 +172,8 @@ function list<T extends string>(name: string, given: readonly T[] | undefined) {
 /** What stands in place of a match. A host's mask that fails is the default. */
 function masked(kind: RedactKind | 'field', mask: RedactOptions['mask']): string {
   try {
-    const own = mask?.(kind)
-    if (typeof own === 'string') return own
+    const label = mask?.(kind)
+    if (typeof label === 'string') return label
   } catch {
     // As without one.
   }

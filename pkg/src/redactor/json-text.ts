@@ -148,12 +148,12 @@ export class JsonText {
   /** Returns what is held back, as if the text were cut here; it may go on. */
   pause(): string {
     this.#cut(true)
-    const left = this.#unit.slice(this.#unitShown)
-    if (left && this.#unitKind && !this.#isUnitPlain)
+    const unshown = this.#unit.slice(this.#unitShown)
+    if (unshown && this.#unitKind && !this.#isUnitPlain)
       this.#hide(this.#unitKind, this.#unitBegins, this.#levels.length - 1)
-    else this.#out += left
-    if (left && this.#unitShown === 0) this.#isUnitPlain = !this.#unitKind
-    if (left) [this.#unitShown, this.#unitBegins] = [this.#unit.length, false]
+    else this.#out += unshown
+    if (unshown && this.#unitShown === 0) this.#isUnitPlain = !this.#unitKind
+    if (unshown) [this.#unitShown, this.#unitBegins] = [this.#unit.length, false]
     return this.#flushed()
   }
 
@@ -267,22 +267,22 @@ export class JsonText {
    */
   #read(index: number, code: number, from: number): Shape {
     const level = this.#levels[index] as Level
-    const one = String.fromCharCode(code)
+    const character = String.fromCharCode(code)
     switch (level.state) {
       case 'string':
-        return this.#inString(level, index, one, from)
+        return this.#inString(level, index, character, from)
       case 'text':
-        return this.#inText(level, index, one)
+        return this.#inText(level, index, character)
       case 'scalar': {
         const scalar = this.#scalar as Scalar
         if (isSpace(code)) return 'space'
         if (scalar.space === '' && within(SCALAR_CHARS, code)) {
-          scalar.text += scalar.text.length > MOST_HELD ? '' : one
+          scalar.text += scalar.text.length > MOST_HELD ? '' : character
           return 'scalar'
         }
-        const ends = /[,\]}]/.test(one)
+        const ends = /[,\]}]/.test(character)
         this.#finish(ends)
-        if (!ends) return this.#lose(level, index, one)
+        if (!ends) return this.#lose(level, index, character)
         level.state = 'comma'
         break
       }
@@ -290,31 +290,33 @@ export class JsonText {
     if (isSpace(code)) return 'structure'
     switch (level.state) {
       case 'first name':
-        if (one === '}') return this.#close(level)
+        if (character === '}') return this.#close(level)
       // falls through
       case 'name':
-        return one === '"' ? this.#string(level, index, true) : this.#lose(level, index, one)
+        return character === '"'
+          ? this.#string(level, index, true)
+          : this.#lose(level, index, character)
       case 'colon':
-        if (one !== ':') return this.#lose(level, index, one)
+        if (character !== ':') return this.#lose(level, index, character)
         level.state = 'value'
         return 'structure'
       case 'comma': {
         const list = level.open.at(-1) === '['
-        if (one === (list ? ']' : '}')) return this.#close(level)
-        if (one !== ',') return this.#lose(level, index, one)
+        if (character === (list ? ']' : '}')) return this.#close(level)
+        if (character !== ',') return this.#lose(level, index, character)
         level.state = list ? 'value' : 'name'
         return 'structure'
       }
       default:
-        if (one === ']' && level.state === 'first value') return this.#close(level)
-        if (one === '"') return this.#string(level, index, false)
-        if (one === '{' || one === '[') return this.#open(level, one)
-        if (!/[-\dtfn]/.test(one)) return this.#lose(level, index, one)
+        if (character === ']' && level.state === 'first value') return this.#close(level)
+        if (character === '"') return this.#string(level, index, false)
+        if (character === '{' || character === '[') return this.#open(level, character)
+        if (!/[-\dtfn]/.test(character)) return this.#lose(level, index, character)
         level.state = 'scalar'
         this.#isTold = false
         this.#scalar = {
           level: index,
-          text: one,
+          text: character,
           parts: [],
           raw: '',
           isMasked: false,
@@ -439,8 +441,8 @@ const CONTROLS: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t
 /** The character that an escape stands for. */
 export function decoded(escape: string): number | undefined {
   if (/^\\u[\da-f]{4}$/i.test(escape)) return parseInt(escape.slice(2), 16)
-  const one = escape.slice(1)
-  return /^["\\/bfnrt]$/.test(one) ? (CONTROLS[one] ?? one).charCodeAt(0) : undefined
+  const letter = escape.slice(1)
+  return /^["\\/bfnrt]$/.test(letter) ? (CONTROLS[letter] ?? letter).charCodeAt(0) : undefined
 }
 
 /** A text as it stands in a string of JSON, in as many strings. */

@@ -143,7 +143,7 @@ function behind(name: string, text: string, open: Iterable<Path>, hide: Hide): s
     const mask = hide.mask('secret')
     return all === before + mask + after ? mask : hide.text(text, { open })
   }
-  const shown = hide.text(before + text + after, about)
-  const isOnly = shown.startsWith(before) && shown.endsWith(after)
-  return isOnly ? shown.slice(before.length, -after.length) : hide.text(text, { open })
+  const redacted = hide.text(before + text + after, about)
+  const isOnly = redacted.startsWith(before) && redacted.endsWith(after)
+  return isOnly ? redacted.slice(before.length, -after.length) : hide.text(text, { open })
 }

@@ -58,15 +58,15 @@ const LETTER = /\p{L}/u
 /** A character in lower case without its marks; `''` for a mark, a space for what divides a name. */
 function folded(code: number): string {
   if (code < 128) {
-    const one = String.fromCharCode(code).toLowerCase()
-    return /[_\s-]/.test(one) ? ' ' : one
+    const character = String.fromCharCode(code).toLowerCase()
+    return /[_\s-]/.test(character) ? ' ' : character
   }
   if (code === 0xa0) return ' '
   // Formatting between letters: joiners and soft hyphens.
   if (code === 0xad || (code >= 0x200b && code <= 0x200f)) return ''
-  const one = String.fromCharCode(code)
-  if (MARK.test(one)) return ''
-  const [base = ''] = one.toLowerCase().normalize('NFD')
+  const character = String.fromCharCode(code)
+  if (MARK.test(character)) return ''
+  const [base = ''] = character.toLowerCase().normalize('NFD')
   return OTHERS[base] ?? base
 }
 
@@ -79,14 +79,14 @@ function foldedCode(code: number): number {
   if (code >= 0xff01 && code <= 0xff5e) return foldedCode(code - 0xfee0)
   if (code >= REMEMBERED) return code
   // 1 is no character of a name: it stands for a mark.
-  const known = (remembered[code] ||= folded(code).charCodeAt(0) || 1)
-  return known === 1 ? 0 : known
+  const cached = (remembered[code] ||= folded(code).charCodeAt(0) || 1)
+  return cached === 1 ? 0 : cached
 }
 /** What a character is for the border of a word. */
 const [OTHER, CAPITAL, SMALL] = [0, 1, 2]
 function kindOf(code: number): number {
-  const one = String.fromCharCode(code)
-  return !LETTER.test(one) ? OTHER : /\p{Lu}/u.test(one) ? CAPITAL : SMALL
+  const character = String.fromCharCode(code)
+  return !LETTER.test(character) ? OTHER : /\p{Lu}/u.test(character) ? CAPITAL : SMALL
 }
 const ASCII = 128
 const KINDS = Uint8Array.from({ length: ASCII }, (_, code) => kindOf(code))
@@ -189,14 +189,14 @@ export class Names {
       return ends
     }
     const { step, length } = this.#words
-    const one = code < ASCII ? (FOLDED[code] as number) : foldedCode(code)
+    const foldedChar = code < ASCII ? (FOLDED[code] as number) : foldedCode(code)
     // A mark belongs to the character before it.
-    if (one !== 0) {
+    if (foldedChar !== 0) {
       const kind = code < ASCII ? (KINDS[code] as number) : kindOf(code)
       if (kind !== OTHER && (this.#kind === OTHER || (this.#kind === SMALL && kind === CAPITAL))) {
         this.#state = step(this.#state, BORDER.charCodeAt(0))
       }
-      this.#state = step(this.#state, one)
+      this.#state = step(this.#state, foldedChar)
       this.#kind = kind
     }
     return (length[this.#state] as number) > 0

@@ -42,36 +42,36 @@ export class Numbers {
   }
 
   #takeText(read: string): Piece[] {
-    const known: Piece[] = []
+    const pieces: Piece[] = []
     const text = this.#last + read
     let at = this.#last.length
     while (at < text.length) {
       if (this.#pieces.length === 0) {
         const from = beginOf(text, at)
-        if (from > at) known.push(plain(text.slice(at, from)))
+        if (from > at) pieces.push(plain(text.slice(at, from)))
         if (from < text.length) this.#hold(plain(text.charAt(from)))
         at = from + 1
       } else {
         const to = endOfRest(text, at)
         if (to > at) this.#hold(plain(text.slice(at, to)))
-        if (to < text.length) known.push(...this.#finish(text.charAt(to)))
-        else if (this.#size > LONGEST) known.push(...this.#end(undefined))
+        if (to < text.length) pieces.push(...this.#finish(text.charAt(to)))
+        else if (this.#size > LONGEST) pieces.push(...this.#end(undefined))
         at = to
       }
     }
     this.#last = text.slice(-BEFORE)
-    return known
+    return pieces
   }
 
   #takeEscape(raw: string, read: string): Piece[] {
     const text = this.#last + read
     const [isHeld, at] = [this.#pieces.length > 0, this.#last.length]
     const isOfNumber = isHeld ? endOfRest(text, at) === text.length : beginOf(text, at) === at
-    const known = isHeld && !isOfNumber ? this.#finish(read.charAt(0)) : []
+    const pieces = isHeld && !isOfNumber ? this.#finish(read.charAt(0)) : []
     if (isOfNumber) this.#hold({ raw, read })
-    else known.push({ raw, read })
+    else pieces.push({ raw, read })
     this.#last = text.slice(-BEFORE)
-    return known
+    return pieces
   }
 
   /** Ends the waiting, as if the text were cut: what follows is no part of the number. */

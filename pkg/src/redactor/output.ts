@@ -65,7 +65,7 @@ export class Output {
   show(end: number): string {
     const to = this.#reading.spelling.edge(end)
     this.#matches.sort((a, b) => a.from - b.from || rank(a) - rank(b))
-    let shown = ''
+    let output = ''
     let count = 0
     for (const match of this.#matches) {
       if (match.from >= to) break
@@ -73,13 +73,13 @@ export class Output {
       match.told = true
       const isNew = match.from >= this.#masked && match.to > this.#shown
       // After a pause, what is shown already stays.
-      shown += this.#write(Math.min(isNew ? match.from : this.#masked, to))
+      output += this.#write(Math.min(isNew ? match.from : this.#masked, to))
       if (isNew) this.#isUnwritten = true
       if (isNew || match.to > this.#masked) this.#kind = match.kind
       this.#masked = Math.max(this.#masked, match.to)
     }
     this.#matches.splice(0, count)
-    return shown + this.#write(to)
+    return output + this.#write(to)
   }
 
   /** Shows all that has come, as if the text were cut there, and forgets its matches: it may go on. */
@@ -88,11 +88,11 @@ export class Output {
     // What there is of an escape goes on: no mask may part it.
     const rawHeld = rawEnd - spelling.held.length
     const begun = spelling.held.slice(Math.max(0, this.#rawShown - rawHeld))
-    const shown = this.show(end) + this.#writer.take(begun, undefined, false)
+    const output = this.show(end) + this.#writer.take(begun, undefined, false)
     this.#masked = Math.min(this.#masked, end)
     this.#rawShown = rawEnd
     this.#matches = []
-    return shown + this.#writer.pause()
+    return output + this.#writer.pause()
   }
 
   /** Shows the rest. */

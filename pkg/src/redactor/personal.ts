@@ -246,22 +246,22 @@ export function ipEnd(view: View, at: number): number {
   if (wordBefore(text, at) || before === 46 || before === 0xa7) return NO
   const to = runEnd(view, HOST, at, 46)
   // Words end here, unless they may go on as an address.
-  const whole = text.slice(at, to)
-  if (unknown(view, to)) return /^(?:[0-9a-f:.]*|\d+(?:\.\d+){3}:.*)$/i.test(whole) ? WAIT : NO
+  const candidate = text.slice(at, to)
+  if (unknown(view, to)) return /^(?:[0-9a-f:.]*|\d+(?:\.\d+){3}:.*)$/i.test(candidate) ? WAIT : NO
   // Almost every word.
-  if (!/[.:].*[.:]/.test(whole)) return NO
+  if (!/[.:].*[.:]/.test(candidate)) return NO
   // A group of an address, or a name: `src:2001:db8::1`.
   const within6 = before === 58 && !/[g-z]\w*:$/i.test(back(text, at, 16))
-  const shown = whole.replace(/[.]+$/, '')
+  const address = candidate.replace(/[.]+$/, '')
   // A port may follow, the name of a service, or the path of a copy.
-  const [, v4 = ''] = /^(\d+(?:\.\d+){3})(?:\.*$|:)/.exec(whole) ?? []
+  const [, v4 = ''] = /^(\d+(?:\.\d+){3})(?:\.*$|:)/.exec(candidate) ?? []
   if (isV4(v4)) {
-    const version = !/^:\d/.test(whole.slice(v4.length)) && isVersion(view, at, at + v4.length)
+    const version = !/^:\d/.test(candidate.slice(v4.length)) && isVersion(view, at, at + v4.length)
     if (version) return version === WAIT ? WAIT : NO
     return restOfIp(view, at + v4.length)
   }
-  for (const one of [shown, shown.replace(/:\d{0,5}$/, '')]) {
-    if (isV4(one) || (!within6 && isV6(one))) return restOfIp(view, at + one.length)
+  for (const spelling of [address, address.replace(/:\d{0,5}$/, '')]) {
+    if (isV4(spelling) || (!within6 && isV6(spelling))) return restOfIp(view, at + spelling.length)
   }
   return NO
 }

@@ -107,8 +107,8 @@ function national(
   if (sizes.length === 1) {
     const long = (size === 11 && !/^0123/.test(digits)) || (size === 10 && !isbn(digits))
     // Behind a short number and a comma, decimals, but for the second column of a table.
-    const whole = /(?:^0|[ \t:=]\d{1,3}),$/.test(back(text, at, 5))
-    return long && (!whole || /^,\S/.test(text.slice(at + size, at + size + 2)))
+    const isWholePart = /(?:^0|[ \t:=]\d{1,3}),$/.test(back(text, at, 5))
+    return long && (!isWholePart || /^,\S/.test(text.slice(at + size, at + size + 2)))
   }
   const even = gaps.every((gap, n) => n < 2 || gap === gaps[1])
   // A group of one may be an extension at the end: `089 123456-0`.

@@ -57,12 +57,12 @@ export class Reading implements View {
    */
   forget(at: number): number {
     const least = Math.max(this.base, at - BEHIND)
-    const gone = this.spelling.edge(least) - this.base
-    if (gone <= 0) return 0
-    this.spelling.forget(this.base + gone)
-    this.text = this.text.slice(gone)
-    this.base += gone
-    return gone
+    const count = this.spelling.edge(least) - this.base
+    if (count <= 0) return 0
+    this.spelling.forget(this.base + count)
+    this.text = this.text.slice(count)
+    this.base += count
+    return count
   }
 
   #setFinal(final: boolean): void {

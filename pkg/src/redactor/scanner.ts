@@ -140,9 +140,9 @@ export class Scanner {
     this.#reading.take(chunk)
     this.#advance()
     const safe = this.#safe()
-    const shown = this.#output.show(safe)
+    const output = this.#output.show(safe)
     this.#at -= this.#reading.forget(safe)
-    return shown
+    return output
   }
 
   /** Ends the text. Returns its rest. */
@@ -234,8 +234,8 @@ export class Scanner {
   #safe(): number {
     const { text, base } = this.#reading
     const mayBeName = this.#secrets || this.#emails ? this.#name : 0
-    const held = Math.max(this.#tables.hold[this.#state] as number, mayBeName)
-    const safe = Math.min(this.#at - held, this.#registered?.safe(this.#at) ?? this.#at)
+    const holdLength = Math.max(this.#tables.hold[this.#state] as number, mayBeName)
+    const safe = Math.min(this.#at - holdLength, this.#registered?.safe(this.#at) ?? this.#at)
     // No half of a pair is shown.
     const last = text.charCodeAt(safe - 1)
     return base + safe - (last >= 0xd800 && last <= 0xdbff ? 1 : 0)

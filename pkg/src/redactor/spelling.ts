@@ -198,6 +198,6 @@ function stands(escaped: string, size: number): string {
   const control = CONTROLS[code]
   if (control) return '\\'.repeat(size) + control
   if (code < 32 || code > 126) return '\\'.repeat(size) + escaped
-  const one = String.fromCharCode(code)
-  return one === '"' ? '\\'.repeat(2 * size - 1) + one : one
+  const character = String.fromCharCode(code)
+  return character === '"' ? '\\'.repeat(2 * size - 1) + character : character
 }

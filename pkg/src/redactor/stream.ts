@@ -45,8 +45,8 @@ export class Stream {
       // Another answer begins, or what is open goes on; both are read. The oldest has read the text
       // from where it began; the others began behind a division.
       const [oldest, ...others] = this.#fields.filter(({ isOpen }) => isOpen)
-      const kept = oldest ? [oldest, ...others.slice(2 - MOST_READERS)] : []
-      this.#fields = [...kept, ...this.#fresh()]
+      const retained = oldest ? [oldest, ...others.slice(2 - MOST_READERS)] : []
+      this.#fields = [...retained, ...this.#fresh()]
     }
     const context = chunk.slice(0, this.#context)
     this.#context -= context.length

@@ -73,9 +73,9 @@ function atoms(text: string): Atom[] {
   for (const [word = ''] of text.matchAll(/[=~](?:[^ ]| (?= |$))+|\S+/g)) {
     if (word === '(' || word === ')') read.push(word)
     else if (word[0] === '=' || word[0] === '~') {
-      for (const one of word.slice(1)) {
-        const other = word[0] === '~' ? one.toUpperCase() : one
-        read.push({ set: chars(one + one + other + other), min: 1, max: 1 })
+      for (const letter of word.slice(1)) {
+        const other = word[0] === '~' ? letter.toUpperCase() : letter
+        read.push({ set: chars(letter + letter + other + other), min: 1, max: 1 })
       }
     } else {
       const [name = '', counts = ''] = word.split('.')
@@ -149,8 +149,8 @@ function automaton(anchors: ReadonlyMap<string, Found>) {
   /** The character of a column; the first is that of all that are in no anchor. */
   const codes = [0]
   for (const anchor of anchors.keys()) {
-    for (const one of anchor) {
-      const code = one.charCodeAt(0)
+    for (const letter of anchor) {
+      const code = letter.charCodeAt(0)
       column[code] ||= codes.push(code) - 1
     }
   }
@@ -161,8 +161,8 @@ function automaton(anchors: ReadonlyMap<string, Found>) {
   for (const [anchor, own] of anchors) {
     const begins = own.key ? [0] : own.rules.map(({ rule }) => most(rule.before))
     let node = 0
-    for (const one of anchor) {
-      node = edge(node, one.charCodeAt(0)) as number
+    for (const letter of anchor) {
+      node = edge(node, letter.charCodeAt(0)) as number
       const back = begins.map((begin) => (depth[node] as number) + begin)
       hold[node] = Math.max(hold[node] as number, ...back)
     }

@@ -68,7 +68,7 @@ export const unknown = (view: View, at: number) => at >= view.text.length && !vi
 /** Bits a character of a text: 0 for one character again and again, 6 for random base64. */
 export function entropy(text: string): number {
   const counts = new Map<string, number>()
-  for (const one of text) counts.set(one, (counts.get(one) ?? 0) + 1)
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
   let bits = 0
   for (const count of counts.values()) {
     const share = count / text.length

@@ -17,13 +17,13 @@ export async function answer(
   describe: (error: unknown) => string,
 ): Promise<RemoteTurn | undefined> {
   // Calls of tools that this page does not have are another one's.
-  const own = calls.filter(({ name }) => Object.hasOwn(tools, name))
-  if (!own.length) return undefined
-  const toolCallIds = own.map(({ id }) => id)
+  const clientCalls = calls.filter(({ name }) => Object.hasOwn(tools, name))
+  if (!clientCalls.length) return undefined
+  const toolCallIds = clientCalls.map(({ id }) => id)
   // The same behind a lost response: then it grants the same once more.
   const body = { ...resume, toolCallIds, claimant: crypto.randomUUID() }
   const { granted } = await claimed(wire, body)
-  const mine = own.filter(({ id }) => granted.includes(id))
+  const mine = clientCalls.filter(({ id }) => granted.includes(id))
   if (!mine.length) return undefined
   const run = (call: ToolCall) => outcomeOf(call, tools[call.name] as Tool, resume, describe)
   return turns.resume({ ...resume, outcomes: await Promise.all(mine.map(run)) })
@@ -63,8 +63,8 @@ async function outcomeOf(
       reportUsage() {},
     })
     const timeout = new Promise<never>((_, reject) => {
-      const say = () => reject(new Error('the tool took too long'))
-      controller.signal.addEventListener('abort', say)
+      const rejectLate = () => reject(new Error('the tool took too long'))
+      controller.signal.addEventListener('abort', rejectLate)
     })
     const result = (await Promise.race([ran, timeout])) ?? null
     const text = JSON.stringify(result) as string | undefined

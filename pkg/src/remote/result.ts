@@ -69,8 +69,8 @@ export function resultOf(
     ...repeated(standing),
   }
   if (last.conversationId !== undefined) made.conversationId ??= last.conversationId
-  const told = Object.entries(last).filter(([name]) => TOLD.includes(name))
-  Object.assign(made, Object.fromEntries(told))
+  const members = Object.entries(last).filter(([name]) => TOLD.includes(name))
+  Object.assign(made, Object.fromEntries(members))
   if (last.type === 'error') {
     const { code, message, details } = last
     made.error = { code, message, ...(details && { details }) }
@@ -163,9 +163,9 @@ function settled(events: readonly TurnEvent[]): Settled[] {
     for (const result of event.toolResults) {
       const same = (one: Settled) =>
         one.result.toolCallId === result.toolCallId && one.result.signature === result.signature
-      const known = result.revised ? results.findLastIndex(same) : -1
-      if (known < 0) results.push({ batch, result })
-      else results[known] = { batch, result }
+      const place = result.revised ? results.findLastIndex(same) : -1
+      if (place < 0) results.push({ batch, result })
+      else results[place] = { batch, result }
     }
   }
   const place = ({ result }: Settled) => places.get(result.toolCallId) ?? Infinity
@@ -175,25 +175,25 @@ function settled(events: readonly TurnEvent[]): Settled[] {
 /** What the turn adds to the history: calls, their results, the answer. */
 function messagesOf(events: readonly TurnEvent[], results: readonly Settled[]): TurnMessage[] {
   const messages: TurnMessage[] = []
-  const told = new Set<number>()
-  let said = ''
+  const batches = new Set<number>()
+  let text = ''
   // Text of another inference follows that with the calls that did not run.
   let between = ''
   for (const event of events) {
-    if (event.type === 'refused' && said) between = '\n\n'
+    if (event.type === 'refused' && text) between = '\n\n'
     if (event.type === 'text') {
-      said += between + event.chunk
+      text += between + event.chunk
       between = ''
     }
-    if (event.type !== 'tool_results' || told.has(event.toolBatchId)) continue
-    told.add(event.toolBatchId)
+    if (event.type !== 'tool_results' || batches.has(event.toolBatchId)) continue
+    batches.add(event.toolBatchId)
     const ran = results.filter((one) => one.batch === event.toolBatchId && !isRefused(one))
     if (!ran.length) continue
     const toolCalls = ran.map(({ result: { toolCallId: id, name, args } }) => ({ id, name, args }))
-    messages.push({ role: 'assistant', content: said, toolCalls })
+    messages.push({ role: 'assistant', content: text, toolCalls })
     messages.push(...ran.map(({ result }) => resultMessage(result)))
-    said = between = ''
+    text = between = ''
   }
-  if (said.trim()) messages.push({ role: 'assistant', content: said })
+  if (text.trim()) messages.push({ role: 'assistant', content: text })
   return messages
 }

@@ -52,7 +52,7 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   /** Calls whoever waits for the next event, or for a slow stream. */
   let waiting: (() => void)[] = []
   const next = () => new Promise<void>((resolve) => waiting.push(resolve))
-  const tell = () => {
+  const wakeAll = () => {
     const now = waiting
     waiting = []
     for (const wake of now) wake()
@@ -60,7 +60,7 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   /** How many events each stream has taken. */
   const streams = new Set<{ taken: number }>()
   /** Ends the connection. */
-  const left = new AbortController()
+  const closing = new AbortController()
   /** The number of the last event. */
   let seq = about.after
   /** The request that opens the turn, until a response shows that it has arrived. */
@@ -78,7 +78,7 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   /** The event behind which those of the reader begin, once the handler has shown the turn. */
   let from: number | undefined
   /** All events of a turn that rests with one that the reader has. */
-  let whole: TurnEvent[] | undefined
+  let allEvents: TurnEvent[] | undefined
 
   /** A turn of one's own ends with its reader; another one's goes on without. */
   const leave = (reason: string) => {
@@ -88,7 +88,7 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   const readerLeft = () => {
     // Nothing is held back for a stream that is gone.
     streams.clear()
-    tell()
+    wakeAll()
     leave('the reader left')
   }
 
@@ -137,8 +137,8 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
     let response: AsyncIterable<TurnEvent> | undefined
     try {
       response = opening
-        ? await wire.open(opening.path, opening.body, left.signal)
-        : await wire.follow(requestId, seq ?? 0, left.signal)
+        ? await wire.open(opening.path, opening.body, closing.signal)
+        : await wire.follow(requestId, seq ?? 0, closing.signal)
     } catch (error) {
       mayBeKnown = true
       if (!(error instanceof Refused && hasArrived(error.code))) throw error
@@ -160,8 +160,8 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   /** Ends a turn of which no event will follow: the reader has the last one. */
   async function rest(): Promise<void> {
     const { eventsUpTo } = await import('./result.js')
-    whole = await eventsUpTo(wire, requestId, Infinity)
-    if (!close(whole?.at(-1))) fail(new TurnlockError('turn.events_gone', 'no events are kept'))
+    allEvents = await eventsUpTo(wire, requestId, Infinity)
+    if (!close(allEvents?.at(-1))) fail(new TurnlockError('turn.events_gone', 'no events are kept'))
   }
 
   /** Whether all streams are far behind. */
@@ -169,13 +169,13 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
     streams.size > 0 && [...streams].every(({ taken }) => events.length - taken > MOST_BEHIND)
 
   async function* reader(isStream?: boolean): AsyncGenerator<TurnEvent, void> {
-    const own = { taken: 0 }
-    if (isStream) streams.add(own)
+    const position = { taken: 0 }
+    if (isStream) streams.add(position)
     try {
       for (;;) {
-        if (own.taken < events.length) {
-          yield events[own.taken++] as TurnEvent
-          if (isStream) tell()
+        if (position.taken < events.length) {
+          yield events[position.taken++] as TurnEvent
+          if (isStream) wakeAll()
         } else if (over) return
         else await next()
       }
@@ -185,15 +185,16 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   }
 
   function take(event: TurnEvent): void {
-    const seen = seq ?? event.seq - 1
-    from ??= seen
+    const previous = seq ?? event.seq - 1
+    from ??= previous
     // Failures to read a turn are not stored, and have the number of the last event.
-    if (event.seq <= seen && event.type !== 'error') return
-    if (event.seq > seen + 1) throw new Error(`events ${seen + 1} to ${event.seq - 1} are missing`)
+    if (event.seq <= previous && event.type !== 'error') return
+    if (event.seq > previous + 1)
+      throw new Error(`events ${previous + 1} to ${event.seq - 1} are missing`)
     seq = event.seq
     onSeq(requestId, seq)
     events.push(event)
-    tell()
+    wakeAll()
   }
 
   function fail(error: unknown): void {
@@ -216,10 +217,10 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
     if (!last || !TERMINAL.includes(last.type)) return false
     if (over) return true
     over = true
-    quietly(() => left.abort())
+    quietly(() => closing.abort())
     arrive()
     settle(last as Terminal)
-    tell()
+    wakeAll()
     return true
   }
 
@@ -243,8 +244,8 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
     try {
       const { eventsUpTo, resultOf } = await import('./result.js')
       // What the reader has seen before belongs to the turn, too.
-      const before = !whole && from ? await eventsUpTo(wire, requestId, from) : []
-      const made = resultOf(bare, whole ?? [...(before ?? []), ...events], last)
+      const before = !allEvents && from ? await eventsUpTo(wire, requestId, from) : []
+      const made = resultOf(bare, allEvents ?? [...(before ?? []), ...events], last)
       return { ...made, ...(!before && { partial: true }) } as RemoteEnd
     } catch (error) {
       const failure = { code: 'core.unavailable', message: describe(error) }
@@ -255,7 +256,7 @@ export function remoteTurn(wire: Wire, about: Opening): RemoteTurn {
   const sleep = (ms: number) =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)
-      left.signal.addEventListener('abort', () => {
+      closing.signal.addEventListener('abort', () => {
         clearTimeout(timer)
         resolve()
       })

@@ -86,11 +86,11 @@ const REMEMBERED = 256
 export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
   options = takeOptions(options, REMOTE_TURNS_OPTIONS)
   const wire = wireTo(options)
-  const seen = new Map<string, number>()
+  const lastSeq = new Map<string, number>()
   const onSeq = (requestId: string, seq: number) => {
-    seen.delete(requestId)
-    seen.set(requestId, seq)
-    if (seen.size > REMEMBERED) seen.delete(seen.keys().next().value as string)
+    lastSeq.delete(requestId)
+    lastSeq.set(requestId, seq)
+    if (lastSeq.size > REMEMBERED) lastSeq.delete(lastSeq.keys().next().value as string)
   }
   const turns: RemoteTurns = {
     run(own) {
@@ -112,7 +112,7 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
       countOf('toolBatchId', body.toolBatchId)
       for (const name of LISTS) checkList(name, body[name] ?? [])
       const opening = { path: '/resume', body: textOf('outcomes', body) }
-      const seq = countOf('after', after) ?? seen.get(requestId)
+      const seq = countOf('after', after) ?? lastSeq.get(requestId)
       return remoteTurn(wire, { requestId, opening, after: seq, signal, onSeq })
     },
     follow(own) {

@@ -67,7 +67,7 @@ export function wireTo(options: RemoteTurnsOptions): Wire {
   ): Promise<Response> {
     const { fetch: given, headers } = options
     // Through `Headers`, which a host may give as they are: they have no members to spread.
-    const own = new Headers(typeof headers === 'function' ? await headers() : headers)
+    const requestHeaders = new Headers(typeof headers === 'function' ? await headers() : headers)
     // Called without a receiver, because browsers throw if `fetch` has another `this`.
     const ask = given ?? ((to: string, init: RequestInit) => fetch(to, init))
     const response = await ask(base + path, {
@@ -76,7 +76,7 @@ export function wireTo(options: RemoteTurnsOptions): Wire {
         accept: 'text/event-stream, application/json',
         ...(body && { 'content-type': 'application/json' }),
         ...more,
-        ...Object.fromEntries(own),
+        ...Object.fromEntries(requestHeaders),
       },
       ...(body ? { method: 'POST', body } : { method: 'GET' }),
     })
@@ -181,6 +181,6 @@ function notOfHandler(response: Response, expected: string): Refused {
 async function refusal(response: Response): Promise<Refused> {
   const body = (await response.json().catch(() => {})) as { error?: Partial<Refused> } | undefined
   const { code = 'remote.invalid', message } = body?.error ?? {}
-  const own = `the answer is no handler's: status ${response.status}`
-  return new Refused(String(code), String(message ?? own), response)
+  const fallbackMessage = `the answer is no handler's: status ${response.status}`
+  return new Refused(String(code), String(message ?? fallbackMessage), response)
 }

@@ -117,7 +117,7 @@ export function turnIdOf(value: unknown, path: string): string {
 export const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** An object with the member, or an empty object if it has no value. */
-export const given = <K extends string, T>(name: K, value: T | undefined) =>
+export const optional = <K extends string, T>(name: K, value: T | undefined) =>
   (value === undefined ? {} : { [name]: value }) as { [key in K]?: T }
 
 /** Throws if a required member of a body is missing. */
@@ -135,8 +135,8 @@ export function startOf(body: Fields) {
   }
   return {
     messages: needed(body.list('messages'), 'messages'),
-    ...given('requestId', requestId),
-    ...given('conversationId', body.name('conversationId')),
+    ...optional('requestId', requestId),
+    ...optional('conversationId', body.name('conversationId')),
   }
 }
 
@@ -161,10 +161,10 @@ export function outcomesOf(list: unknown[] | undefined) {
     const fields = new Fields(value, `outcomes.${at}`)
     const toolCallId = needed(fields.text('toolCallId', 1024), `outcomes.${at}.toolCallId`)
     const error = fields.object('error')
-    if (!error) return { toolCallId, ...given('result', fields.members['result']) }
+    if (!error) return { toolCallId, ...optional('result', fields.members['result']) }
     const code = error.text('code', 64)
     const message = error.text('message', 65_536) ?? ''
-    return { toolCallId, error: { ...given('code', code), message } }
+    return { toolCallId, error: { ...optional('code', code), message } }
   })
 }
 

@@ -12,10 +12,10 @@ export const tooLarge = (most: number) =>
  */
 export async function readBody(request: Request, most: number): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length')) > most) throw tooLarge(most)
-  const left = () => {
+  const onLeave = () => {
     throw clientLeft()
   }
-  return request.body ? readAll(request.body, most, left) : new Uint8Array()
+  return request.body ? readAll(request.body, most, onLeave) : new Uint8Array()
 }
 
 /** At most `most` bytes of a stream; `broke` is told that it breaks off. @throws Refusal 413 */

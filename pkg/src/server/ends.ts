@@ -5,7 +5,7 @@ import type { Redactor } from '../redactor/index.js'
 import type { Store } from '../stores/store.js'
 import type { Turn } from '../turn/turn.js'
 import type { TurnResult } from '../types.js'
-import { given } from './body.js'
+import { optional } from './body.js'
 import type { HandlerOptions, Session } from './options.js'
 
 type Hooks<S extends Session> = Pick<HandlerOptions<S>, 'onEnd' | 'onEvent'>
@@ -20,8 +20,8 @@ export async function tellEvents<S extends Session>(
   if (!hooks.onEvent) return
   for await (const event of turn) {
     const { requestId, conversationId } = event
-    const conversation = given('conversationId', conversationId)
-    const about = { tenant, requestId, ...conversation, ...given('redactor', redactor) }
+    const conversation = optional('conversationId', conversationId)
+    const about = { tenant, requestId, ...conversation, ...optional('redactor', redactor) }
     quietly(() => hooks.onEvent?.(event, about))
   }
 }
@@ -44,14 +44,14 @@ export async function tellEnd<S extends Session>(
 ): Promise<void> {
   const { requestId, conversationId, status, error } = result
   if (!hooks.onEnd || status === 'paused' || (error && GOES_ON.test(error.code))) return
-  const about = { tenant, requestId, ...given('conversationId', conversationId) }
+  const about = { tenant, requestId, ...optional('conversationId', conversationId) }
   const history = messages ?? (await historyOf(store, turnKey(tenant, requestId)))
   await hooks.onEnd(result, { ...about, messages: history })
 }
 
 /** The history that a stored turn began with. */
 async function historyOf(store: Store, key: string): Promise<unknown[]> {
-  const kept = await store.read(key)
-  const [, text = '{}'] = kept?.records.find(([name]) => name === 'turn') ?? []
+  const stored = await store.read(key)
+  const [, text = '{}'] = stored?.records.find(([name]) => name === 'turn') ?? []
   return parsed<{ messages?: unknown[] }>(text).messages ?? []
 }

@@ -17,15 +17,15 @@ export async function follow<S extends Session>(
   session: S,
   requestId: string | undefined,
 ): Promise<Response> {
-  const seen =
+  const lastEventId =
     // A browser that reconnects sends it in the header; its URL is that of the first request.
     at.request.headers.get('last-event-id') ||
     new URL(at.request.url).searchParams.get('after') ||
     '0'
-  if (!/^\d{1,15}$/.test(seen)) throw invalid('Last-Event-ID', 'the seq of an event')
+  if (!/^\d{1,15}$/.test(lastEventId)) throw invalid('Last-Event-ID', 'the seq of an event')
   const unknown = refusalOf('turn.not_found')
   if (requestId === undefined) throw unknown
-  return read(at, session, await at.store(session), requestId, Number(seen))
+  return read(at, session, await at.store(session), requestId, Number(lastEventId))
 }
 
 /** The open turn of a chat from its beginning, as the format's clients resume; 204 if none is. */
@@ -55,10 +55,10 @@ async function read<S extends Session>(
   const { readers } = at.shared
   const key = turnKey(session.tenant, requestId)
   const redactor = await at.redactor(session)
-  const left = new AbortController()
-  const leave = () => left.abort()
+  const clientGone = new AbortController()
+  const leave = () => clientGone.abort()
   whenGone(at.request, leave)
-  const open = at.reader(session, store, requestId, left.signal)
+  const open = at.reader(session, store, requestId, clientGone.signal)
   readers.enter(key)
   const events = redactor ? hidden(redactor, open, store, key, after) : open(after)
   const counted = watched(at, events, () => readers.leave(key))
@@ -86,12 +86,12 @@ async function* hidden(
     // An error of the reading has the number of the event before it.
     const isNew = event.seq > after || event.seq === last
     last = event.seq
-    let shown: TurnEvent = event
+    let visible: TurnEvent = event
     if (first > 1 && (event.type === 'text' || event.type === 'reasoning')) {
-      if (begun[event.type] < LONGEST_SECRET) shown = { ...event, chunk: '' }
+      if (begun[event.type] < LONGEST_SECRET) visible = { ...event, chunk: '' }
       begun[event.type] += event.chunk.length
     }
-    if (isNew) yield shown
+    if (isNew) yield visible
   }
 }
 

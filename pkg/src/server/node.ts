@@ -64,31 +64,31 @@ export function toNodeListener(
   const failed = options.onError ?? ((error) => console.error(error))
   return async (incoming, outgoing) => {
     const body = new Body(incoming)
-    const left = new AbortController()
+    const clientGone = new AbortController()
     // Referenced until the connection closes. In Node, a request's signal follows another signal by
     // a weak reference, so an unreferenced request is not aborted when its client disconnects.
     let request: Request | undefined
-    const gone = new Promise<void>((resolve) => {
+    const closed = new Promise<void>((resolve) => {
       outgoing.once('close', () => {
         resolve()
-        if (!outgoing.writableFinished) left.abort()
+        if (!outgoing.writableFinished) clientGone.abort()
         request = undefined
       })
     })
     try {
-      request = requestOf(incoming, addressOf(incoming, options), body, left.signal)
+      request = requestOf(incoming, addressOf(incoming, options), body, clientGone.signal)
     } catch {
       // A host that names more than a host (RFC 9112, 3.2), or a method that `fetch` forbids.
     }
     const answer = async (response: Response) => {
-      await send(response, outgoing, gone)
+      await send(response, outgoing, closed)
       await end(incoming, outgoing, body, response.headers)
     }
     try {
       await answer(request ? await handler(request) : new Response(null, { status: 400 }))
     } catch (error) {
       // Of a client that has left, nothing failed here.
-      if (!left.signal.aborted) quietly(() => failed(error))
+      if (!clientGone.signal.aborted) quietly(() => failed(error))
       if (outgoing.headersSent) outgoing.destroy()
       else await answer(new Response(null, { status: 500 })).catch(() => outgoing.destroy())
     }
@@ -219,7 +219,7 @@ async function end(
   const { socket } = incoming
   let over: ReturnType<typeof setTimeout> | undefined
   let leave: (() => void) | undefined
-  const left = new Promise<void>((resolve) => {
+  const closed = new Promise<void>((resolve) => {
     socket.once?.('close', (leave = resolve))
     over = setTimeout(() => {
       outgoing.end(() => incoming.destroy())
@@ -228,7 +228,7 @@ async function end(
     // A server that is closed does not wait for it.
     Object(over).unref?.()
   })
-  await Promise.race([left, body.isHeld ? finished(incoming) : rest(incoming, body)])
+  await Promise.race([closed, body.isHeld ? finished(incoming) : rest(incoming, body)])
   clearTimeout(over)
   if (leave) socket.off?.('close', leave)
   outgoing.end()

@@ -144,14 +144,16 @@ function checkTurns<S extends Session>(
 ): void {
   if (typeof model !== 'function') checkModel(model)
   if (typeof store !== 'function') checkStore(store)
-  const known = typeof tools === 'function' ? undefined : wireTools(tools)
+  const declared = typeof tools === 'function' ? undefined : wireTools(tools)
   // The history and the id are those of a request.
   checkTurn({
     dialect: 'openai-chat',
     messages: [{}],
     requestId: 'any',
     keep: keepOptions('', keep),
-    ...(known ? { tools: known, policy } : { policy: policy && { ...policy, actionTools: [] } }),
+    ...(declared
+      ? { tools: declared, policy }
+      : { policy: policy && { ...policy, actionTools: [] } }),
   })
 }
 

@@ -56,7 +56,7 @@ export function memoryPassEvents(options: MemoryPassEventsOptions = {}): PassEve
   const tenants = new Map<string, Tenant>()
   let size = 0
   // Of the tenants that have no events any more: theirs go on behind it.
-  let gone = 0
+  let dropped = 0
 
   const drop = (name: string, tenant: Tenant) => {
     const length = tenant.events.shift()?.text.length ?? 0
@@ -64,7 +64,7 @@ export function memoryPassEvents(options: MemoryPassEventsOptions = {}): PassEve
     size -= length
     if (tenant.events.length > 0) return
     tenants.delete(name)
-    gone = Math.max(gone, tenant.last)
+    dropped = Math.max(dropped, tenant.last)
   }
   const largest = () => {
     let most: [string, Tenant] | undefined
@@ -78,7 +78,7 @@ export function memoryPassEvents(options: MemoryPassEventsOptions = {}): PassEve
       const text = JSON.stringify(event)
       // It would drop all others and still not fit.
       if (text.length > maxCharacters) return
-      const tenant = tenants.get(name) ?? { events: [], size: 0, last: gone }
+      const tenant = tenants.get(name) ?? { events: [], size: 0, last: dropped }
       tenants.set(name, tenant)
       // By the clock, so that a reader goes on behind a restart.
       tenant.last = Math.max(Date.now(), tenant.last + 1)

@@ -43,8 +43,8 @@ const STATUS: Record<string, [status: number, message: string]> = {
 
 /** The refusal for a terminal code before any other event; `undefined` if it has no status. */
 export function refusalOf(code: string): Refusal | undefined {
-  const known = Object.hasOwn(STATUS, code) ? STATUS[code] : undefined
-  if (known) return new Refusal(known[0], code, known[1])
+  const row = Object.hasOwn(STATUS, code) ? STATUS[code] : undefined
+  if (row) return new Refusal(row[0], code, row[1])
   if (code.startsWith('store.')) return new Refusal(503, code, 'the store failed')
   return undefined
 }

@@ -108,17 +108,17 @@ export async function watch(
   report: (error: unknown) => void,
   over: () => void,
 ): Promise<void> {
-  let kept = Promise.resolve()
+  let stored = Promise.resolve()
   for await (const event of closed(run)) {
     for (const failure of failuresOf(event)) report(failureOf(failure))
     // A run does not wait for what its events are kept in.
     if (keep && isTrace(event)) {
       const { seq, ...traced } = event
-      kept = kept.then(async () => void (await keep(traced))).catch(report)
+      stored = stored.then(async () => void (await keep(traced))).catch(report)
     }
   }
   over()
-  return kept
+  return stored
 }
 
 const isTrace = (event: RunEvent): event is RunEvent & PassTraceEvent => 'plan_id' in event
@@ -134,11 +134,13 @@ function failuresOf(event: RunEvent): Failure[] {
   }
   if (type === 'error') return NOT_OURS.test(code as string) ? [] : [{ code, message } as Failure]
   const lines = (quality as { errors?: string[] } | undefined)?.errors ?? []
-  const told = lines.map((line) => {
+  const failures = lines.map((line) => {
     const [, name = '', words = ''] = LINE.exec(line) ?? []
     return { code: name, message: words }
   })
-  return [error, fellBack, ...told].filter((one): one is Failure => isFailure(one) && isOurs(one))
+  return [error, fellBack, ...failures].filter(
+    (one): one is Failure => isFailure(one) && isOurs(one),
+  )
 }
 
 /** A failure as a line of a replicate's errors. */
@@ -148,9 +150,9 @@ const isFailure = (value: unknown): value is Failure =>
   typeof value === 'object' && value !== null && typeof (value as Failure).code === 'string'
 
 /** An event as text, with words of ours for failures that are the server's; see `turnEventText`. */
-export const runEventText = (event: RunEvent): string => formatEvent(event, shown)
+export const runEventText = (event: RunEvent): string => formatEvent(event, replacer)
 
-function shown(name: string, value: unknown): unknown {
+function replacer(name: string, value: unknown): unknown {
   // The event itself, and the failures in it.
   if (name === '' || name === 'error' || name === 'fellBack') {
     const hides = isFailure(value) && 'message' in value && isOurs(value)

@@ -1,7 +1,7 @@
 /** Requests for passes, bundles and chains, and for the events of passes. */
 import { closed, pulled } from '../shared/events.js'
 import type { PassTraceEvent } from '../planning/types.js'
-import { given, type Fields } from './body.js'
+import { optional, type Fields } from './body.js'
 import { refusalFor } from './failures.js'
 import type { Running } from './limits.js'
 import { perRequest, type RequestContext, type Session, type Settings } from './options.js'
@@ -41,20 +41,20 @@ export async function serveRun<S extends Session>(
   const log = kind === 'passes' ? await passEventsOf(asked) : undefined
   const redactor = await redactorOf(asked)
   running.enter(tenant)
-  const left = new AbortController()
-  const leave = () => left.abort()
+  const clientGone = new AbortController()
+  const leave = () => clientGone.abort()
   whenGone(request, leave)
   const over = () => {
     running.leave(tenant)
     request.signal.removeEventListener('abort', leave)
   }
-  const { signal } = left
+  const { signal } = clientGone
   const keep = log && ((event: PassTraceEvent) => log.append(tenant, event))
   const about: RunContext<S> = { tenant, session, signal, request, env: context.env }
   const start = (settings[kind]?.[name] as Start<unknown, S>).bind(settings[kind])
-  const own = given('conversationId', conversationId)
+  const conversation = optional('conversationId', conversationId)
   let run: Run | Response
-  const begun = begin(start, body.members, { ...about, ...own })
+  const begun = begin(start, body.members, { ...about, ...conversation })
   try {
     const first = await Promise.race([begun, aborted(signal)])
     if (!first) {
@@ -97,9 +97,9 @@ export async function serveRun<S extends Session>(
 /** Resolves with nothing once the signal is aborted. */
 const aborted = (signal: AbortSignal) =>
   new Promise<undefined>((resolve) => {
-    const tell = () => resolve(undefined)
-    if (signal.aborted) tell()
-    else signal.addEventListener('abort', tell, { once: true })
+    const onAbort = () => resolve(undefined)
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
   })
 
 /** The trace events of the tenant's passes: `{ events }`. */
@@ -109,9 +109,9 @@ export async function listPassEvents<S extends Session>(asked: Asked<S>): Promis
   const events = await log.list(asked.session.tenant, query)
   const redactor = await redactorOf(asked)
   if (!redactor) return json({ events })
-  const shown: KeptPassEvent[] = []
-  for await (const event of redactor.events(oneByOne(events))) shown.push(event)
-  return json({ events: shown })
+  const visible: KeptPassEvent[] = []
+  for await (const event of redactor.events(oneByOne(events))) visible.push(event)
+  return json({ events: visible })
 }
 
 async function* oneByOne<T>(items: readonly T[]): AsyncGenerator<T, void, undefined> {

@@ -1,7 +1,7 @@
 /** Requests about turns of the store, wherever they run: cancel, pause, claim, list. */
 import { turnKey } from '../turn/kept.js'
 import { claimCalls, endTurn, listTurns, pauseTurn } from '../turn/resume.js'
-import { callIdsOf, Fields, given, needed } from './body.js'
+import { callIdsOf, Fields, optional, needed } from './body.js'
 import { tellEvents } from './ends.js'
 import type { Exchange } from './exchange.js'
 import type { Session } from './options.js'
@@ -19,7 +19,7 @@ export async function cancel<S extends Session>(at: Exchange<S>, session: S): Pr
     requestId,
     store,
     tenant,
-    ...given('reason', reason),
+    ...optional('reason', reason),
   })
   if (ended) {
     void tellEvents(at.settings, tenant, ended, redactor)
@@ -48,8 +48,8 @@ export async function claim<S extends Session>(at: Exchange<S>, session: S): Pro
     toolCallIds: callIdsOf(body.list('toolCallIds')),
     store,
     tenant,
-    ...given('tools', tools),
-    ...given('claimant', body.text('claimant', 128)),
+    ...optional('tools', tools),
+    ...optional('claimant', body.text('claimant', 128)),
   })
   return json(claimed)
 }
@@ -61,6 +61,6 @@ export async function list<S extends Session>(at: Exchange<S>, session: S): Prom
   const store = await at.store(session)
   const { tenant } = session
   return json({
-    turns: await listTurns({ store, tenant, ...given('conversationId', conversationId) }),
+    turns: await listTurns({ store, tenant, ...optional('conversationId', conversationId) }),
   })
 }

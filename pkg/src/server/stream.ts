@@ -69,18 +69,19 @@ export async function* asKept(
   turn: AsyncIterable<TurnEvent>,
   follow: (after: number) => AsyncIterable<TurnEvent>,
 ): AsyncGenerator<TurnEvent, void, undefined> {
-  let seen: number | undefined
+  let lastSeq: number | undefined
   for await (const event of turn) {
-    const taken = event.type === 'error' && event.code === 'turn.conflict' && seen !== undefined
-    if (event.type !== 'cancelled' && !taken) {
-      seen = event.seq
+    const isConflict =
+      event.type === 'error' && event.code === 'turn.conflict' && lastSeq !== undefined
+    if (event.type !== 'cancelled' && !isConflict) {
+      lastSeq = event.seq
       yield event
       continue
     }
     let rest = false
-    for await (const kept of follow(seen ?? event.seq - 1)) {
+    for await (const stored of follow(lastSeq ?? event.seq - 1)) {
       rest = true
-      yield kept
+      yield stored
     }
     if (!rest) yield event
     return
@@ -140,7 +141,7 @@ export async function streamed<T>(events: AsyncIterable<T>, how: Streaming<T>): 
  * `events` only after the client has read the previous one.
  */
 function eventBody<T>(events: EventReader<T>, how: Streaming<T>): ReadableStream<Uint8Array> {
-  let left = false
+  let hasLeft = false
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -156,14 +157,14 @@ function eventBody<T>(events: EventReader<T>, how: Streaming<T>): ReadableStream
           }
         } catch (error) {
           // An event that arrives behind a client that has left fails, and is nobody's error.
-          if (left) return
+          if (hasLeft) return
           // The client sees a broken stream and reconnects for the rest.
           how.onError(error)
           controller.error(error)
         }
       },
       cancel() {
-        left = true
+        hasLeft = true
         how.onLeave()
         events.leave()
       },

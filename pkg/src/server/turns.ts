@@ -4,7 +4,7 @@ import { claimCalls, resumeTurn } from '../turn/resume.js'
 import type { Store } from '../stores/store.js'
 import { demoteInstructions, runTurn, type Turn } from '../turn/turn.js'
 import type { Policy, TurnEvent, TurnResult } from '../types.js'
-import { approvalsOf, droppedOf, given, invalid, needed, outcomesOf, startOf } from './body.js'
+import { approvalsOf, droppedOf, optional, invalid, needed, outcomesOf, startOf } from './body.js'
 import type { Fields } from './body.js'
 import { tellEnd, tellEvents } from './ends.js'
 import type { Exchange } from './exchange.js'
@@ -22,35 +22,35 @@ export async function start<S extends Session>(
   const { limits, prepare, policy, keep, system, trustSystem } = at.settings
   const body = await at.body()
   const format = await at.settings.loadFormat?.()
-  const asked = format ? format.read(body) : startOf(body)
-  if ('resume' in asked) {
-    const { requestId } = asked.resume
-    const writer = format!.writer({ ...asked, requestId })
-    const response = await goOn(at, session, asked.resume, writer)
+  const request = format ? format.read(body) : startOf(body)
+  if ('resume' in request) {
+    const { requestId } = request.resume
+    const writer = format!.writer({ ...request, requestId })
+    const response = await goOn(at, session, request.resume, writer)
     if (response) return response
   }
-  const { messages } = asked
+  const { messages } = request
   if (!messages) throw invalid('messages', "the user's message, or an answer of the page")
   if (messages.length === 0 || messages.length > limits.messages) {
     throw invalid('messages', `1 to ${limits.messages} messages`)
   }
   const options = {
-    requestId: ('requestId' in asked && asked.requestId) || crypto.randomUUID(),
+    requestId: ('requestId' in request && request.requestId) || crypto.randomUUID(),
     projectId: session.projectId === undefined ? (body.id('projectId') ?? null) : session.projectId,
-    ...given('keep', keep),
-    ...given('conversationId', asked.conversationId),
+    ...optional('keep', keep),
+    ...optional('conversationId', request.conversationId),
     policy: mode === 'unified' ? (policy ?? {}) : await policyOf(at, body.object('policy')),
   }
   const { requestId, conversationId } = options
-  const about = { requestId, ...given('conversationId', conversationId) }
-  const said = trustSystem ? messages : await demoteInstructions(messages)
-  if (said.length === 0) throw invalid('messages', 'a message that is not an instruction')
-  const prepared = prepare ? await prepare(said, session, at.request, about) : said
+  const about = { requestId, ...optional('conversationId', conversationId) }
+  const history = trustSystem ? messages : await demoteInstructions(messages)
+  if (history.length === 0) throw invalid('messages', 'a message that is not an instruction')
+  const prepared = prepare ? await prepare(history, session, at.request, about) : history
   const prompt = typeof system === 'function' ? await system(at.request, session) : system
-  const common = { ...(await at.common(session)), ...given('system', prompt) }
+  const common = { ...(await at.common(session)), ...optional('system', prompt) }
   await remember(at, format?.chats, session, common.store, about)
   const begin = () => runTurn({ ...common, ...options, mode, messages: prepared })
-  const writer = format?.writer({ ...asked, ...about })
+  const writer = format?.writer({ ...request, ...about })
   return run(at, session, common.store, begin, prepared, writer)
 }
 
@@ -62,10 +62,10 @@ export async function resume<S extends Session>(at: Exchange<S>, session: S): Pr
   if (outcomes) needed(toolBatchId, 'toolBatchId')
   const options = {
     requestId,
-    ...given('toolBatchId', toolBatchId),
-    ...given('approvals', approvalsOf(body.list('approvals'))),
-    ...given('results', droppedOf(body.list('results'))),
-    ...given('outcomes', outcomes),
+    ...optional('toolBatchId', toolBatchId),
+    ...optional('approvals', approvalsOf(body.list('approvals'))),
+    ...optional('results', droppedOf(body.list('results'))),
+    ...optional('outcomes', outcomes),
   }
   return (await goOn(at, session, options))!
 }
@@ -179,11 +179,11 @@ async function run<S extends Session>(
   })
   const stops = at.settings.clientGone === 'stop'
   if (!stops) at.context.waitUntil?.(over)
-  const left = new AbortController()
-  const follow = at.reader(session, store, turn.requestId, left.signal)
+  const clientGone = new AbortController()
+  const follow = at.reader(session, store, turn.requestId, clientGone.signal)
   const stream = new TurnStream(turn)
   const leave = () => {
-    left.abort()
+    clientGone.abort()
     if (stops) turn.cancel('the client left')
     void stream.leave()
   }

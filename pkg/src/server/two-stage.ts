@@ -57,7 +57,7 @@ export async function twoStageFor(
 ): Promise<TwoStage> {
   const called = typeof option === 'function' ? await option(request, env) : {}
   const values = typeof option === 'function' ? {} : option
-  const said = (name: keyof TwoStage): unknown[] => {
+  const valuesOf = (name: keyof TwoStage): unknown[] => {
     const header = values.headers?.[name]
     return [
       header === undefined ? undefined : request.headers.get(header),
@@ -67,10 +67,10 @@ export async function twoStageFor(
     ]
   }
   const first = <T>(name: keyof TwoStage, read: (value: unknown) => T | undefined, other: T): T => {
-    for (const value of said(name)) {
+    for (const value of valuesOf(name)) {
       if (value === undefined || value === null || value === '') continue
-      const known = read(value)
-      if (known !== undefined) return known
+      const setting = read(value)
+      if (setting !== undefined) return setting
       report(new TurnlockError('options.invalid', `twoStage.${name}: a value cannot be read`))
     }
     return other
@@ -112,8 +112,8 @@ function readCount(value: unknown): number | undefined {
 
 /** A variable of the host's environment, or of the process if the host provides none. */
 function variable(name: string, env: Environment | undefined): unknown {
-  const given: unknown = env && Reflect.get(env, name)
-  if (given !== undefined) return given
+  const bound: unknown = env && Reflect.get(env, name)
+  if (bound !== undefined) return bound
   const { process, Deno } = globalThis as {
     process?: { env?: Record<string, string> }
     Deno?: { permissions: { querySync(of: object): { state: string } } }

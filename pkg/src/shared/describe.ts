@@ -65,7 +65,7 @@ function kindOf(value: object): string {
 
 /** The compact JSON of an object: errors in it as their messages, and no object twice. */
 function json(error: object): string {
-  const seen = new Set<unknown>()
+  const visited = new Set<unknown>()
   const text = JSON.stringify(error, (key, value: unknown) => {
     if (typeof value === 'bigint') return String(value)
     if (typeof value === 'string') {
@@ -74,8 +74,8 @@ function json(error: object): string {
       return isStack || (key === 'name' && value === (error as Error).name) ? undefined : text
     }
     if (!isObject(value)) return value
-    if (seen.has(value)) return undefined
-    seen.add(value)
+    if (visited.has(value)) return undefined
+    visited.add(value)
     return value !== error && value instanceof Error ? (messageOf(value) ?? value.name) : value
   }) as string | undefined
   return cut(text ?? '{}')

@@ -8,9 +8,9 @@ export type Redact = (text: string) => string
 /** Wraps a redaction so that a text is dropped if the redaction throws or gives no text. */
 export function guarded(redact: Redact): Redact {
   return (text) => {
-    let shown: unknown
-    quietly(() => (shown = redact(text)))
-    return typeof shown === 'string' ? shown : '[redaction failed]'
+    let redacted: unknown
+    quietly(() => (redacted = redact(text)))
+    return typeof redacted === 'string' ? redacted : '[redaction failed]'
   }
 }
 

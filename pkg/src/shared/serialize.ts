@@ -76,8 +76,8 @@ export function threw(error: unknown): SettledCall {
 
 /** A failure by its own code, unless that is one of those which the core gives to calls. */
 function failed(code: unknown, message: string): SettledCall {
-  const own = typeof code === 'string' && /^(?!tool\.)[\w.-]{1,64}$/.test(code)
-  return { type: 'error', code: own ? code : 'tool.threw', message }
+  const isValidCode = typeof code === 'string' && /^(?!tool\.)[\w.-]{1,64}$/.test(code)
+  return { type: 'error', code: isValidCode ? code : 'tool.threw', message }
 }
 
 /** What a tool says of a call that may have run. */

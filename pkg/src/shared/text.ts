@@ -33,8 +33,8 @@ const LONE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uD
 
 /** Whether a text has no lone surrogates. */
 export function isWellFormed(text: string): boolean {
-  const own = text as { isWellFormed?(): boolean }
-  return own.isWellFormed ? own.isWellFormed() : !LONE.test(text)
+  const native = text as { isWellFormed?(): boolean }
+  return native.isWellFormed ? native.isWellFormed() : !LONE.test(text)
 }
 
 /**

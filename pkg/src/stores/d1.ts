@@ -152,8 +152,8 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
   const { prefix = 'turnlock_', pollMs = 500 } = options
   const invalid = (text: string) => new TurnlockError('options.invalid', `d1Store: ${text}`)
   if (!/^[a-z_]\w*$/i.test(prefix)) throw invalid('prefix: give letters, digits and `_`')
-  const given = database as Partial<D1DatabaseLike> | null | undefined
-  if (typeof given?.prepare !== 'function' || typeof given.batch !== 'function') {
+  const binding = database as Partial<D1DatabaseLike> | null | undefined
+  if (typeof binding?.prepare !== 'function' || typeof binding.batch !== 'function') {
     throw invalid('give a D1 database, a binding of the worker')
   }
 
@@ -201,11 +201,11 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
     }
     return texts.map(({ first, parts }) => ({ ...first, text: parts.join('') }))
   }
-  const whole = (rows: Row[]): Row[] =>
+  const completeRows = (rows: Row[]): Row[] =>
     joined(rows).map((row) => ({ ...row, text: unpack(row.text as string) }))
 
   /** The name by which a commit failed, if it is that. */
-  const taken = async (id: string, { records }: Commit): Promise<string | undefined> => {
+  const takenName = async (id: string, { records }: Commit): Promise<string | undefined> => {
     const twice = repeatedName(records)
     if (twice !== undefined) return twice
     const [rows] = await ask(['SELECT name FROM @records WHERE turn = ? AND piece = 0', id])
@@ -225,7 +225,7 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
         ...standing(row),
         idleMs: idleOf(row),
         state: join(state!),
-        records: whole(records!).map(({ name, text }): [string, string] => [
+        records: completeRows(records!).map(({ name, text }): [string, string] => [
           ...([unpack(name as string), text as string] as const),
         ]),
       }
@@ -238,7 +238,7 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
         rows = await run([TURN, id], [STATE, id], ...writes(id, commit))
       } catch (cause) {
         if (/UNIQUE constraint failed/i.test(message(cause))) {
-          const name = await taken(id, commit)
+          const name = await takenName(id, commit)
           if (name !== undefined) throw recordExists(name)
         }
         throw failure(cause)
@@ -259,7 +259,7 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
       const query = `SELECT last, piece, text FROM @events WHERE turn = ?1 AND last IN (${lasts})
         ORDER BY last, piece`
       const [rows] = await ask([query, id, after, limit])
-      return whole(rows!).map(({ last, text }): EventGroup => ({
+      return completeRows(rows!).map(({ last, text }): EventGroup => ({
         last: last as number,
         text: text as string,
       }))

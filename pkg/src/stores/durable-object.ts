@@ -120,11 +120,11 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
   const stateOf = (id: string) =>
     join(rows('SELECT text FROM turnlock_states WHERE turn = ? ORDER BY piece', id))
   const idleMs = (id: string, row: Row) => {
-    const gone = row.open === 1 && owners.get(id) !== row.owner
+    const isAbandoned = row.open === 1 && owners.get(id) !== row.owner
     const now = Date.now()
     // The clock was set back. An owner that lives commits soon; others count from this look.
     if (row.at > now) run('UPDATE turnlock_turns SET at = ? WHERE turn = ?', now, id)
-    return gone ? Infinity : Math.max(0, now - row.at)
+    return isAbandoned ? Infinity : Math.max(0, now - row.at)
   }
   const drop = (id: string) => {
     for (const table of OF_A_TURN) run(`DELETE FROM ${table} WHERE turn = ?`, id)
@@ -173,8 +173,8 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
     for (const [key, text, reuseMs] of commit.reusable) {
       run('DELETE FROM turnlock_reusable WHERE key = ?', pack(key))
       for (const [piece, part] of pieces(text).entries()) {
-        const kept = [pack(key), piece, part, at, at + reuseMs]
-        run('INSERT INTO turnlock_reusable VALUES (?, ?, ?, ?, ?)', ...kept)
+        const row = [pack(key), piece, part, at, at + reuseMs]
+        run('INSERT INTO turnlock_reusable VALUES (?, ?, ?, ?, ?)', ...row)
       }
     }
   }

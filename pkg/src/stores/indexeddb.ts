@@ -108,14 +108,14 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
   let sweeping = false
 
   /** Handles the news that `owner` wrote to a turn. */
-  const heard = ({ turn, owner, open }: { turn: string; owner: string; open: boolean }) => {
+  const onCommit = ({ turn, owner, open }: { turn: string; owner: string; open: boolean }) => {
     locks.releaseOthers(turn, open ? owner : null)
     watchers.tell(turn, owner)
   }
   const listen = () => {
     if (channel || typeof BroadcastChannel === 'undefined') return
     channel = new BroadcastChannel(`turnlock:${name}`)
-    channel.addEventListener('message', ({ data }) => heard(data))
+    channel.addEventListener('message', ({ data }) => onCommit(data))
     // In Node, the channel must not keep the process alive.
     ;(channel as { unref?: () => void }).unref?.()
   }
@@ -175,8 +175,8 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
     const state = commit.state ?? before?.state ?? ''
     const locked = locks.has(owner)
     const expires = at + ttlMs
-    const kept: Turn = { turn, owner, revision, open, state, records, locked, at, expires }
-    tx.objectStore('turns').put(kept)
+    const row: Turn = { turn, owner, revision, open, state, records, locked, at, expires }
+    tx.objectStore('turns').put(row)
     if (events) tx.objectStore('events').put({ turn, last: events.last, text: events.text })
     if (forget > 0) {
       tx.objectStore('events').delete(IDBKeyRange.bound([turn], [turn, forget]))
@@ -260,13 +260,13 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       } catch (cause) {
         throw failure(cause)
       }
-      const kept = await current(found)
-      if (!kept) return undefined
-      const { owner, revision, open, state, at, locked } = kept
+      const row = await current(found)
+      if (!row) return undefined
+      const { owner, revision, open, state, at, locked } = row
       const records = rows.map(({ name, text }): [string, string] => [name, text])
       // Checked after the read, so that an owner that arrived since is not considered gone.
-      const gone = open && locked && !(await locks.isHeld(owner))
-      const idleMs = gone ? Infinity : Math.max(0, Date.now() - at)
+      const isAbandoned = open && locked && !(await locks.isHeld(owner))
+      const idleMs = isAbandoned ? Infinity : Math.max(0, Date.now() - at)
       return { owner, revision, open, idleMs, state, records } satisfies StoredTurn
     },
 
@@ -289,7 +289,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
         return answer
       }
       const news = { turn, owner: commit.owner, open: commit.open }
-      heard(news)
+      onCommit(news)
       listen()
       channel?.postMessage(news)
       if (commit.revision === 1) void sweep()
@@ -308,8 +308,8 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       } catch (cause) {
         throw failure(cause)
       }
-      const kept = await current(found[0])
-      return kept ? found[1].map(({ last, text }) => ({ last, text })) : []
+      const row = await current(found[0])
+      return row ? found[1].map(({ last, text }) => ({ last, text })) : []
     },
 
     async list(tenant, most) {
@@ -331,8 +331,8 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       const newest = alive.sort((a, b) => b.at - a.at).slice(0, most)
       const listed = await Promise.all(
         newest.map(async ({ turn, owner, state, at, locked }) => {
-          const gone = locked && !(await locks.isHeld(owner))
-          return { turn, state, idleMs: gone ? Infinity : Math.max(0, now - at) }
+          const isAbandoned = locked && !(await locks.isHeld(owner))
+          return { turn, state, idleMs: isAbandoned ? Infinity : Math.max(0, now - at) }
         }),
       )
       // Those whose owners are gone are last.
@@ -341,15 +341,15 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
 
     async recall(key) {
       const tx = await connection.transaction('readonly')
-      let kept: Reusable | undefined
+      let row: Reusable | undefined
       try {
-        kept = await done<Reusable | undefined>(tx.objectStore('reusable').get(key))
+        row = await done<Reusable | undefined>(tx.objectStore('reusable').get(key))
       } catch (cause) {
         throw failure(cause)
       }
       const now = Date.now()
-      if (!kept || kept.expires <= now) return undefined
-      return { text: kept.text, ageMs: Math.max(0, now - kept.at) } satisfies StoredOutcome
+      if (!row || row.expires <= now) return undefined
+      return { text: row.text, ageMs: Math.max(0, now - row.at) } satisfies StoredOutcome
     },
 
     watch(turn, changed) {

@@ -51,7 +51,7 @@ function sweeper<T extends { expires: number }>(
 ): (now: number, most: number) => void {
   let round = map.entries()
   return (now, most) => {
-    for (let left = Math.min(most, map.size); left > 0; left--) {
+    for (let remaining = Math.min(most, map.size); remaining > 0; remaining--) {
       let next = round.next()
       if (next.done) next = (round = map.entries()).next()
       if (next.done) return
@@ -84,22 +84,22 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const watchers = new Watchers()
 
   const drop = (turn: string) => {
-    const kept = turns.get(turn)
-    if (!kept) return
+    const row = turns.get(turn)
+    if (!row) return
     turns.delete(turn)
-    const { tenant } = kept
+    const { tenant } = row
     tenant.over.delete(turn)
     tenant.resting.delete(turn)
-    tenant.size -= kept.size
-    size -= kept.size
+    tenant.size -= row.size
+    size -= row.size
     if (--tenant.turns === 0) tenants.delete(tenant.name)
   }
   const sweepTurns = sweeper(turns, drop)
   const sweepReusable = sweeper(reusable, (key) => reusable.delete(key))
 
   const current = (turn: string): Turn | undefined => {
-    const kept = turns.get(turn)
-    if (!kept || kept.expires > now()) return kept
+    const row = turns.get(turn)
+    if (!row || row.expires > now()) return row
     drop(turn)
     return undefined
   }
@@ -159,9 +159,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
   return {
     async read(turn) {
-      const kept = current(turn)
-      if (!kept) return undefined
-      const { owner, revision, open, state, at, records } = kept
+      const row = current(turn)
+      if (!row) return undefined
+      const { owner, revision, open, state, at, records } = row
       return { owner, revision, open, idleMs: now() - at, state, records: [...records] }
     },
 
@@ -185,18 +185,27 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       for (const [name, text] of commit.records) records.set(name, text)
       const groups = before?.groups ?? []
       if (events) groups.push({ ...events })
-      const left = forget > 0 ? groups.filter(({ last }) => last > forget) : groups
-      let own = (before?.size ?? 0) + written
-      if (commit.state !== null) own -= before?.state.length ?? 0
-      if (left.length < groups.length) {
-        for (const { last, text } of groups) if (last <= forget) own -= text.length
+      const remaining = forget > 0 ? groups.filter(({ last }) => last > forget) : groups
+      let totalSize = (before?.size ?? 0) + written
+      if (commit.state !== null) totalSize -= before?.state.length ?? 0
+      if (remaining.length < groups.length) {
+        for (const { last, text } of groups) if (last <= forget) totalSize -= text.length
       }
       const tenant = before?.tenant ?? ownerOf(turn)
-      const kept = { tenant, owner, revision, open, at, expires: at + ttlMs, size: own, records }
-      turns.set(turn, { ...kept, groups: left, state })
+      const row = {
+        tenant,
+        owner,
+        revision,
+        open,
+        at,
+        expires: at + ttlMs,
+        size: totalSize,
+        records,
+      }
+      turns.set(turn, { ...row, groups: remaining, state })
       if (!before) tenant.turns++
-      tenant.size += own - (before?.size ?? 0)
-      size += own - (before?.size ?? 0)
+      tenant.size += totalSize - (before?.size ?? 0)
+      size += totalSize - (before?.size ?? 0)
       tenant.over.delete(turn)
       tenant.resting.delete(turn)
       if (!open) tenant.over.add(turn)
@@ -214,9 +223,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async recall(key) {
-      const kept = reusable.get(key)
-      if (!kept || kept.expires <= now()) return undefined
-      return { text: kept.text, ageMs: now() - kept.at }
+      const entry = reusable.get(key)
+      if (!entry || entry.expires <= now()) return undefined
+      return { text: entry.text, ageMs: now() - entry.at }
     },
 
     async list(tenant, most) {
@@ -230,8 +239,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async idle(turn) {
-      const kept = current(turn)
-      return kept && now() - kept.at
+      const row = current(turn)
+      return row && now() - row.at
     },
 
     watch: (turn, changed) => watchers.add(turn, changed),

@@ -25,22 +25,22 @@ export class OwnerLocks {
   async acquire(turn: string, owner: string): Promise<boolean> {
     if (!this.#locks || this.#held.has(owner)) return false
     const before = this.#asked.get(owner)
-    const asked = before ?? this.#take(turn, owner).finally(() => this.#asked.delete(owner))
-    if (!before) this.#asked.set(owner, asked)
-    await asked
+    const request = before ?? this.#take(turn, owner).finally(() => this.#asked.delete(owner))
+    if (!before) this.#asked.set(owner, request)
+    await request
     return !before && this.#held.has(owner)
   }
 
   #take(turn: string, owner: string): Promise<void> {
     return new Promise((resolve) => {
-      const held = (release: () => void) => {
+      const onGranted = (release: () => void) => {
         this.#held.set(owner, { turn, release })
         resolve()
       }
       // If it is not available, another store of this owner holds it, which has the same effect.
       const options = { ifAvailable: true }
       const wait = (lock: Lock | null) =>
-        lock ? new Promise<void>((release) => held(release)) : held(() => {})
+        lock ? new Promise<void>((release) => onGranted(release)) : onGranted(() => {})
       // A document that may not use locks, or is being unloaded, continues without one.
       this.#locks?.request(this.#prefix + owner, options, wait).catch(() => resolve())
     })

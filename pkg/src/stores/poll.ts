@@ -20,15 +20,15 @@ export function polling(
 
   const start = (turn: string) => {
     // No number: at the first look a change cannot be excluded, and an extra call is harmless.
-    let known: unknown = polls
+    let lastValue: unknown = polls
     let asking = false
     const look = async () => {
       if (asking) return
       asking = true
       try {
         const { owner, revision } = await ask(turn)
-        if (revision !== known) watchers.tell(turn, owner)
-        known = revision
+        if (revision !== lastValue) watchers.tell(turn, owner)
+        lastValue = revision
       } catch {
         // The next look tries again.
       } finally {

@@ -44,24 +44,24 @@ const CODES: [pattern: RegExp, code: string][] = [
   ],
 ]
 
-const told = (cause: unknown) => {
+const details = (cause: unknown) => {
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
   return { code: String(code ?? ''), message: String(message || cause) }
 }
 
 function failure(cause: unknown): TurnlockError {
-  const { code, message } = told(cause)
-  const known = CODES.find(([pattern]) => pattern.test(code) || pattern.test(message))?.[1]
+  const { code, message } = details(cause)
+  const matchedCode = CODES.find(([pattern]) => pattern.test(code) || pattern.test(message))?.[1]
   const text = `Postgres failed: ${message}`
-  return new TurnlockError(known ?? 'store.unavailable', text, undefined, cause)
+  return new TurnlockError(matchedCode ?? 'store.unavailable', text, undefined, cause)
 }
 
 function sender(client: unknown): Send {
-  const given = client as Record<string, unknown> | null | undefined
+  const methods = client as Record<string, unknown> | null | undefined
   // The most specific kind first: the client of `postgres` is a function, too.
   for (const name of ['unsafe', 'query']) {
-    if (typeof given?.[name] === 'function') {
-      return (text, values) => (given as Record<string, Send>)[name]!(text, values)
+    if (typeof methods?.[name] === 'function') {
+      return (text, values) => (methods as Record<string, Send>)[name]!(text, values)
     }
   }
   if (typeof client === 'function') return (text, values) => (client as Send)(text, values)
@@ -121,7 +121,7 @@ export function postgresStore(
       try {
         return (await run(name, ...values)) as T
       } catch (cause) {
-        const { code } = told(cause)
+        const { code } = details(cause)
         // No such table or function. A transaction that lost against another one wrote nothing.
         const missing = code === '42P01' || code === '42883'
         const again = missing ? !made : tries < TRIES && (code === '40001' || code === '40P01')
@@ -142,17 +142,17 @@ export function postgresStore(
 
   return {
     async read(turn) {
-      const kept = await ask<StoredTurn | undefined>('read', pack(turn))
-      if (!kept) return undefined
-      const records = kept.records.map(([name, text]): [string, string] => [
+      const stored = await ask<StoredTurn | undefined>('read', pack(turn))
+      if (!stored) return undefined
+      const records = stored.records.map(([name, text]): [string, string] => [
         ...([unpack(name), unpack(text)] as const),
       ])
-      return { ...kept, state: unpack(kept.state), records }
+      return { ...stored, state: unpack(stored.state), records }
     },
 
     async commit(turn, commit) {
       const { state, records, events, reusable } = commit
-      const given = {
+      const request = {
         ...commit,
         turn: pack(turn),
         tenant: pack(tenantOf(turn)),
@@ -162,7 +162,7 @@ export function postgresStore(
         reusable: reusable.map(([key, text, ttlMs]) => [pack(key), pack(text), ttlMs]),
       }
       type Verdict = { is: string; name: string; state: string } & StoredTurn
-      const { is, name, ...stands } = await ask<Verdict>('commit', JSON.stringify(given))
+      const { is, name, ...stands } = await ask<Verdict>('commit', JSON.stringify(request))
       if (is === 'exists') throw recordExists(unpack(name))
       if (is === 'absent') return { ok: false }
       if (is === 'refused') return { ok: false, ...stands, state: unpack(stands.state) }

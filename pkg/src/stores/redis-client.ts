@@ -43,8 +43,8 @@ type Evaluate = (
 
 /** Detects the kind of a client by its methods, the most specific kind first. */
 function evaluator(client: unknown): Evaluate {
-  const given = client as Record<string, unknown> | null | undefined
-  const has = (...names: string[]) => names.every((name) => typeof given?.[name] === 'function')
+  const methods = client as Record<string, unknown> | null | undefined
+  const has = (...names: string[]) => names.every((name) => typeof methods?.[name] === 'function')
   if (has('evalSha', 'eval')) {
     const redis = client as NodeRedis
     return (command, script, keys, args) =>

@@ -147,8 +147,8 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
         return { ok: false, ...stands, state: unpack(state) }
       }
       const ended = open ? [] : [note(turn, commit)]
-      const kept = status === 'applied' ? commit.reusable.map(keepReusable) : []
-      await Promise.all([...ended, ...kept])
+      const reusables = status === 'applied' ? commit.reusable.map(keepReusable) : []
+      await Promise.all([...ended, ...reusables])
       return { ok: true }
     },
 

@@ -184,8 +184,8 @@ export function recordExists(name: string): TurnlockError {
 /** The name of a record that occurs twice in one list. */
 export function repeatedName(records: Commit['records']): string | undefined {
   if (records.length < 2) return undefined
-  const seen = new Set<string>()
-  return records.find(([name]) => seen.size === seen.add(name).size)?.[0]
+  const names = new Set<string>()
+  return records.find(([name]) => names.size === names.add(name).size)?.[0]
 }
 
 const METHODS = ['read', 'commit', 'events', 'recall'] as const

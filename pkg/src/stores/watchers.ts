@@ -13,8 +13,8 @@ export class Watchers {
     if (!all) this.#turns.set(turn, (all = new Set()))
     all.add(once)
     return () => {
-      const left = this.#turns.get(turn)
-      if (left?.delete(once) && left.size === 0) this.#turns.delete(turn)
+      const listeners = this.#turns.get(turn)
+      if (listeners?.delete(once) && listeners.size === 0) this.#turns.delete(turn)
     }
   }
 

@@ -56,7 +56,7 @@ export async function begin(store: Store, turn: string, more: Partial<Commit> = 
 
 /** A stored turn without its idle time, and its events. */
 export async function all(store: Store, turn: string) {
-  const kept = await store.read(turn)
-  if (kept) Reflect.deleteProperty(kept, 'idleMs')
-  return { kept, events: await store.events(turn, 0, 1000) }
+  const stored = await store.read(turn)
+  if (stored) Reflect.deleteProperty(stored, 'idleMs')
+  return { kept: stored, events: await store.events(turn, 0, 1000) }
 }

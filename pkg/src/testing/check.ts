@@ -1,7 +1,7 @@
 /** Assertions for the cases of the conformance suite. */
 
 /** Formats a value; of long texts, only the beginning and the end are shown. */
-function shown(value: unknown): string {
+function describe(value: unknown): string {
   if (value === undefined) return 'undefined'
   const text = JSON.stringify(value, (_, part: unknown) => {
     if (typeof part === 'string' && part.length > 200) {
@@ -24,7 +24,7 @@ function equal(a: unknown, b: unknown): boolean {
 
 export function same(actual: unknown, expected: unknown, what: string): void {
   if (equal(actual, expected)) return
-  throw new Error(`${what}\n  expected ${shown(expected)}\n  got      ${shown(actual)}`)
+  throw new Error(`${what}\n  expected ${describe(expected)}\n  got      ${describe(actual)}`)
 }
 
 export function holds(condition: unknown, what: string): asserts condition {
@@ -34,10 +34,10 @@ export function holds(condition: unknown, what: string): asserts condition {
 /** The error that `promise` rejects with must have `code`. */
 export async function rejects(promise: Promise<unknown>, code: string, what: string) {
   const got = await promise.then(
-    (value) => `the answer ${shown(value)}`,
+    (value) => `the answer ${describe(value)}`,
     (error: { code?: unknown; message?: unknown } | null) => {
       if (error?.code === code) return undefined
-      return `an error with code ${shown(error?.code)}: ${String(error?.message ?? error)}`
+      return `an error with code ${describe(error?.code)}: ${String(error?.message ?? error)}`
     },
   )
   if (got) throw new Error(`${what}\n  expected an error with code "${code}"\n  got      ${got}`)

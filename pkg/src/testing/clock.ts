@@ -60,8 +60,8 @@ export function fakeClock(): FakeClock {
   }
   const next = (until: number) => {
     let first: [number, Timer] | undefined
-    for (const one of timers) {
-      if (one[1].due <= until && (!first || one[1].due < first[1].due)) first = one
+    for (const timer of timers) {
+      if (timer[1].due <= until && (!first || timer[1].due < first[1].due)) first = timer
     }
     return first
   }

@@ -152,9 +152,9 @@ export const data: Case[] = [
       await applied(store, turn, commitOf(owner, 3, { events }))
       const reusable: [string, string, number][] = [[key, large('reusable'), HOUR]]
       await applied(store, turn, commitOf(owner, 4, { reusable }))
-      const kept = await store.read(turn)
-      same(kept?.state, large('state'), 'state')
-      same(kept?.records, [['r', large('record')]], 'record')
+      const stored = await store.read(turn)
+      same(stored?.state, large('state'), 'state')
+      same(stored?.records, [['r', large('record')]], 'record')
       same(await store.events(turn, 0, 1), [events], 'events')
       same((await store.recall(key))?.text, large('reusable'), 'reusable')
       await applied(store, turn, commitOf(owner, 5, { state: 'short' }))
@@ -178,8 +178,8 @@ export const data: Case[] = [
       await Promise.all(distinct.map(write))
       for (const [at, turn] of distinct.entries()) {
         const { kept, events } = await all(store, turn)
-        const seen = [kept?.state, kept?.records[0]?.[1], events[0]?.text]
-        same(seen, [`${at}`, `${at}`, `${at}`], `what ${turn} keeps`)
+        const actual = [kept?.state, kept?.records[0]?.[1], events[0]?.text]
+        same(actual, [`${at}`, `${at}`, `${at}`], `what ${turn} keeps`)
         same((await store.recall(turn))?.text, `${at}`, `what ${turn} keeps for reuse`)
       }
     },

@@ -311,9 +311,13 @@ export const rules: Case[] = [
       let writing = true
       const reading = (async () => {
         while (writing) {
-          const kept = await reader.read(turn)
-          const seen = [kept?.state, kept?.records.length]
-          same(seen, [String(kept?.revision), kept?.revision], 'state and records of one revision')
+          const stored = await reader.read(turn)
+          const actual = [stored?.state, stored?.records.length]
+          same(
+            actual,
+            [String(stored?.revision), stored?.revision],
+            'state and records of one revision',
+          )
           // Otherwise, a store that answers without waiting would starve the writer.
           await sleep(0)
         }
@@ -383,7 +387,7 @@ export const rules: Case[] = [
       try {
         // A watcher may need a moment to start, so commits continue until it is called.
         let revision = 1
-        const told = async (who: keyof typeof calls) => {
+        const notified = async (who: keyof typeof calls) => {
           const before = calls[who]
           await eventually(
             async () => {
@@ -394,11 +398,11 @@ export const rules: Case[] = [
             'a commit to a watched turn must be told',
           )
         }
-        await told('stopped')
-        await told('going')
+        await notified('stopped')
+        await notified('going')
         stop()
         const before = calls.stopped
-        await told('going')
+        await notified('going')
         same(calls.stopped, before, 'calls after the stop')
         stop()
       } finally {
@@ -421,8 +425,8 @@ async function race(
   const winners = owners.filter((_, at) => answers[at]?.ok)
   same(winners.length, 1, 'how many of the owners were told that they won')
   const [winner] = winners
-  const kept = await stores[0]!.read(turn)
-  const written = [kept?.owner, kept?.state, kept?.records]
+  const stored = await stores[0]!.read(turn)
+  const written = [stored?.owner, stored?.state, stored?.records]
   same(written, [winner, winner, [['claim', winner]]], 'what stands there is the winner’s')
   for (const answer of answers) {
     if (!answer.ok) same([answer.owner, answer.state], [winner, winner], 'a loser is told who won')

@@ -3,7 +3,7 @@ import type { Store } from '../stores/store.js'
 import { all, applied, begin, commitOf, HOUR, newOwner, newTurn, type Case } from './cases.js'
 import { eventually, holds, same, sleep } from './check.js'
 
-const gone = (store: Store, turn: string, patienceMs: number) =>
+const expectExpired = (store: Store, turn: string, patienceMs: number) =>
   eventually(
     async () => (await store.read(turn)) === undefined,
     patienceMs,
@@ -24,7 +24,7 @@ export const times: Case[] = [
           ttlMs: 1,
           events: { last: 5, text: '["old"]' },
         })
-        await gone(other, turn, patienceMs)
+        await expectExpired(other, turn, patienceMs)
         same(await store.events(turn, 0, 10), [], 'events of an expired turn')
         const [tenant] = JSON.parse(turn) as [string]
         const listed = (await store.list?.(tenant, 1000)) ?? []
@@ -37,8 +37,12 @@ export const times: Case[] = [
         same(late, { ok: false }, 'a later revision of an expired turn')
         const events = { last: 1, text: '["new"]' }
         const owner = await begin(store, turn, { state: 'new', records: [['r', 'new']], events })
-        const kept = { owner, revision: 1, open: true, state: 'new', records: [['r', 'new']] }
-        same(await all(other, turn), { kept, events: [events] }, 'nothing of the old turn is left')
+        const stored = { owner, revision: 1, open: true, state: 'new', records: [['r', 'new']] }
+        same(
+          await all(other, turn),
+          { kept: stored, events: [events] },
+          'nothing of the old turn is left',
+        )
       }
     },
   ],
@@ -49,7 +53,7 @@ export const times: Case[] = [
       const turn = newTurn()
       const owner = newOwner()
       await applied(store, turn, commitOf(owner, 1, { state: 'old', ttlMs: 1 }))
-      await gone(store, turn, patienceMs)
+      await expectExpired(store, turn, patienceMs)
       await applied(store, turn, commitOf(owner, 1, { state: 'new' }))
       same((await store.read(turn))?.state, 'new', 'what stands there')
     },
@@ -69,8 +73,12 @@ export const times: Case[] = [
         if (!ok) return false
         await sleep(ttlMs * 2)
         const { kept, events: groups } = await all(store, turn)
-        const seen = [kept?.revision, kept?.records.length, groups.length]
-        same(seen, [2, 1, 1], 'a longer ttlMs keeps all of the turn, and not only the turn itself')
+        const actual = [kept?.revision, kept?.records.length, groups.length]
+        same(
+          actual,
+          [2, 1, 1],
+          'a longer ttlMs keeps all of the turn, and not only the turn itself',
+        )
         return true
       }
       holds(
@@ -80,7 +88,7 @@ export const times: Case[] = [
       const turn = newTurn()
       const owner = await begin(store, turn)
       await applied(store, turn, commitOf(owner, 2, { ttlMs: 1 }))
-      await gone(store, turn, patienceMs)
+      await expectExpired(store, turn, patienceMs)
     },
   ],
   [
@@ -106,7 +114,7 @@ export const times: Case[] = [
           [long, 'y', HOUR],
         ],
       })
-      await gone(store, turn, patienceMs)
+      await expectExpired(store, turn, patienceMs)
       await eventually(
         async () => (await store.recall(short)) === undefined,
         patienceMs,

@@ -41,14 +41,14 @@ export function partialObject(): PartialObject {
   let text = ''
   let next: 'value' | 'key' | 'colon' | 'comma' | 'text' | 'name' | 'over' = 'value'
   /** The end of the last piece, if only the next one says what it means. */
-  let held = ''
+  let pending = ''
   let complete = false
 
   const put = (what: unknown) => {
     const box = open.at(-1)
     // Assigned, `__proto__` would be no member.
-    const own = { value: what, writable: true, enumerable: true, configurable: true }
-    if (box) Object.defineProperty(box, place, own)
+    const descriptor = { value: what, writable: true, enumerable: true, configurable: true }
+    if (box) Object.defineProperty(box, place, descriptor)
   }
   const begin = (box: Box) => {
     put(box)
@@ -69,7 +69,7 @@ export function partialObject(): PartialObject {
   }
 
   /** Reads on in a string. Returns how far; less than the whole if more is needed to go on. */
-  const say = (piece: string, at: number): number => {
+  const readText = (piece: string, at: number): number => {
     const run = match(RUN, piece, at)
     const last = at + run.length === piece.length && HIGH.test(run) ? 1 : 0
     text += last ? run.slice(0, -1) : run
@@ -138,14 +138,14 @@ export function partialObject(): PartialObject {
       return complete
     },
     feed(piece) {
-      piece = held + piece
-      held = ''
+      piece = pending + piece
+      pending = ''
       let at = 0
       while (at < piece.length && next !== 'over') {
         const inText = next === 'text' || next === 'name'
-        const then = inText ? say(piece, at) : step(piece, at)
+        const then = inText ? readText(piece, at) : step(piece, at)
         if (then === at) {
-          held = piece.slice(at)
+          pending = piece.slice(at)
           break
         }
         at = then

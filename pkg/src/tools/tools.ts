@@ -144,18 +144,18 @@ export function defineTool(options: ToolOptions): Tool {
   checkValues({ ...limits, name: '', readOnly, idempotent }, TOOL_SPEC)
   const validate = checkOf(inputSchema, 'inputSchema')
   // Both say at once what they say; a promise says yes, and what it rejects with ends nothing.
-  const said = (made: unknown) => {
+  const observed = (made: unknown) => {
     quietly(() => made)
     return made
   }
   const asks = (args: never) =>
-    typeof needsApproval === 'function' ? Boolean(said(needsApproval(args))) : needsApproval
+    typeof needsApproval === 'function' ? Boolean(observed(needsApproval(args))) : needsApproval
   const finish = (checked: Checked): Checked => {
     if (!checked.valid) return checked
     const args = checked.args as never
     return {
       ...checked,
-      action: action ? String(said(action(args))) : null,
+      action: action ? String(observed(action(args))) : null,
       approval: page || asks(args),
     }
   }
@@ -217,8 +217,8 @@ function jsonSchema(schema: unknown, name: string): (args: unknown) => Checked {
   return (args) => {
     const { valid, errors } = validate(args)
     if (valid) return { valid: true, args, action: null }
-    const said = errors.map((error) => `${error.instanceLocation}: ${error.error}`)
-    return { valid: false, errors: said.slice(0, 5).join('; ') }
+    const messages = errors.map((error) => `${error.instanceLocation}: ${error.error}`)
+    return { valid: false, errors: messages.slice(0, 5).join('; ') }
   }
 }
 

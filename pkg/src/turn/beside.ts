@@ -181,9 +181,9 @@ export class Beside {
   async #writing<T>(write: (kept: StoredTurn) => Promise<T | undefined>): Promise<T> {
     const { store, key, inTime, refuse, backOff, ATTEMPTS } = this.#at
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const kept = await inTime(store.read(key))
-      if (!kept?.state) throw refuse('turn.not_found', 'no such turn is kept')
-      const written = await write(kept)
+      const stored = await inTime(store.read(key))
+      if (!stored?.state) throw refuse('turn.not_found', 'no such turn is kept')
+      const written = await write(stored)
       if (written) return written
       await backOff(attempt)
     }

@@ -166,23 +166,23 @@ class Reader {
   }
 
   async #mayHaveGaps(): Promise<boolean> {
-    const kept = await inTime(this.#store.read(this.#turn))
-    return kept !== undefined && !stateOf(kept).keepsText
+    const stored = await inTime(this.#store.read(this.#turn))
+    return stored !== undefined && !stateOf(stored).keepsText
   }
 
   /** Returns the end of the reading if no event will follow, `undefined` otherwise. */
   async #end(): Promise<TurnEvent | 'over' | undefined> {
     if (await this.#isAlive()) return undefined
-    const kept = await inTime(this.#store.read(this.#turn))
-    if (!kept) return this.#error('turn.not_found', 'no such turn is kept')
-    const { status, leaseMs } = stateOf(kept)
+    const stored = await inTime(this.#store.read(this.#turn))
+    if (!stored) return this.#error('turn.not_found', 'no such turn is kept')
+    const { status, leaseMs } = stateOf(stored)
     if (status !== 'running') {
       // The terminal event may have been stored since the last read.
       const groups = await inTime(this.#store.events(this.#turn, this.#seq, 1))
       return groups.length ? undefined : 'over'
     }
     this.#leaseMs = leaseMs
-    if (!isAbandoned(kept)) return undefined
+    if (!isAbandoned(stored)) return undefined
     return this.#error('turn.interrupted', 'the owner of the turn is gone; resumeTurn goes on')
   }
 

@@ -184,18 +184,19 @@ export async function endTurn(
   const key = turnKey(tenant, requestId)
   for (let attempt = 1; ; attempt++) {
     const turn = open({ requestId, store, tenant })
-    const kept = await restore(turn, store, key, (kept, events) => ({
+    const stored = await restore(turn, store, key, (kept, events) => ({
       requestId,
       keep: keepOptions(tenant),
       resume: { kept, events, cancel: String(reason) },
     }))
     const result = await turn.result
-    const status = kept && stateOf(kept).status
+    const status = stored && stateOf(stored).status
     if (result.status === 'cancelled' || status === 'cancelled') {
       const rested = result.status === 'cancelled' && (status === 'paused' || status === 'failed')
       return { requestId, status: 'cancelled', ...(rested && { ended: turn }) }
     }
-    if (status === 'complete' || (status === 'failed' && !kept?.open)) return { requestId, status }
+    if (status === 'complete' || (status === 'failed' && !stored?.open))
+      return { requestId, status }
     const { code, message } = result.error ?? { code: 'core.fault', message: 'no answer' }
     // Another one did between our reading and our writing.
     if (code === 'turn.cancelled') return { requestId, status: 'cancelled' }
@@ -343,10 +344,10 @@ async function restore(
     const found = await inTime(store.read(key))
     // The core expects whole milliseconds; clocks of stores may return fractions or run backwards.
     // A value that is not a number must not mean that the owner is gone.
-    const kept = found && { ...found, idleMs: found.idleMs > 0 ? Math.floor(found.idleMs) : 0 }
-    const events = kept ? await eventsBehind(store, key, stateOf(kept).seq) : []
-    turn.begin(true, await options(kept ?? null, events))
-    return kept
+    const stored = found && { ...found, idleMs: found.idleMs > 0 ? Math.floor(found.idleMs) : 0 }
+    const events = stored ? await eventsBehind(store, key, stateOf(stored).seq) : []
+    turn.begin(true, await options(stored ?? null, events))
+    return stored
   } catch (error) {
     turn.fail(
       isTurnlockError(error) ? error : new TurnlockError('store.unavailable', describe(error)),

@@ -119,7 +119,7 @@ export function runTurn(options: RunTurnOptions): Turn {
     answer,
     redact: options.redact,
   })
-  const own: CoreOptions = {
+  const coreOptions: CoreOptions = {
     ...modelOptions(model),
     ...fallbackOptions(fallbacks),
     mode,
@@ -135,12 +135,12 @@ export function runTurn(options: RunTurnOptions): Turn {
     tools: wireTools(tools),
     ...(store && { keep: keepOptions(tenant, keep) }),
   }
-  checkTurn(own)
+  checkTurn(coreOptions)
   if (strategy === 'thread') {
     if (model.threads !== true) throw wrong('strategy', THREAD)
     if (fallbacks?.length) throw wrong('fallbacks', 'none with the strategy thread')
   }
-  turn.begin(false, own)
+  turn.begin(false, coreOptions)
   return turn
 }
 
@@ -171,10 +171,10 @@ export function checkTurn(options: CoreOptions): void {
   if (isKept && (body as { store?: unknown } | null)?.store === false) {
     throw wrong('body.store', 'true with the strategy thread')
   }
-  const known = new Set(tools?.map(({ name }) => name))
+  const toolNames = new Set(tools?.map(({ name }) => name))
   const actionTools: unknown = policy?.actionTools ?? []
   const isKnown = Array.isArray(actionTools)
-    ? actionTools.every((name) => known.has(name as string))
+    ? actionTools.every((name) => toolNames.has(name as string))
     : actionTools === 'readOnly' || actionTools === '*'
   if (!isKnown) throw wrong('policy.actionTools', 'names of tools of this turn, readOnly or *')
   // A live owner commits three times per lease. Its claims must not expire between commits.
@@ -210,7 +210,7 @@ export function tracer(
 export type CoreOptions = Partial<TurnOptions> & { resume?: unknown }
 
 const unkept = new LazyPart<TurnGlue>(async () => (await import('../core/parts/turn.js')).turn)
-const kept = new LazyPart<DurableGlue>(
+const durablePart = new LazyPart<DurableGlue>(
   async () => (await import('../core/parts/durable.js')).durable,
 )
 
@@ -226,17 +226,20 @@ const INSTRUCTS = /system|developer|additional_tools|messages_snapshot|remove/i
 export async function demoteInstructions(messages: unknown[]): Promise<unknown[]> {
   const text = stringify(messages)
   if (!INSTRUCTS.test(text)) return messages
-  const part = await kept.load()
+  const part = await durablePart.load()
   return JSON.parse(answer(part.call((glue) => glue.turn_demote(encode(text))))) as unknown[]
 }
 
 /** Any turn. */
-const ANY: Kind<TurnGlue> = { parts: [kept], make: (glue, options) => glue.turn_new(options) }
+const ANY: Kind<TurnGlue> = {
+  parts: [durablePart],
+  make: (glue, options) => glue.turn_new(options),
+}
 /** A turn that the small part probably runs; it leaves it to the other one if not. */
-const PLAIN: Kind<TurnGlue> = { ...ANY, parts: [unkept, kept] }
+const PLAIN: Kind<TurnGlue> = { ...ANY, parts: [unkept, durablePart] }
 /** A turn that a store has. */
 const RESTORED: Kind<DurableGlue> = {
-  parts: [kept],
+  parts: [durablePart],
   make: (glue, options) => glue.turn_restore(options),
 }
 
@@ -365,7 +368,7 @@ export class RunningTurn implements Turn {
     const none = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
     const events = this.#feed.all()
     const last = events.at(-1)
-    const shown = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
+    const text = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
     const of = (event: TurnEvent): ToolResult[] =>
       event.type === 'tool_results' ? event.toolResults : []
     this.#feed.push({
@@ -381,8 +384,8 @@ export class RunningTurn implements Turn {
     this.#finish({
       requestId: this.requestId,
       status: 'failed',
-      text: shown,
-      fullContent: shown,
+      text: text,
+      fullContent: text,
       messages: [],
       toolResults: events.flatMap(of),
       blockedSignatures: [],

@@ -2,7 +2,7 @@
 import { isObject } from '../../checks.js'
 import {
   approvalsOf,
-  given,
+  optional,
   invalid,
   needed,
   outcomesOf,
@@ -26,8 +26,8 @@ const OWN_ROLES = ['activity', 'reasoning']
  */
 function read(body: Fields): Asked {
   const about = {
-    ...given('conversationId', body.name('threadId')),
-    ...given('run', body.name('runId')),
+    ...optional('conversationId', body.name('threadId')),
+    ...optional('run', body.name('runId')),
   }
   const answers = body.list('resume') ?? []
   if (answers.length > 0) return { ...about, resume: resumeOf(answers) }
@@ -52,8 +52,8 @@ function resultsOf(messages: unknown[]) {
     const { toolCallId, content, error } = message as Record<string, unknown>
     const [, requestId, id] = /^([0-9a-f-]{36}):([^]+)$/.exec(textIn(toolCallId)) ?? []
     if (requestId === undefined) return []
-    const said = error ? { error: { message: textIn(error) } } : { result: valueOf(content) }
-    return [{ requestId, toolCallId: id, ...said }]
+    const outcome = error ? { error: { message: textIn(error) } } : { result: valueOf(content) }
+    return [{ requestId, toolCallId: id, ...outcome }]
   })
 }
 

@@ -28,8 +28,8 @@ export const chats: Chats = {
   },
   async open(store, tenant, chat) {
     const requestId = (await inTime(store.recall(name(tenant, chat))))?.text
-    const kept = requestId && (await inTime(store.read(turnKey(tenant, requestId))))
-    if (!kept) return undefined
-    return ['running', 'paused'].includes(stateOf(kept).status) ? requestId : undefined
+    const stored = requestId && (await inTime(store.read(turnKey(tenant, requestId))))
+    if (!stored) return undefined
+    return ['running', 'paused'].includes(stateOf(stored).status) ? requestId : undefined
   },
 }

@@ -2,7 +2,7 @@
 import { isObject } from '../../checks.js'
 import {
   approvalsOf,
-  given,
+  optional,
   invalid,
   needed,
   outcomesOf,
@@ -20,7 +20,7 @@ export const aiSdkFormat: Format = { read, writer, chats }
 /** `{ id, messages, trigger, messageId }`; other members are the host's own. */
 function read(body: Fields): Asked {
   const messages = needed(body.list('messages'), 'messages')
-  const about = given('conversationId', body.name('id'))
+  const about = optional('conversationId', body.name('id'))
   const last: unknown = messages.at(-1)
   if (!isObject(last) || last['role'] !== 'assistant') return { ...about, messages }
   // A client that has answered the approvals or the calls of a turn sends its message, whose id

@@ -97,24 +97,24 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
   }
   const repairs = new WeakMap<object, PromptRepair[]>()
   /** By the user's message, and the id and name of the call. */
-  const said = new Map<string, string>()
+  const noticeByCall = new Map<string, string>()
   const nameOf = (asked: string, { toolCallId, toolName }: Part) =>
     `${toolCallId} ${toolName} ${asked}`
   const judging = (params: Params): Judging => {
     const { calls, asked } = turnOf(params.prompt)
     const machine = new GuardMachine(guard)
     const past = calls.map((call) => {
-      const signed = [signatureOf(call), said.get(nameOf(asked, call))]
+      const signed = [signatureOf(call), noticeByCall.get(nameOf(asked, call))]
       const signatures = signed.filter((signature) => signature !== undefined)
       return { name: call.toolName ?? '', signatures, result: '' }
     })
     machine.record(past)
     const before = repairs.get(params) ?? []
     const keep = (call: Part, signature: string) => {
-      said.set(nameOf(asked, call), signature)
-      for (const oldest of said.keys()) {
-        if (said.size <= KEPT) break
-        said.delete(oldest)
+      noticeByCall.set(nameOf(asked, call), signature)
+      for (const oldest of noticeByCall.keys()) {
+        if (noticeByCall.size <= KEPT) break
+        noticeByCall.delete(oldest)
       }
     }
     const notices = new Map<string, string>()
@@ -140,8 +140,8 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
       report(judge)
       if (refused.length === 0) return first
       if (kept.some(isCall)) return { ...first, content: kept }
-      const asked = answering(params as Params, refused, judge)
-      const second = (await (model as Model).doGenerate(asked)) as Generated
+      const answerParams = answering(params as Params, refused, judge)
+      const second = (await (model as Model).doGenerate(answerParams)) as Generated
       const content = [...kept, ...second.content.filter((part) => !isCall(part as Part))]
       const ended = answered(second.finishReason)
       return { ...second, content, finishReason: ended, usage: sum(first.usage, second.usage) }
@@ -151,8 +151,8 @@ export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): Turnlo
       const judge = judging(params as Params)
       const sources = new Sources()
       const again = async (refused: Part[]) => {
-        const asked = answering(params as Params, refused, judge)
-        return sources.read(((await (model as Model).doStream(asked)) as Streamed).stream)
+        const answerParams = answering(params as Params, refused, judge)
+        return sources.read(((await (model as Model).doStream(answerParams)) as Streamed).stream)
       }
       const parts = filtered(sources.read(first.stream), judge, again, () => report(judge))
       return { ...first, stream: streamOf(parts, sources) }
@@ -215,12 +215,12 @@ function refusalOf(call: Part, judge: Judging) {
 
 function judged(content: Part[], judge: Judging) {
   const refused: Part[] = []
-  const kept = content.filter((part) => {
+  const allowed = content.filter((part) => {
     if (!isCall(part) || !refusalOf(part, judge)) return true
     refused.push(part)
     return false
   })
-  return { kept, refused }
+  return { kept: allowed, refused }
 }
 
 /** The request for the answer: the refused calls are in its history, with notices as results. */
@@ -275,29 +275,30 @@ async function* filtered(
   again: (refused: Part[]) => Promise<AsyncIterable<Frame>>,
   report: () => void,
 ): AsyncGenerator<Frame, void, undefined> {
-  const held = new Map<string, Frame[]>()
+  const heldFrames = new Map<string, Frame[]>()
   const refused: Part[] = []
-  let kept = 0
+  let allowed = 0
   let usage: unknown
   try {
     for await (const frame of stream) {
       const { type, id = '' } = frame
-      if (type === 'tool-input-start' && !frame.providerExecuted) held.set(id, [frame])
-      else if (held.has(id) && /^tool-input-(delta|end)$/.test(type)) held.get(id)?.push(frame)
+      if (type === 'tool-input-start' && !frame.providerExecuted) heldFrames.set(id, [frame])
+      else if (heldFrames.has(id) && /^tool-input-(delta|end)$/.test(type))
+        heldFrames.get(id)?.push(frame)
       else if (isCall(frame)) {
-        const parts = held.get(frame.toolCallId ?? '') ?? []
-        held.delete(frame.toolCallId ?? '')
+        const parts = heldFrames.get(frame.toolCallId ?? '') ?? []
+        heldFrames.delete(frame.toolCallId ?? '')
         if (refusalOf(frame, judge)) refused.push(frame)
         else {
-          kept += 1
+          allowed += 1
           yield* parts
           yield frame
         }
-      } else if (type === 'finish' && refused.length > 0 && kept === 0) {
+      } else if (type === 'finish' && refused.length > 0 && allowed === 0) {
         usage = frame.usage
         break
       } else {
-        if (type === 'finish') for (const parts of held.values()) yield* parts
+        if (type === 'finish') for (const parts of heldFrames.values()) yield* parts
         yield frame
       }
     }
@@ -314,12 +315,12 @@ async function* answer(stream: AsyncIterable<Frame>, before: unknown) {
     if (frame.type === 'stream-start' || isCall(frame) || frame.type.startsWith('tool-input-'))
       continue
     // Two responses may both begin with the id 0.
-    const own = /^(text|reasoning)-/.test(frame.type) ? { id: `answer-${frame.id}` } : {}
+    const idMember = /^(text|reasoning)-/.test(frame.type) ? { id: `answer-${frame.id}` } : {}
     const last = frame.type === 'finish' && {
       usage: sum(before, frame.usage),
       finishReason: answered(frame.finishReason),
     }
-    yield { ...frame, ...own, ...last }
+    yield { ...frame, ...idMember, ...last }
   }
 }
 

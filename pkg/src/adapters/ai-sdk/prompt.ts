@@ -72,15 +72,16 @@ export function repairPrompt<M extends Message>(
     }
     const answers = calls.map((call): unknown => {
       const { toolCallId = '' } = call
-      const own = results.byCall.get(toolCallId)
+      const callResults = results.byCall.get(toolCallId)
       // What stands before this call is of no later one either.
-      while (own && (own.all[own.next]?.place ?? Infinity) <= at) own.next++
-      const found = own?.all[own.next]
-      if (!own || !found) {
+      while (callResults && (callResults.all[callResults.next]?.place ?? Infinity) <= at)
+        callResults.next++
+      const found = callResults?.all[callResults.next]
+      if (!callResults || !found) {
         repairs.push({ code: 'TOOL_CALL_UNANSWERED', toolCallId })
         return resultPart(call, INTERRUPTED)
       }
-      own.next++
+      callResults.next++
       used.add(found.part)
       if (!near.has(found.part)) repairs.push({ code: 'TOOL_RESULT_MOVED', toolCallId })
       return found.part
@@ -123,9 +124,9 @@ function resultsByCall(prompt: readonly Message[]): Results {
     for (const part of partsOf(message)) {
       if (!isOwn(part, results)) continue
       const { toolCallId = '' } = part
-      const own = results.byCall.get(toolCallId) ?? { all: [], next: 0 }
-      own.all.push({ part, place })
-      results.byCall.set(toolCallId, own)
+      const callResults = results.byCall.get(toolCallId) ?? { all: [], next: 0 }
+      callResults.all.push({ part, place })
+      results.byCall.set(toolCallId, callResults)
     }
   }
   return results

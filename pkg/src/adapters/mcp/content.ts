@@ -12,10 +12,13 @@ export function valueOf({ content = [], structuredContent }: McpResult, data: bo
   const others = blocks.filter((block) => !isText(block))
   if (structuredContent !== undefined) {
     if (others.length === 0) return structuredContent
-    return { structured: structuredContent, content: others.map((block) => shown(block, data)) }
+    return {
+      structured: structuredContent,
+      content: others.map((block) => visibleBlock(block, data)),
+    }
   }
   if (blocks.length === 1 && others.length === 0) return blocks[0]?.['text']
-  return blocks.map((block) => shown(block, data))
+  return blocks.map((block) => visibleBlock(block, data))
 }
 
 /** The text of a result that is a failure. */
@@ -25,10 +28,10 @@ export function messageOf({ content = [] }: McpResult): string {
 }
 
 /** A block, with the size of its binary data instead of the data unless `data` is set. */
-function shown(block: Record<string, unknown>, data: boolean): Record<string, unknown> {
+function visibleBlock(block: Record<string, unknown>, data: boolean): Record<string, unknown> {
   const { _meta: _, annotations: __, ...rest } = block
   const inner = rest['resource']
-  if (isObject(inner)) return { ...rest, resource: shown(inner, data) }
+  if (isObject(inner)) return { ...rest, resource: visibleBlock(inner, data) }
   if (data) return rest
   for (const name of ['data', 'blob']) {
     const text = rest[name]

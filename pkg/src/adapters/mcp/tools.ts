@@ -82,7 +82,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions): Pro
   }
   checkFunctions({ onDrift })
   const allow = allowed(options.allow)
-  const tell = (drift: McpDrift) => quietly(() => onDrift?.(drift))
+  const reportDrift = (drift: McpDrift) => quietly(() => onDrift?.(drift))
   const { byName, unnamed } = readList(await listAll(client, timeoutMs))
   const fingerprints: Record<string, string> = Object.create(null)
   const tools: [string, Tool][] = []
@@ -116,7 +116,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions): Pro
       }
     }
   }
-  drifted.forEach(tell)
+  drifted.forEach(reportDrift)
   return {
     tools: Object.fromEntries(tools),
     fingerprints: { ...fingerprints },
@@ -138,7 +138,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions): Pro
         drifts.push({ tool, expected, found })
       }
     }
-    drifts.forEach(tell)
+    drifts.forEach(reportDrift)
     return drifts
   }
 }

@@ -21,7 +21,7 @@ export async function watchRun(
   within?: Within,
 ): Promise<void> {
   const workflow = { 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.workflow.name': name }
-  const whole = shared.start(`invoke_workflow ${name}`, INTERNAL, shared.within(within), {
+  const runSpan = shared.start(`invoke_workflow ${name}`, INTERNAL, shared.within(within), {
     attributes: workflow,
   })
   const open = new Map<string, Span>()
@@ -32,14 +32,15 @@ export async function watchRun(
       const attributes = { 'turnlock.id': id }
       // Another attempt.
       open.get(id)?.end()
-      open.set(id, shared.start(what, INTERNAL, shared.below(whole), { attributes }))
+      open.set(id, shared.start(what, INTERNAL, shared.below(runSpan), { attributes }))
     } else if (event.type === 'replicate_done' || event.type === 'step_done') {
       settle(shared, open.get(id), event)
       open.delete(id)
-    } else if (event.type === 'complete' || event.type === 'error') settleOnly(shared, whole, event)
+    } else if (event.type === 'complete' || event.type === 'error')
+      settleOnly(shared, runSpan, event)
   }
   for (const span of open.values()) span.end()
-  whole.end()
+  runSpan.end()
 }
 
 const FINE = ['valid', 'done', 'ok', 'complete', 'skipped']

@@ -19,7 +19,7 @@ export type Redact = (value: unknown) => unknown
 const MOST_OF_NAME = 128
 
 /** A name or an id as spans show it: without controls, cut. */
-function shown(name: string): string {
+function spanName(name: string): string {
   const start = withoutControls(name.slice(0, 2 * MOST_OF_NAME)).replace(/\s/g, ' ')
   const isCut = start.length > MOST_OF_NAME || name.length > 2 * MOST_OF_NAME
   // Not within a pair of surrogates, which has no UTF-8.
@@ -62,7 +62,7 @@ export class Shared {
 
   /** A name or an id as spans show it: redacted, without controls, cut. */
   text(name: string): string {
-    return shown(this.#redact ? guarded(this.#redact.redact)(name) : name)
+    return spanName(this.#redact ? guarded(this.#redact.redact)(name) : name)
   }
 
   /** Attributes whose texts are all as spans show them. */

@@ -91,11 +91,11 @@ export function openTelemetry(options: OtelOptions): Telemetry {
       let spans: TurnSpans | undefined
       const turn = start((event) => (spans ??= new TurnSpans(shared, event)).trace(event))
       const { content } = shared
-      const told = (async () => {
+      const reported = (async () => {
         // Only spans with content need the events.
         if (content) for await (const event of turn) spans?.event(event)
       })()
-      void Promise.all([turn.result, told]).then(([{ status, error, usage }]) => {
+      void Promise.all([turn.result, reported]).then(([{ status, error, usage }]) => {
         spans?.end({ status, code: error?.code, usage })
       })
       return turn

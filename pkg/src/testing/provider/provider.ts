@@ -240,16 +240,16 @@ class Exchange {
     const { search } = new URL(request.url)
     const conversations = requests.flatMap(({ conversation }) => conversation ?? [])
     const wire = this.#wire
-    const whole = wire.withConversation ? wire.withConversation(body, conversations) : body
-    if (!whole) {
+    const fullBody = wire.withConversation ? wire.withConversation(body, conversations) : body
+    if (!fullBody) {
       const { previous_response_id: id } = body as { previous_response_id?: string }
       return this.#fail(400, `Previous response with id '${id}' not found.`)
     }
-    if (whole !== body) this.#record.whole = whole
-    const violation = wire.violation(whole, { search, streams: isStreamed })
+    if (fullBody !== body) this.#record.whole = fullBody
+    const violation = wire.violation(fullBody, { search, streams: isStreamed })
     if (violation) return this.#fail(400, violation)
     const context = { requests: requests.slice(0, this.#n), wire: endpoint.name, search }
-    const entry = entryOf(script, scripts, { ...context, view: wire.view(whole) })
+    const entry = entryOf(script, scripts, { ...context, view: wire.view(fullBody) })
     if (!entry) return this.#fail(404, `The script ${script} has no entry ${this.#n}.`)
     if ('events' in entry) return this.#replay(entry)
     const { status, message = 'scripted failure' } = entry
@@ -260,7 +260,7 @@ class Exchange {
     const client = new Client(this.#options.signal, this.#record, entry)
     if (entry.then === 'stall_head') await client.gone
     const events = isStreamed ? wire.stream(entry, place) : [bodyOf(wire, entry, place)]
-    this.#record.conversation = wire.storedConversation?.(entry, place, whole)
+    this.#record.conversation = wire.storedConversation?.(entry, place, fullBody)
     return this.#send(events, entry, isStreamed, client)
   }
 
