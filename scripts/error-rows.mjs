@@ -47,6 +47,10 @@ export const AREAS = {
         'An element of the history has no known shape; `details.index` is its place.',
         'Convert it, or leave out what is no message; `unknown: "drop"` drops elements without a role.',
       ],
+      'message.unknown_format': [
+        'More than half of the elements of an inspected text have no known shape: `details.unknown` of `details.elements`.',
+        'Inspect the request that was sent, or the session file of the agent; [command line](command.md) lists the formats.',
+      ],
       'message.too_many_parts': [
         'The history has more parts (texts, calls, images, blocks) than the [limit](limits.md).',
         'Cut it, for example with `trimHistory`.',

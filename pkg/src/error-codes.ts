@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'json.too_large'
   | 'json.not_serializable'
   | 'message.unknown_shape'
+  | 'message.unknown_format'
   | 'message.too_many_parts'
   | 'dialect.unknown'
   | 'dialect.no_stream'

@@ -319,3 +319,39 @@ test('doctor: a request that continues state at the provider has no orphans', ()
     assert.equal(runs[row].status, partial ? 0 : 1)
   })
 })
+
+test('doctor: sessions of agents, refused requests of a HAR file, and what is no known format', () => {
+  const recording = (name) => {
+    const text = readFileSync(new URL(`test/recordings/${name}.json`, folder), 'utf8')
+    const { lines, value } = JSON.parse(text)
+    return lines ? lines.map((line) => JSON.stringify(line)).join('\n') : JSON.stringify(value)
+  }
+  const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
+  const rows = [
+    ['codex-reads-again', 0, /^✓ openai-responses takes it as it is$/m, /^ {2}3× exec_command/m],
+    ['codex-interrupted', 1, /TOOL_CALL_UNANSWERED/],
+    ['claude-code-parallel-results', 0, /^✓ anthropic takes it as it is$/m],
+    ['gemini-cli-missing-response', 1, /^✕ gemini refuses it: 1$/m],
+    ['opencode-loop', 0, /^✓ nothing is wrong with it/m],
+    ['opencode-pending', 1, /^openai-chat +✕ 1 refused$/m],
+    ['otel-call-as-text', 0, /^✓ nothing is wrong with it/m],
+    ['ai-sdk-steps-accumulate', 0, /^✓ nothing is wrong with it/m],
+    ['har-refused', 1, /^✕ anthropic refuses it: 1$/m, /^a provider's error:/m],
+    ['unknown-pi-session', 2],
+  ]
+  const runs = turnlocks(
+    rows.map(([name]) => {
+      const file = join(at, `${name}.jsonl`)
+      writeFileSync(file, recording(name))
+      return ['doctor', file]
+    }),
+  )
+  rmSync(at, { recursive: true })
+  rows.forEach(([name, status, ...patterns], row) => {
+    const { stdout, stderr, status: ended } = runs[row]
+    assert.equal(ended, status, `${name}: ${stdout}${stderr}`)
+    for (const pattern of patterns) assert.match(stdout, pattern, name)
+    if (status === 2) assert.match(stderr, /^message\.unknown_format: unknown format: 5 of 5/)
+    assert.equal(/refuse/.test(stdout) && status === 2, false)
+  })
+})

@@ -3,9 +3,10 @@ import { PROVIDERS, type Dialect, type Repair, type Violation } from 'turnlock'
 import {
   detectProvider,
   findLoops,
-  inspectText,
+  inspectHistory,
   recognizeFormat,
   type InspectReport,
+  type RecognizedText,
 } from 'turnlock/inspect'
 import { command, input, output, Usage } from './command.js'
 import { differences } from './diff.js'
@@ -17,7 +18,7 @@ const DIALECTS: readonly string[] = PROVIDERS.map(({ dialect }) => dialect)
 export const doctor = command({
   name: 'doctor',
   about:
-    'What is wrong with a history, and what becomes of it. FILE (-: what is piped in) is anything with a history in it: a request body, a curl command, JSON lines, an event stream, events of turns, messages of SDKs, exports of tracing tools. The provider whose request it is decides, or --dialect; where it is nobody’s, all are asked.',
+    'What is wrong with a history, and what becomes of it. FILE (-: what is piped in) is anything with a history in it: a request body, a curl command, JSON lines, an event stream, events of turns, messages of SDKs, sessions of coding agents (Claude Code, Codex, gemini-cli, qwen-code, opencode), steps of the AI SDK, a HAR file, spans of OpenTelemetry, exports of tracing tools. The provider whose request it is decides, or --dialect; where it is nobody’s, all are asked.',
   positionals: ['FILE'],
   options: {
     dialect: {
@@ -28,24 +29,32 @@ export const doctor = command({
     fix: { type: 'string', value: 'FILE', about: 'writes the request as the provider takes it' },
     diff: { type: 'boolean', default: false, about: 'shows what that changes, as a unified diff' },
   },
-  ends: '0 if the provider takes it as it is, 1 if it must be repaired or is the error of a provider; for what is nobody’s request, 1 if a provider whose shape it has refuses it',
+  ends: '0 if the provider takes it as it is, 1 if it must be repaired or is the error of a provider; for what is nobody’s request, 1 if a provider whose shape it has refuses it; 2 if most of it has no known shape',
   async run({ dialect, fix, diff, json }, file = '') {
     if (dialect !== undefined && !DIALECTS.includes(dialect)) {
       throw new Usage(`--dialect: one of ${DIALECTS.join(', ')}`)
     }
     const text = await input(file)
-    if (dialect !== undefined) return diagnoseFor(text, dialect as Dialect, { fix, diff, json })
-    const detected = detectProvider(text, recognizeFormat(text))
+    const recognized = recognizeFormat(text)
+    const detected = detectProvider(text, recognized)
+    const given = { recognized, detected }
+    if (dialect !== undefined) return diagnoseFor(given, dialect as Dialect, { fix, diff, json })
     if (detected !== undefined)
-      return diagnoseFor(text, detected, { fix, diff, json, others: true })
+      return diagnoseFor(given, detected, { fix, diff, json, others: true })
     const needs = fix !== undefined ? '--fix' : diff ? '--diff' : undefined
-    if (needs === undefined) return all(text, json)
+    if (needs === undefined) return all(recognized, json)
     throw new Usage(`${needs} needs --dialect, since it is the request of no known provider`)
   },
 })
 
-function inspected(text: string, dialect: Dialect): InspectReport {
-  const found = inspectText(text, { dialect })
+/** A text as it was recognized, and the provider that it is of. */
+interface Given {
+  recognized: RecognizedText
+  detected: Dialect | undefined
+}
+
+function inspected(recognized: RecognizedText, dialect: Dialect): InspectReport {
+  const found = inspectHistory(recognized, { dialect })
   if (found.error) throw found.error
   return found
 }
@@ -58,10 +67,10 @@ interface Row {
 }
 
 /** Every provider at a glance. */
-function glance(text: string) {
+function glance(recognized: RecognizedText) {
   const rows = DIALECTS.map((name, at): Row => {
     progress(`${name}, ${at + 1} of ${DIALECTS.length}`, at / DIALECTS.length)
-    const { format, violations = [], refused } = inspected(text, name as Dialect)
+    const { format, violations = [], refused } = inspected(recognized, name as Dialect)
     return { name, what: format, refused, violations }
   })
   progress()
@@ -69,17 +78,22 @@ function glance(text: string) {
   return { rows, dialects }
 }
 
+/** Codes that follow from the form of a history, if that is another provider's. */
+const OF_SHAPE = ['CONTENT_SHAPE', 'REASONING_FOREIGN', 'TOOL_RESULT_TYPE']
+
 /** Without what only says that it is written as another provider's: nobody was sent it. */
 const besideShape = ({ violations }: Row) =>
-  violations.filter(({ code }) => code !== 'CONTENT_SHAPE')
+  violations.some(({ code }) => code === 'CONTENT_SHAPE')
+    ? violations.filter(({ code }) => !OF_SHAPE.includes(code))
+    : violations
 const isForeign = (row: Row) => besideShape(row).length < row.violations.length
 
 /**
  * What is nobody's request: those whose shape it has are asked. If it has none's, as the events of a
  * turn, one that refuses nothing but the shape is enough.
  */
-function all(text: string, json: boolean): number {
-  const { rows, dialects } = glance(text)
+function all(recognized: RecognizedText, json: boolean): number {
+  const { rows, dialects } = glance(recognized)
   const matching = rows.filter((row) => !isForeign(row))
   const [{ what, refused } = {} as Partial<Row>] = rows
   const isBad = matching.length
@@ -141,19 +155,17 @@ const clientOf = (dialect: Dialect | undefined): string | undefined =>
   PROVIDERS.find((provider) => provider.dialect === dialect)?.client
 
 /** What a request says beside its history, if this provider can be sent it. */
-function restOf(text: string, dialect: Dialect, found: InspectReport): Body | undefined {
-  const { format = '', history = [] } = found
-  const detected = detectProvider(text, { format, history })
+function restOf({ recognized, detected }: Given, dialect: Dialect): Body | undefined {
   const fits =
     detected === dialect || (detected !== undefined && clientOf(detected) === clientOf(dialect))
-  return fits ? found.body : undefined
+  return fits ? recognized.body : undefined
 }
 
 /** The request as it is, or what there is of it, and as the provider takes it. */
-function bodies(text: string, dialect: Dialect, found: InspectReport) {
+function bodies(given: Given, dialect: Dialect, found: InspectReport) {
   const { history, result } = found
   if (!result) throw new Usage('--fix and --diff: there is no history in it')
-  const rest = restOf(text, dialect, found)
+  const rest = restOf(given, dialect)
   const after = bodyOf(dialect, result.messages, result.system, rest)
   const before = rest ?? bodyOf(dialect, history, undefined)
   const isOwn = rest !== undefined
@@ -176,18 +188,18 @@ interface How {
 }
 
 function diagnoseFor(
-  text: string,
+  given: Given,
   dialect: Dialect,
   { fix, diff, json, others = false }: How,
 ): number {
   progress(`asking ${dialect}`)
-  const found = inspected(text, dialect)
+  const found = inspected(given.recognized, dialect)
   progress()
   const { format: what, otherFields: beside, refused, partial, violations = [], result } = found
-  const sent = result || fix !== undefined || diff ? bodies(text, dialect, found) : undefined
+  const sent = result || fix !== undefined || diff ? bodies(given, dialect, found) : undefined
   if (fix !== undefined) output(fix, `${JSON.stringify(sent?.after, null, 2)}\n`)
   const differs = diff && sent ? differences(sent.before, sent.after) : undefined
-  const dialects = others ? glance(text).dialects : undefined
+  const dialects = others ? glance(given.recognized).dialects : undefined
   const repairs = result?.repairs ?? []
   const isBad = violations.length > 0 || refused !== undefined
   if (json) {

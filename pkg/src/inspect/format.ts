@@ -1,6 +1,17 @@
 /** Recognizes the format of a pasted text, and finds the history in it. Sends nothing anywhere. */
+import { isObject as isRecord } from '../checks.js'
 import { TurnlockError, wrong } from '../errors.js'
 import { isPartial } from '../history/partial.js'
+import type { Dialect } from '../types.js'
+import { addressed, detectProvider } from './detect-provider.js'
+import {
+  harRequests,
+  readRecording,
+  readSpans,
+  type JsonObject,
+  type RecordedRequest,
+} from './recordings/index.js'
+import { tryJson } from './recordings/recording.js'
 import { canonicalize } from '../signature.js'
 import { decodeStream } from '../stream.js'
 
@@ -8,13 +19,23 @@ import { decodeStream } from '../stream.js'
 export interface RecognizedText {
   /** Human-readable name, such as `"Anthropic request body"` or `"JSON lines: OpenAI messages"`. */
   format: string
-  /** Messages, items or events, as they stand in the text; empty for a provider's error. */
+  /**
+   * Messages, items or events, as they stand in the text; of the session of an agent, the messages
+   * that it sends next. Empty for a provider's error alone.
+   */
   history: unknown[]
+  /** The provider that the recording is of, such as the one of an agent or of an address. */
+  dialect?: Dialect
+  /**
+   * Whether this is the conversation of an agent and not a request: the next message of the user
+   * follows its last one.
+   */
+  isConversation?: true
   /** The whole request body, if the text is one. */
   body?: Record<string, unknown>
   /** Names of the body's other members. */
   otherFields?: string[]
-  /** The message of a provider's error, if the text is one. */
+  /** The message of a provider's error, if the text is one or has one. */
   providerError?: string
   /**
    * Whether the request continues state at the provider, so that nothing in it is an orphan: a
@@ -23,7 +44,6 @@ export interface RecognizedText {
   partial: boolean
 }
 
-type JsonObject = Record<string, any>
 type Found = Omit<RecognizedText, 'partial'>
 
 /** Lists of a request body, with the name of the format. */
@@ -33,8 +53,7 @@ const BODIES: readonly (readonly [string, string | undefined])[] = [
   ['messages', undefined],
 ]
 
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is JsonObject => isRecord(value)
 const isItem = (value: unknown): value is JsonObject =>
   isObject(value) && ['role', 'type', 'lc', 'parts', 'functionCall'].some((key) => key in value)
 const isList = (value: unknown): value is JsonObject[] =>
@@ -46,7 +65,9 @@ const hasType = (list: readonly JsonObject[], ...types: string[]) =>
 
 /**
  * Recognizes a request body, a `curl` command, JSON lines, an event stream, a list of messages or
- * events, a response, or an export of a tracing tool, and returns the history in it.
+ * events, a response, the session of a coding agent (Claude Code, Codex, gemini-cli, qwen-code,
+ * opencode), steps of the AI SDK, a HAR file, spans of OpenTelemetry, or an export of a tracing tool,
+ * and returns the history in it. The last of JSON lines may be cut off.
  *
  * @throws TurnlockError `json.syntax` with `details: { offset, line, column }` (UTF-16 units, as a
  *   text field counts) for text in no such format, `options.invalid` for JSON without a history
@@ -58,6 +79,9 @@ export function recognizeFormat(text: string): RecognizedText {
     found = findHistory(text)
   } catch (error) {
     throw syntaxError(text, error as Error)
+  }
+  if (found && !found.history.length && found.providerError === undefined) {
+    throw new TurnlockError('options.invalid', `there is no message in it: ${found.format}`)
   }
   if (found) return { ...found, partial: isPartial(found.body ?? {}) }
   throw new TurnlockError(
@@ -81,13 +105,27 @@ export function parseJson(text: string): unknown {
 }
 
 function syntaxError(text: string, { message }: Error): TurnlockError {
+  const [start, broken] = brokenLine(text)
   try {
-    canonicalize(text)
+    canonicalize(broken)
   } catch (error) {
     const { code, details } = error as TurnlockError
-    if (code === 'json.syntax') return unexpected(text, details?.offset as number)
+    const before = new TextEncoder().encode(text.slice(0, start)).length
+    if (code === 'json.syntax') return unexpected(text, before + (details?.offset as number))
   }
   return new TurnlockError('json.syntax', message)
+}
+
+/** Returns the line of JSON lines that is not JSON, and its place; of another text, all of it. */
+function brokenLine(text: string): [start: number, line: string] {
+  let start = 0
+  let isFirst = true
+  for (const line of text.split('\n')) {
+    if (line.trim() && tryJson(line) === undefined) return isFirst ? [0, text] : [start, line]
+    if (line.trim()) isFirst = false
+    start += line.length + 1
+  }
+  return [0, text]
 }
 
 function unexpected(text: string, bytes: number): TurnlockError {
@@ -113,8 +151,10 @@ function findHistory(text: string): Found | undefined {
   try {
     return fromJson(JSON.parse(trimmed))
   } catch (error) {
-    const values = parseLines(trimmed)
-    if (values) return fromLines(values)
+    const lines = parseLines(trimmed)
+    const found = lines && fromLines(lines.values)
+    if (lines && !lines.isCut) return found
+    if (found) return { ...found, format: `${found.format} (the last line is cut off)` }
     throw error
   }
 }
@@ -132,18 +172,20 @@ function curlBody(command: string): string | undefined {
   return double?.[1]?.replaceAll(/\\(["\\$`])/g, '$1')
 }
 
-/** Returns the values of JSON lines; undefined for any other text. */
-function parseLines(text: string): unknown[] | undefined {
+/** Returns the values of JSON lines; undefined for any other text. A crash may cut the last line. */
+function parseLines(text: string): { values: unknown[]; isCut: boolean } | undefined {
   const lines = text.split('\n').filter((line) => line.trim())
   if (lines.length < 2) return undefined
-  try {
-    return lines.map((line) => JSON.parse(line) as unknown)
-  } catch {
-    return undefined
-  }
+  const values = lines.map(tryJson)
+  const isCut = values.at(-1) === undefined && /^\s*[{[]/.test(lines.at(-1) as string)
+  const whole = isCut ? values.slice(0, -1) : values
+  return whole.includes(undefined) ? undefined : { values: whole, isCut }
 }
 
 function fromLines(values: unknown[]): Found | undefined {
+  const records = values.filter(isObject)
+  const recording = readRecording(records) ?? readSpans(records)
+  if (recording) return { ...recording, isConversation: true }
   const streamed = fromChunks(values)
   if (streamed) return streamed
   if (values.every(isItem) && !values.some(bodyList)) {
@@ -203,7 +245,12 @@ function fromChunks(values: unknown[]): Found | undefined {
 const bodyList = (value: unknown) => BODIES.find(([key]) => isObject(value) && isList(value[key]))
 
 function fromJson(value: unknown): Found | undefined {
+  const records = (Array.isArray(value) ? value : [value]).filter(isObject)
+  const recording = readRecording(records)
+  if (recording) return { ...recording, isConversation: true }
   if (Array.isArray(value)) {
+    const spans = longestList(value) === value ? undefined : readSpans(records)
+    if (spans) return { ...spans, isConversation: true }
     const isHistory = value.every(isItem) || !longestList(value)
     return isHistory ? { format: listFormat(value), history: value } : fromExport({ list: value })
   }
@@ -221,7 +268,31 @@ function fromJson(value: unknown): Found | undefined {
     const text = typeof message === 'string' ? message : JSON.stringify(value.error ?? value)
     return { format: 'error of a provider', history: [], providerError: text }
   }
-  return fromExport(value)
+  const requests = harRequests(value)
+  if (requests) return fromHar(requests)
+  const spans = exportSource(value) ? undefined : readSpans(records)
+  return spans ? { ...spans, isConversation: true } : fromExport(value)
+}
+
+/** Statuses with which providers refuse a request for what is in it. */
+const REFUSED = [400, 422]
+
+/** Returns the last request of a HAR file that was refused; otherwise the longest one. */
+function fromHar(requests: readonly RecordedRequest[]): Found | undefined {
+  const found = requests.flatMap(({ url, body, status, response }) => {
+    const request = fromJson(body)
+    if (!request?.body) return []
+    const dialect = addressed(url) ?? detectProvider('', request)
+    const failure = REFUSED.includes(status) ? response : ''
+    const providerError = fromJson(tryJson(failure))?.providerError ?? failure
+    return [{ ...request, ...(dialect && { dialect }), ...(providerError && { providerError }) }]
+  })
+  const refused = found.findLast((request) => request.providerError !== undefined)
+  const longest = found.toSorted((a, b) => b.history.length - a.history.length)[0]
+  const chosen = refused ?? longest
+  if (!chosen) return undefined
+  const which = refused ? 'the last refused one' : 'the longest'
+  return { ...chosen, format: `HAR file, requests: ${found.length}; ${which}: ${chosen.format}` }
 }
 
 /** Reads the response of a model. */
@@ -286,7 +357,7 @@ function fromExport(value: JsonObject): Found | undefined {
   const history = longestList(value)
   if (!history) return undefined
   const answer = firstMessage(value.outputs ?? value.output)
-  const source = exportSource(value)
+  const source = exportSource(value) ?? 'the longest list in this JSON'
   const isNew = answer && !history.some((item) => JSON.stringify(item) === JSON.stringify(answer))
   return {
     format: `${source}: ${listFormat(history)}`,
@@ -294,9 +365,10 @@ function fromExport(value: JsonObject): Found | undefined {
   }
 }
 
-function exportSource({ run_type, observations, traceId, htmlPath }: JsonObject): string {
+function exportSource({ run_type, observations, htmlPath, ...value }: JsonObject) {
   if (run_type) return 'LangSmith run'
-  return observations || traceId || htmlPath ? 'Langfuse trace' : 'the longest list in this JSON'
+  const isSpan = isObject(value['attributes'])
+  return observations || htmlPath || (value['traceId'] && !isSpan) ? 'Langfuse trace' : undefined
 }
 
 /** Nesting up to which lists of messages are looked for. */

@@ -21,4 +21,4 @@ export {
   type TracedInference,
 } from './loops.js'
 export { replay, type Replay } from './replay.js'
-export { inspectText, type InspectOptions, type InspectReport } from './report.js'
+export { inspectHistory, inspectText, type InspectOptions, type InspectReport } from './report.js'

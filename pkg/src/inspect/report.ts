@@ -6,6 +6,8 @@ import {
   type NormalizedHistory,
 } from '../history/history.js'
 import type { Strategy } from '../generated/common.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
+import type { HistoryOptions } from '../generated/history.js'
 import type { Dialect, Violation } from '../types.js'
 import { recognizeFormat, type RecognizedText } from './format.js'
 import { traceCalls, type CallTrace } from './loops.js'
@@ -37,29 +39,95 @@ export interface InspectOptions {
   providerError?: string
 }
 
-/** Inspects a text in any format of `recognizeFormat`. Does not throw: see `error`. */
+/**
+ * Inspects a text in any format of `recognizeFormat`. Does not throw: see `error`. If most elements
+ * have no known shape, `format` is `"unknown format"`, `error` has the code
+ * `message.unknown_format`, and there are no violations.
+ */
 export function inspectText(text: string, options: InspectOptions): InspectReport {
-  const { dialect, strategy = 'reconstruct', conversationId, providerError } = options ?? {}
-  const report: InspectReport = {}
   try {
-    const recognized = recognizeFormat(text)
-    Object.assign(report, recognized)
+    return inspectHistory(recognizeFormat(text), options)
+  } catch (error) {
+    return { error: error as Error }
+  }
+}
+
+/**
+ * As `inspectText`, of a text that is recognized already: for several providers in turn.
+ *
+ * @param recognized of `recognizeFormat`
+ */
+export function inspectHistory(recognized: RecognizedText, options: InspectOptions): InspectReport {
+  const { dialect, strategy = 'reconstruct', conversationId, providerError } = options ?? {}
+  const report: InspectReport = { ...recognized }
+  try {
     const refusal = providerError || recognized.providerError
     if (refusal) report.refused = explainProviderError(refusal)
-    if (recognized.providerError) return report
-    const { history, partial } = recognized
+    const { history, partial, isConversation = false } = recognized
+    if (!history.length) return report
     const trace = readableTrace(history)
+    const violations = diagnosed(history, { dialect, partial })
+    report.violations = isConversation ? violations.filter(isWithin) : violations
     if (trace) report.trace = trace
-    report.violations = diagnoseHistory(history, { dialect, partial })
     const thread = strategy === 'thread' && conversationId ? { conversationId } : {}
-    report.result = normalizeHistory(history, { dialect, strategy, partial, ...thread })
+    const result = normalizeHistory(history, { dialect, strategy, partial, ...thread })
+    report.result = isConversation ? withoutContinuation(result) : result
     const { messages } = report.result
     // A thread that has everything is sent nothing, which no rule about messages fits.
-    report.remaining = messages.length ? diagnoseHistory(messages, { dialect, partial }) : []
+    const remaining = messages.length ? diagnoseHistory(messages, { dialect, partial }) : []
+    report.remaining = isConversation ? remaining.filter(isNotLast) : remaining
   } catch (error) {
     report.error = error as Error
+    if (isTurnlockError(error) && error.code === 'message.unknown_format') {
+      report.format = 'unknown format'
+    }
   }
   return report
+}
+
+const isNotLast = ({ code }: { code: string }) => code !== 'LAST_MESSAGE_ROLE'
+/** The prompt may be missing in a recording, and the next one follows an answer at its end. */
+const isWithin = ({ code }: { code: string }) =>
+  !['FIRST_MESSAGE_ROLE', 'LAST_MESSAGE_ROLE'].includes(code)
+
+/** Without the message that stands for the next one of the user. */
+function withoutContinuation(result: NormalizedHistory): NormalizedHistory {
+  const repairs = result.repairs.filter(isNotLast)
+  if (repairs.length === result.repairs.length) return result
+  return { ...result, messages: result.messages.slice(0, -1), repairs }
+}
+
+/** Diagnoses a history, unless most of it is unknown: no provider was sent it. */
+function diagnosed(history: readonly unknown[], options: HistoryOptions): Violation[] {
+  try {
+    const violations = diagnoseHistory(history, options)
+    if (violations.some(({ code }) => code === 'ELEMENT_UNKNOWN')) checkKnown(history)
+    return violations
+  } catch (error) {
+    if (isTurnlockError(error) && error.code === 'message.unknown_shape') checkKnown(history)
+    throw error
+  }
+}
+
+/** @throws TurnlockError `message.unknown_format` if more than half of the elements are unknown */
+function checkKnown(history: readonly unknown[]): void {
+  const elements = history.length
+  const unknown = history.filter(isUnknown).length
+  if (unknown * 2 <= elements) return
+  throw new TurnlockError(
+    'message.unknown_format',
+    `unknown format: ${unknown} of ${elements} elements are not messages, items or events of a known shape`,
+    { unknown, elements },
+  )
+}
+
+function isUnknown(element: unknown): boolean {
+  try {
+    const violations = diagnoseHistory([element], { dialect: 'openai-chat', partial: true })
+    return violations.some(({ code }) => code === 'ELEMENT_UNKNOWN')
+  } catch {
+    return true
+  }
 }
 
 /** Returns undefined for a history that cannot be read: the diagnosis reports why. */

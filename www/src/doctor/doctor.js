@@ -230,7 +230,7 @@ function show() {
   if (isNew) {
     byId('replay').hidden = true
     showLog('doctor', logged(found.history ?? []))
-    void showProviders(found.history, found.partial)
+    void showProviders(found)
   } else markChosen()
   const marks = showFindings(found)
   showElements(found.history ?? [], marks)
@@ -248,7 +248,7 @@ function show() {
 
 /** Where the provider's error leads. */
 function refusalSaid({ refused, violations, providerError }, named) {
-  if (!refused || providerError) return ''
+  if (!refused || (providerError && !violations)) return ''
   if (!refused.length) return 'No rule about histories that Turnlock knows.'
   const where = named < 0 ? 'but nothing here breaks it' : `element ${violations[named].index}`
   return `${refused.join(', ')}: ${where}.`
@@ -257,7 +257,7 @@ function refusalSaid({ refused, violations, providerError }, named) {
 /** What came of it, in a line. */
 function outcome({ history, violations, result, refused, providerError, error }, provider) {
   if (error) return `${error.code ?? error.name}: ${error.message}`
-  if (providerError) {
+  if (providerError && !violations) {
     const rules = refused.length
       ? `It names ${refused.join(', ')}.`
       : 'It is not about the history.'

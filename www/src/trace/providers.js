@@ -1,11 +1,11 @@
 // Valid?: what each provider would refuse in the history as it is, and how many repairs it takes.
-import { diagnoseHistory, normalizeHistory } from 'turnlock'
+import { inspectHistory } from 'turnlock/inspect'
 import { byId, element } from '../dom.js'
 
 let requests = 0
 
 /** Counts for each option of `#dialect`, one after the other, so that typing is not held up. */
-export async function showProviders(history, partial) {
+export async function showProviders({ error, violations, result, ...recognized }) {
   const mine = ++requests
   const options = [...byId('dialect').options]
   const chips = options.map((option) => {
@@ -21,28 +21,27 @@ export async function showProviders(history, partial) {
   for (const chip of chips) {
     await new Promise((resolve) => setTimeout(resolve))
     if (mine !== requests) return
-    show(chip, history, partial)
+    show(chip, recognized)
   }
   markChosen()
 }
 
-function show(chip, history, partial) {
+function show(chip, recognized) {
   const label = chip.lastChild
-  if (!history?.length) {
+  if (!recognized.history?.length) {
     label.textContent = '–'
     return
   }
-  try {
-    const dialect = chip.value
-    const wrong = diagnoseHistory(history, { dialect, partial }).length
-    const repairs = normalizeHistory(history, { dialect, partial }).repairs.length
-    label.textContent = wrong ? `✕ ${wrong}` : '✓'
-    chip.className = `chip ${wrong ? 'bad' : 'good'}`
-    chip.title = `${wrong} refused as it is, ${repairs} repaired`
-  } catch (error) {
+  const { violations, result, error } = inspectHistory(recognized, { dialect: chip.value })
+  if (error) {
     label.textContent = '?'
     chip.title = error.message
+    return
   }
+  const wrong = violations.length
+  label.textContent = wrong ? `✕ ${wrong}` : '✓'
+  chip.className = `chip ${wrong ? 'bad' : 'good'}`
+  chip.title = `${wrong} refused as it is, ${result.repairs.length} repaired`
 }
 
 export function markChosen() {

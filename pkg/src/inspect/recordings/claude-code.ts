@@ -1,0 +1,111 @@
+/**
+ * Sessions of Claude Code (`~/.claude/projects/…/*.jsonl`), and what it prints with
+ * `--output-format stream-json`; messages of the Claude Agent SDK are the same.
+ *
+ * Source of `stream-json`: code.claude.com/docs/en/agent-sdk/typescript (read 2026-11-30). Session
+ * files have no published schema; their form is that of version 2.1 (2026-11), where each line is an
+ * entry of a tree (`uuid`, `parentUuid`), and each block of a response has a line of its own with the
+ * response's `message.id`.
+ */
+import { isObject } from '../../checks.js'
+import { listOf, type JsonObject, type Reader } from './recording.js'
+
+const isTurn = ({ type, message }: JsonObject): boolean =>
+  (type === 'user' || type === 'assistant') &&
+  isObject(message) &&
+  message['role'] === type &&
+  message['content'] !== undefined
+
+/** Whether the line has a member that Claude Code alone writes. */
+const isOwn = (line: JsonObject): boolean =>
+  ['sessionId', 'session_id', 'parentUuid', 'parent_tool_use_id', 'uuid'].some((key) => key in line)
+
+/** A response that Claude Code wrote itself, such as the error of the provider. */
+const isSynthetic = ({ isApiErrorMessage, message }: JsonObject): boolean =>
+  Boolean(isApiErrorMessage) || message.model === '<synthetic>'
+
+const idsOf = (line: JsonObject, type: string, id: string): string[] =>
+  listOf(line['message']?.content).flatMap((block) =>
+    isObject(block) && block['type'] === type && block[id] ? [String(block[id])] : [],
+  )
+
+export const readClaudeCode: Reader = (records) => {
+  const turns = records.filter(isTurn)
+  if (!turns.length || !turns.some(isOwn)) return undefined
+  const isSession = records.some((line) => 'parentUuid' in line || 'sessionId' in line)
+  // The file of a subagent has nothing but its lines; elsewhere they are of another conversation.
+  const isMain = (line: JsonObject) => !line['isSidechain'] && !line['parent_tool_use_id']
+  const own = turns.some(isMain) ? records.filter(isMain) : records
+  const lines = (isSession ? branch(own) : own).filter(isTurn)
+  return {
+    format: isSession ? 'Claude Code session' : 'Claude Code stream-json',
+    history: messagesOf(lines.filter((line) => !isSynthetic(line))),
+    dialect: 'anthropic',
+  }
+}
+
+/**
+ * Lines of the branch that ends with the last line, in their order. Of a response with several calls,
+ * each block and each result hangs on a line of its own, beside the chain.
+ */
+function branch(lines: readonly JsonObject[]): JsonObject[] {
+  const places = new Map<string, number>()
+  lines.forEach(({ uuid }, at) => uuid && places.set(String(uuid), at))
+  const kept = new Set<number>()
+  let at = lines.findLastIndex((line) => isTurn(line))
+  while (at >= 0 && !kept.has(at)) {
+    kept.add(at)
+    const { parentUuid: parent } = lines[at] as JsonObject
+    // Where the file lacks the parent, the conversation goes on with the line before.
+    at = parent === null ? -1 : (places.get(String(parent)) ?? at - 1)
+  }
+  const responses = new Set<string>()
+  for (const place of kept) {
+    const id = lines[place]?.['message']?.id
+    if (id) responses.add(String(id))
+  }
+  const isBlock = ({ type, message }: JsonObject) =>
+    type === 'assistant' && responses.has(String(message?.id))
+  lines.forEach((line, place) => isBlock(line) && kept.add(place))
+  const calls = new Set([...kept].flatMap((place) => idsOf(lines[place] ?? {}, 'tool_use', 'id')))
+  const last = Math.max(...kept)
+  lines.forEach((line, place) => {
+    const results = idsOf(line, 'tool_result', 'tool_use_id')
+    if (place < last && results.some((id) => calls.has(id))) kept.add(place)
+  })
+  return lines.filter((_, place) => kept.has(place))
+}
+
+/** Joins the lines of a response, and messages of the user that follow each other. */
+function messagesOf(lines: readonly JsonObject[]): JsonObject[] {
+  const messages: JsonObject[] = []
+  const ids = new Map<string, JsonObject>()
+  for (const { message } of lines) {
+    const { role, id, content } = message
+    const previous = messages.at(-1)
+    // Results of calls may stand between the lines of a response.
+    const same = id ? ids.get(String(id)) : undefined
+    if (same) {
+      same['content'] = withBlocks(same['content'], content)
+      continue
+    }
+    if (role === 'user' && previous?.['role'] === 'user') {
+      previous['content'] = [...blocksOf(previous['content']), ...blocksOf(content)]
+      continue
+    }
+    const next = { role, content }
+    messages.push(next)
+    if (id) ids.set(String(id), next)
+  }
+  return messages
+}
+
+const blocksOf = (content: unknown): unknown[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
+
+/** Adds the blocks that are not there yet: a line may repeat the blocks before it. */
+function withBlocks(content: unknown, more: unknown): unknown[] {
+  const blocks = blocksOf(content)
+  const seen = new Set(blocks.map((block) => JSON.stringify(block)))
+  return [...blocks, ...blocksOf(more).filter((block) => !seen.has(JSON.stringify(block)))]
+}
