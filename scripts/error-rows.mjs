@@ -151,8 +151,8 @@ export const AREAS = {
         'Rename the tool.',
       ],
       'tool.invalid_schema': [
-        '`inputSchema` is no JSON Schema that can be checked.',
-        'The message has the place.',
+        '`inputSchema` or `answerSchema` is no JSON Schema that can be checked, or a Standard Schema that makes no JSON Schema for the model (valibot, zod/mini, zod 3, a vendor of your own; a type that JSON does not have).',
+        'The message has the place, or the converter of the library: pass what it makes as `jsonSchema`. `z.coerce.date()` takes a date as text.',
       ],
       'tool.invalid_arguments': [
         'A resumed call, whose arguments the tool of now does not take. Before a call runs, the event `refused` says `invalid_arguments`.',

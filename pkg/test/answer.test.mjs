@@ -23,6 +23,7 @@ test('what has no JSON is the host’s value; the event has the answer itself', 
     '~standard': {
       version: 1,
       vendor: 'own',
+      jsonSchema: { input: () => ({ type: 'object' }) },
       validate: ({ at }) => ({ value: { at: new Date(at) } }),
     },
   }
@@ -62,7 +63,10 @@ test('the model hears why its answer was refused, once', async () => {
 })
 
 test('a validator that throws refuses; one that hangs ends with the turn', async () => {
-  const schema = (validate) => ({ '~standard': { version: 1, vendor: 'own', validate } })
+  const jsonSchema = { input: () => ({}) }
+  const schema = (validate) => ({
+    '~standard': { version: 1, vendor: 'own', jsonSchema, validate },
+  })
   const throws = schema(() => {
     throw new Error('out of order')
   })
@@ -109,6 +113,10 @@ test('misuse is told at the call', async () => {
     [{ answerSchema: 7 }, 'tool.invalid_schema'],
     [{ answerSchema: { type: 'strng' } }, 'tool.invalid_schema'],
     [{ answerSchema: v.object({}) }, 'tool.invalid_schema'],
+    [
+      { answerSchema: { '~standard': { version: 1, vendor: 'own', validate: () => ({}) } } },
+      'tool.invalid_schema',
+    ],
     [{ system: 7 }, 'options.invalid'],
   ]) {
     assert.throws(() => runTurn({ model, messages, ...own }), { code }, JSON.stringify(own))

@@ -144,7 +144,8 @@ test('a tool of a resumed turn is not started behind a stop', async () => {
   }
   const { resume } = await waiting()
   const begun = new Promise((resolve) => (checking = resolve))
-  const inputSchema = { '~standard': { version: 1, vendor: 'test', validate } }
+  const jsonSchema = { input: () => ({ type: 'object' }) }
+  const inputSchema = { '~standard': { version: 1, vendor: 'test', jsonSchema, validate } }
   const turn = resume({ inputSchema, execute: () => ++runs })
   await begun
   turn.cancel()

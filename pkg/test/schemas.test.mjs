@@ -12,6 +12,9 @@ import { customModel, defineTool, runTurn } from 'turnlock'
 const tool = (inputSchema, own) =>
   defineTool({ description: 'd', inputSchema, execute: (args) => args, ...own })
 
+/** A schema made by hand, which says no JSON Schema. */
+const hand = (vendor) => ({ '~standard': { version: 1, vendor, validate: (value) => ({ value }) } })
+
 /** Calls the tool once, with these arguments. */
 async function called(own, args) {
   let asked = 0
@@ -54,12 +57,29 @@ test('a schema that makes none is refused, and the error names the cure', () => 
     valibot: [v.object({ path: v.string() }), /@valibot\/to-json-schema/],
     'zod/mini': [mini.object({ path: mini.string() }), /z\.toJSONSchema/],
     'zod 3': [z3.object({ path: z3.string() }), /zod-to-json-schema/],
-    'zod with a date': [z.object({ at: z.date() }), /jsonSchema/],
+    'zod with a date': [z.object({ at: z.date() }), /jsonSchema.*`at`.*z\.coerce\.date/],
+    'zod with a bigint': [
+      z.object({ user: z.object({ id: z.bigint() }), at: z.coerce.date() }),
+      /`user\.id`: JSON has no bigint/,
+    ],
+    'a literal': [z.object({ n: z.literal(5n) }), /`n`: JSON has no such literal/],
+    effect: [hand('effect'), /Schema\.toStandardJSONSchemaV1/],
+    'any other vendor': [hand('mine'), /pass `jsonSchema`/],
   }
   for (const [vendor, [schema, cure]] of Object.entries(refused)) {
     const matches = (error) => error.code === 'tool.invalid_schema' && cure.test(error.message)
     assert.throws(() => tool(schema), matches, vendor)
   }
+})
+
+test('a date that is made of a text is declared as one', async () => {
+  const schema = z.object({ at: z.coerce.date(), list: z.array(z.coerce.date()).optional() })
+  const text = { type: 'string', format: 'date-time' }
+  const own = tool(schema)
+  assert.deepEqual(own.inputSchema.properties, { at: text, list: { type: 'array', items: text } })
+  const at = '2026-11-30T08:00:00Z'
+  assert.deepEqual(own.check({ at }).args, { at: new Date(at) })
+  assert.match(own.check({ at: 'soon' }).errors, /^\/at: /)
 })
 
 test('a pattern is a regular expression of JavaScript, with `u` or without', () => {

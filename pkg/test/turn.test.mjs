@@ -75,7 +75,10 @@ test('freezing at the first call closes the connection', async () => {
 })
 
 test('signatures are made of what the validator returns, where that is JSON', async () => {
-  const standard = (validate) => ({ '~standard': { version: 1, vendor: 'test', validate } })
+  const jsonSchema = { input: () => ({ type: 'object' }) }
+  const standard = (validate) => ({
+    '~standard': { version: 1, vendor: 'test', jsonSchema, validate },
+  })
   const calls = [{ path: 'a/' }, { path: 'a', deep: false }, { path: 'b' }]
   const model = customModel(async function* ({ messages }) {
     if (messages.some(({ role }) => role === 'system')) return yield { type: 'text', text: 'ok' }

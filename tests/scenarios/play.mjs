@@ -85,6 +85,7 @@ const filling = (fills) => ({
   '~standard': {
     version: 1,
     vendor: 'table',
+    jsonSchema: { input: () => ({ type: 'object' }) },
     validate: (args) => ({ value: { ...fills, ...args } }),
   },
 })

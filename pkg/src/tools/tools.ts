@@ -67,7 +67,10 @@ export interface StandardSchema<Output = unknown> {
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined
     readonly jsonSchema?: {
-      readonly input: (options: { target: string }) => Record<string, unknown>
+      readonly input: (options: {
+        target: string
+        libraryOptions?: Record<string, unknown>
+      }) => Record<string, unknown>
     }
   }
 }
@@ -161,7 +164,7 @@ export function defineTool(options: ToolOptions): Tool {
   }
   return {
     description: description ?? '',
-    inputSchema: wireSchema(inputSchema, options.jsonSchema),
+    inputSchema: wireSchema(inputSchema, options.jsonSchema, 'jsonSchema'),
     readOnly: readOnly ?? false,
     idempotent: idempotent ?? false,
     needsApproval: needsApproval !== false,
@@ -225,8 +228,11 @@ function jsonSchema(schema: unknown, name: string): (args: unknown) => Checked {
 /**
  * The JSON Schema that a model reads: the host's own, or what the schema itself says.
  * <https://standardschema.dev/json-schema>; older versions have methods of their own.
+ *
+ * @param option the option that may have the host's own
+ * @throws TurnlockError `tool.invalid_schema`
  */
-function wireSchema(schema: unknown, given: object | undefined): JsonSchema {
+function wireSchema(schema: unknown, given: object | undefined, option?: string): JsonSchema {
   if (given) return given as JsonSchema
   if (!isStandard(schema)) return schema as JsonSchema
   const { vendor, jsonSchema } = schema['~standard']
@@ -234,19 +240,24 @@ function wireSchema(schema: unknown, given: object | undefined): JsonSchema {
   let why = `a schema of ${vendor} that makes none itself`
   try {
     const made =
-      jsonSchema?.input({ target: 'draft-2020-12' }) ??
+      jsonSchema?.input(DRAFT) ??
       toJSONSchema?.call(schema, { io: 'input' }) ??
       toJsonSchema?.call(schema)
     if (made) return made
   } catch (error) {
     why = describe(error)
+    const dated = withDates(schema)
+    if (typeof dated === 'object') return dated
+    if (dated) why = dated
   }
-  const cure = CONVERTERS[vendor]
-  // A schema made by hand: any object, as its author knows.
-  if (!cure) return { type: 'object' }
-  const message = `the model needs a JSON Schema: pass \`jsonSchema\`, of ${cure} (${why})`
-  throw new TurnlockError('tool.invalid_schema', message)
+  const made = CONVERTERS[vendor] ?? 'what your library makes of it, or written by hand'
+  const cure = option
+    ? `pass \`${option}\`, of ${made}`
+    : `pass a JSON Schema, of ${made}, or a schema with \`~standard.jsonSchema\``
+  throw new TurnlockError('tool.invalid_schema', `the model needs a JSON Schema: ${cure} (${why})`)
 }
+
+const DRAFT = { target: 'draft-2020-12' }
 
 /** What schemas of zod (from 4.2) and arktype offer. */
 interface Converting {
@@ -256,7 +267,61 @@ interface Converting {
 
 /** How a vendor's schema becomes a JSON Schema. */
 const CONVERTERS: Record<string, string> = {
-  valibot: '@valibot/to-json-schema',
+  valibot: '`toJsonSchema` of @valibot/to-json-schema',
   zod: '`z.toJSONSchema`, or zod-to-json-schema for zod 3',
   arktype: '`schema.toJsonSchema`',
+  effect: '`Schema.toStandardJSONSchemaV1`, or `JSONSchema.make` of effect 3',
 }
+
+/** What zod tells of a part of a schema. */
+interface Visited {
+  zodSchema?: { _zod?: { def?: { type?: string; coerce?: boolean; values?: unknown[] } } }
+  jsonSchema: JsonSchema
+  path?: readonly (string | number)[]
+}
+
+/** The types of zod that JSON does not have. `pipe` and others are represented by what they hold. */
+const NOT_IN_JSON = 'bigint symbol undefined void date map set transform nan function custom'
+
+/**
+ * The JSON Schema of a schema of zod that refuses to make one: a date that is made of what is given
+ * (`z.coerce.date()`) is a text with date and time. If there is anything else that JSON does not
+ * have, the fault with its place; `undefined` if that is not known.
+ */
+function withDates(schema: StandardSchema): JsonSchema | string | undefined {
+  const { vendor, jsonSchema } = schema['~standard']
+  if (vendor !== 'zod') return undefined
+  const faults: string[] = []
+  let dates = 0
+  const override = ({ zodSchema, jsonSchema: made, path = [] }: Visited) => {
+    const { type = '', coerce, values = [] } = zodSchema?._zod?.def ?? {}
+    const place = path.filter(
+      (_, at) => !KEYWORDS.has(String(path[at])) || path[at - 1] === 'properties',
+    )
+    const named = `\`${place.join('.') || 'the schema itself'}\``
+    if (type === 'date' && coerce) {
+      dates++
+      Object.assign(made, { type: 'string', format: 'date-time' })
+    } else if (type === 'date') {
+      faults.push(`${named}: no JSON is a Date; \`z.coerce.date()\` takes a text`)
+    } else if (NOT_IN_JSON.split(' ').includes(type)) {
+      faults.push(`${named}: JSON has no ${type}`)
+    } else if (
+      type === 'literal' &&
+      values.some((one) => typeof one === 'bigint' || one === undefined)
+    ) {
+      faults.push(`${named}: JSON has no such literal`)
+    }
+  }
+  try {
+    const libraryOptions = { unrepresentable: 'any', override }
+    const made = jsonSchema?.input({ ...DRAFT, libraryOptions })
+    if (faults.length) return [...new Set(faults)].join('; ')
+    return dates ? made : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Keywords in the paths of zod, which are no names of fields. */
+const KEYWORDS = new Set(['properties', 'items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf'])
