@@ -162,15 +162,15 @@ mod tests {
 
     #[test]
     fn a_text_is_read_back_and_any_other_is_refused() {
-        let one = Signature::new("t", None, &Json::Null, None);
-        assert_eq!(one.as_ref(), one.as_str());
-        assert_eq!(one.to_string(), one.as_str());
-        assert_eq!(one.write(), Json::from(one.as_str().to_owned()));
-        assert_eq!(one.as_str().parse::<Signature>().unwrap(), one);
-        let upper = one.as_str().to_uppercase();
-        let short = one.as_str().strip_prefix(|_: char| true).unwrap();
+        let signature = Signature::new("t", None, &Json::Null, None);
+        assert_eq!(signature.as_ref(), signature.as_str());
+        assert_eq!(signature.to_string(), signature.as_str());
+        assert_eq!(signature.write(), Json::from(signature.as_str().to_owned()));
+        assert_eq!(signature.as_str().parse::<Signature>().unwrap(), signature);
+        let upper = signature.as_str().to_uppercase();
+        let short = signature.as_str().strip_prefix(|_: char| true).unwrap();
         let strange = format!("{short}g");
-        for wrong in ["", short, &upper, &strange, &format!("{one}0")] {
+        for wrong in ["", short, &upper, &strange, &format!("{signature}0")] {
             assert_eq!(
                 wrong.parse::<Signature>().unwrap_err().code(),
                 "options.invalid",

@@ -201,8 +201,8 @@ mod tests {
         for (tools_on, is_known, allow, valid, seen, clear, budget, want) in rows {
             let rules = Rules { tools_on, allow, budget, ..OPEN };
             let mut guard = if seen { executed(7) } else { Guard::default() };
-            let known = is_known.then_some(tool(false, &blocks));
-            let call = GuardedCall { valid, clear, ..GuardedCall::new("read", known, &["s"]) };
+            let tool_known = is_known.then_some(tool(false, &blocks));
+            let call = GuardedCall { valid, clear, ..GuardedCall::new("read", tool_known, &["s"]) };
             assert_eq!(guard.judge(8, &call, &rules), want);
         }
     }
@@ -212,9 +212,9 @@ mod tests {
         let (replays, spent) = ([Dedupe::Replay.repeat().unwrap()], Rules { budget: 0, ..OPEN });
         let call = GuardedCall::new("read", Some(tool(true, &replays)), &["s"]);
         assert_eq!(executed(7).judge(8, &call, &spent), CallVerdict::Replay(7));
-        let known = GuardedCall { known: true, ..call };
-        assert_eq!(Guard::<()>::default().judge(8, &known, &spent), CallVerdict::Recall);
-        let this_turn = executed(7).judge(8, &known, &spent);
+        let known_call = GuardedCall { known: true, ..call };
+        assert_eq!(Guard::<()>::default().judge(8, &known_call, &spent), CallVerdict::Recall);
+        let this_turn = executed(7).judge(8, &known_call, &spent);
         assert_eq!(this_turn, CallVerdict::Replay(7), "this turn's outcome comes first");
         let polls = GuardedCall { tool: Some(tool(true, &[])), ..call };
         assert_eq!(executed(7).judge(8, &polls, &OPEN), CallVerdict::Run);

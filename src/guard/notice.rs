@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn notices_name_tools_and_nothing_else() {
-        let one = Refusal::Duplicate.notice(&["read"], true);
-        assert!(one.contains("The call to read"), "{one}");
+        let duplicate = Refusal::Duplicate.notice(&["read"], true);
+        assert!(duplicate.contains("The call to read"), "{duplicate}");
         let two = Refusal::InvalidArguments.notice(&["read", "list"], true);
         assert!(two.contains("2 calls (read, list)"), "{two}");
         let none = Refusal::Budget.notice(&[], false);

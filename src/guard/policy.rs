@@ -155,8 +155,8 @@ impl GuardOptions {
     /// Whether a line of a result is compared.
     pub(super) fn compares(&self, line: &str) -> bool {
         let line = line.trim_start();
-        let own = self.volatile_prefixes.iter().filter(|prefix| !prefix.is_empty());
-        let mut all = VOLATILE.iter().copied().chain(own.map(String::as_str));
+        let prefixes = self.volatile_prefixes.iter().filter(|prefix| !prefix.is_empty());
+        let mut all = VOLATILE.iter().copied().chain(prefixes.map(String::as_str));
         !all.any(|prefix| line.starts_with(prefix))
     }
 }

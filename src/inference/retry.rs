@@ -21,13 +21,13 @@ pub(super) fn is_retryable(status: u16) -> bool {
 
 /// The error message for a status. It includes the provider's message if the body has one.
 pub(super) fn status_message(status: u16, body: &str) -> String {
-    let said = Reader::lossy(body).value().ok().and_then(|json: Json<'_>| {
+    let message = Reader::lossy(body).value().ok().and_then(|json: Json<'_>| {
         let error = json.get("error").unwrap_or(&json);
         let text = error.as_str().or_else(|| error.get("message")?.as_str());
         text.map(str::to_owned)
     });
-    match said {
-        Some(said) => format!("the model answered {status}: {said}"),
+    match message {
+        Some(message) => format!("the model answered {status}: {message}"),
         None => format!("the model answered {status}"),
     }
 }

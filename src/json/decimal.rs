@@ -136,11 +136,11 @@ fn round(quotient: u128, shift: i32, rest: bool) -> f64 {
         return 0.0;
     }
     let dropped = bits - precision;
-    let kept = quotient >> dropped;
+    let significant = quotient >> dropped;
     let below = quotient & ((1 << dropped) - 1);
     let half = 1_u128 << (dropped - 1);
-    let up = below > half || (below == half && (rest || kept & 1 == 1));
-    let mantissa = u64::try_from(kept).unwrap_or(u64::MAX) + u64::from(up);
+    let up = below > half || (below == half && (rest || significant & 1 == 1));
+    let mantissa = u64::try_from(significant).unwrap_or(u64::MAX) + u64::from(up);
     // The hidden bit of a normal mantissa, and a carry out of it, both add to the exponent.
     let biased = u64::try_from(exponent + 1022).unwrap_or(0);
     f64::from_bits((biased << 52) + mantissa)
@@ -198,9 +198,9 @@ impl Big {
         }
         let mut borrow = 0;
         for (place, word) in self.0.iter_mut().enumerate() {
-            let taken = u64::from(other.0.get(place).copied().unwrap_or(0)) + borrow;
-            borrow = u64::from(u64::from(*word) < taken);
-            *word = low(u64::from(*word) + (borrow << 32) - taken);
+            let subtrahend = u64::from(other.0.get(place).copied().unwrap_or(0)) + borrow;
+            borrow = u64::from(u64::from(*word) < subtrahend);
+            *word = low(u64::from(*word) + (borrow << 32) - subtrahend);
         }
         self.trim();
         true

@@ -39,8 +39,9 @@ impl Serialize for Json<'_> {
         match self {
             Self::Bool(value) => serializer.serialize_bool(*value),
             Self::Number(text) => {
-                let own = number(text).ok_or_else(|| serde::ser::Error::custom("not a number"))?;
-                own.serialize(serializer)
+                let value =
+                    number(text).ok_or_else(|| serde::ser::Error::custom("not a number"))?;
+                value.serialize(serializer)
             }
             Self::String(text) => serializer.serialize_str(text),
             Self::Array(items) => {
@@ -215,10 +216,10 @@ mod tests {
         let more = ["-9223372036854775809", "123456789012345680000", "2.2250738585072011e-308"];
         for literal in literals.into_iter().chain(large).chain(more) {
             let theirs: serde_json::Value = serde_json::from_str(literal).unwrap();
-            let own = Json::Number(literal.into());
-            assert_eq!(serde_json::to_value(&own).unwrap(), theirs, "{literal}");
-            assert_eq!(serde_json::to_string(&own).unwrap(), theirs.to_string());
-            assert_eq!(serde_json::Value::from(own), theirs, "{literal}");
+            let value = Json::Number(literal.into());
+            assert_eq!(serde_json::to_value(&value).unwrap(), theirs, "{literal}");
+            assert_eq!(serde_json::to_string(&value).unwrap(), theirs.to_string());
+            assert_eq!(serde_json::Value::from(value), theirs, "{literal}");
         }
         assert!(serde_json::to_string(&Json::Number("1e400".into())).is_err());
     }

@@ -134,9 +134,9 @@ impl ResponsesStream {
                 return Step { text: is_text, ..Step::open(!self.open.is_empty()) };
             }
             "response.output_item.done" if is_call(item) => {
-                let told = call.and_then(|key| self.told.get(key)?.as_ref());
+                let begun = call.and_then(|key| self.told.get(key)?.as_ref());
                 // Some servers say only this of a call; and another call's end begins one.
-                if told.is_none_or(|told| told.id != id_of(item)) {
+                if begun.is_none_or(|begun| begun.id != id_of(item)) {
                     self.begin(here, item, keys);
                 }
                 let complete = self.end(at, item);
@@ -195,11 +195,11 @@ impl ResponsesStream {
     fn end(&mut self, at: Place, item: &Json<'_>) -> Vec<Keyed> {
         if let Some(key) = self.open.at(at) {
             self.becomes(key, item);
-            let told = self.told.get_mut(key).and_then(Option::as_mut);
-            if let (Some(told), Some(call)) = (told, self.open.call(key)) {
-                told.is_done = true;
-                self.begun.delete(&told.id, key);
-                self.done.add(&same_as(&told.id, &call.name, &call.arguments), key);
+            let begun = self.told.get_mut(key).and_then(Option::as_mut);
+            if let (Some(begun), Some(call)) = (begun, self.open.call(key)) {
+                begun.is_done = true;
+                self.begun.delete(&begun.id, key);
+                self.done.add(&same_as(&begun.id, &call.name, &call.arguments), key);
             }
         }
         self.open.end(at)
@@ -269,8 +269,10 @@ impl ResponsesStream {
             // What says more than the events is another call.
             let same = if call.is_unclear { None } else { self.done.next(&name, &mut done) };
             let key = same.or_else(|| self.begun.next(id, &mut begun));
-            let told = key.and_then(|key| self.told.get(key)?.as_ref());
-            if let Some(key) = key.filter(|_| told.is_some_and(|told| !told.is_done)) {
+            let begun_call = key.and_then(|key| self.told.get(key)?.as_ref());
+            if let Some(key) =
+                key.filter(|_| begun_call.is_some_and(|begun_call| !begun_call.is_done))
+            {
                 self.becomes(key, item);
             }
             outputs.push((item, key));

@@ -61,13 +61,13 @@ pub fn judge(stands: Option<&TurnHead>, commit: &Commit) -> Judgement {
     let Some(stands) = stands else {
         return if commit.revision == 1 { Judgement::Apply } else { Judgement::Refuse };
     };
-    let own = stands.owner == commit.owner;
-    if own && stands.revision == commit.revision {
+    let is_owner = stands.owner == commit.owner;
+    if is_owner && stands.revision == commit.revision {
         return Judgement::Repeated;
     }
     let follows = stands.revision.checked_add(1) == Some(commit.revision);
     let replaces = commit.replaces.as_ref().is_none_or(|owner| *owner == stands.owner);
-    if stands.open && follows && (own || commit.take_over && replaces) {
+    if stands.open && follows && (is_owner || commit.take_over && replaces) {
         Judgement::Apply
     } else {
         Judgement::Refuse

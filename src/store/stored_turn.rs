@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for idle_ms in [None, Some(7)] {
-            let kept = StoredTurn {
+            let stored = StoredTurn {
                 owner: idle_ms.map(|_| "o".to_owned()),
                 revision: 3,
                 idle_ms,
@@ -115,10 +115,10 @@ mod tests {
                 state: "{}".to_owned(),
                 records: vec![("a".to_owned(), "\"".to_owned())],
             };
-            assert_eq!(kept.record("a"), Some("\""));
-            assert_eq!(kept.record("b"), None);
-            assert_eq!(kept.write(), kept.to_json());
-            assert_eq!(StoredTurn::read(&kept.to_json()), Some(kept));
+            assert_eq!(stored.record("a"), Some("\""));
+            assert_eq!(stored.record("b"), None);
+            assert_eq!(stored.write(), stored.to_json());
+            assert_eq!(StoredTurn::read(&stored.to_json()), Some(stored));
         }
     }
 }

@@ -68,8 +68,8 @@ impl BoxMaker {
             members.add("error", Json::from(error.message.clone()));
         }
         let open_ended = matches!(outcome.status, Status::Timeout | Status::Unknown);
-        let told = |error: &ToolError| holds(&error.message, UNKNOWN_EFFECT);
-        if open_ended && !read_only && !outcome.error.as_ref().is_some_and(told) {
+        let names_effect = |error: &ToolError| holds(&error.message, UNKNOWN_EFFECT);
+        if open_ended && !read_only && !outcome.error.as_ref().is_some_and(names_effect) {
             members.add("note", UNKNOWN_EFFECT);
         }
         self.seal(&Json::Object(members))
@@ -101,8 +101,8 @@ impl BoxMaker {
 pub fn unwrap_box(text: &str) -> Option<Json<'_>> {
     let (nonce, rest) = text.strip_prefix(OPEN)?.split_once('\n')?;
     let (payload, close) = rest.rsplit_once('\n')?;
-    let whole = close.strip_prefix(CLOSE)? == nonce && !payload.contains(['\n', '\r']);
-    whole.then(|| Json::parse_str(payload).ok())?
+    let is_box = close.strip_prefix(CLOSE)? == nonce && !payload.contains(['\n', '\r']);
+    is_box.then(|| Json::parse_str(payload).ok())?
 }
 
 #[cfg(test)]
@@ -135,8 +135,8 @@ mod tests {
                 let ends = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
                 assert_eq!(text.split(ends).count(), 3, "whatever ends a line");
                 let inside = unwrap_box(&text).unwrap();
-                let told = inside.get("result").or_else(|| inside.get("error")).unwrap();
-                assert!(told.as_str() == Some(&payload) || inside.get("args") == Some(&args));
+                let content = inside.get("result").or_else(|| inside.get("error")).unwrap();
+                assert!(content.as_str() == Some(&payload) || inside.get("args") == Some(&args));
             }
         }
     }

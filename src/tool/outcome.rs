@@ -153,16 +153,16 @@ fn read(text: &str) -> Json<'static> {
 /// loses its quotes.
 fn cut(text: &str, size: u64, limit: u64) -> String {
     let at = text.floor_char_boundary(usize::try_from(limit).unwrap_or(usize::MAX));
-    let kept = text.get(..at).unwrap_or_default();
-    let unquoted = kept.starts_with('"').then(|| {
+    let prefix = text.get(..at).unwrap_or_default();
+    let unquoted = prefix.starts_with('"').then(|| {
         // The cut may split an escape. The longest one, a surrogate pair, has 12 characters.
         (0..12).find_map(|back| {
-            let whole = format!("{}\"", kept.get(..kept.len().checked_sub(back)?)?);
-            Reader::strict(whole.as_bytes()).ok()?.string().ok().map(std::borrow::Cow::into_owned)
+            let quoted = format!("{}\"", prefix.get(..prefix.len().checked_sub(back)?)?);
+            Reader::strict(quoted.as_bytes()).ok()?.string().ok().map(std::borrow::Cow::into_owned)
         })
     });
-    let kept = unquoted.flatten().unwrap_or_else(|| kept.to_owned());
-    format!("{kept}… [cut: the first {limit} of {size} bytes]")
+    let prefix = unquoted.flatten().unwrap_or_else(|| prefix.to_owned());
+    format!("{prefix}… [cut: the first {limit} of {size} bytes]")
 }
 
 #[cfg(test)]
@@ -175,9 +175,9 @@ mod tests {
         for limit in 1..text.len() as u64 {
             let outcome = Outcome::returned(text, text.len() as u64, limit);
             let result = outcome.result.unwrap();
-            let kept = result.as_str().unwrap().split_once("… [cut").unwrap().0;
+            let prefix = result.as_str().unwrap().split_once("… [cut").unwrap().0;
             assert!(outcome.truncated);
-            assert!("line\nnext 😀 end".starts_with(kept), "{limit}: {kept}");
+            assert!("line\nnext 😀 end".starts_with(prefix), "{limit}: {prefix}");
         }
         assert!(!Outcome::returned(text, text.len() as u64, text.len() as u64).truncated);
     }

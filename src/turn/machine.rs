@@ -171,18 +171,18 @@ impl Machine {
 
     /// When [`Machine::expire`] is due.
     pub(super) fn deadline(&self) -> Option<u64> {
-        let own = match &self.state {
+        let deadline = match &self.state {
             State::Idle | State::Over => return None,
             State::Asking(inference) => Some(inference.deadline()),
             State::Judging(_) => None,
             State::Calling(calling, reading) => {
                 let read = reading.as_ref().map(|inference| inference.deadline());
-                let own = calling.batch().deadline().into_iter().chain(read);
-                own.chain(calling.reads_until(&self.record)).min()
+                let deadlines = calling.batch().deadline().into_iter().chain(read);
+                deadlines.chain(calling.reads_until(&self.record)).min()
             }
         };
         let end = self.record.end_of_time();
-        Some(own.map_or(end, |own| own.min(end)))
+        Some(deadline.map_or(end, |deadline| deadline.min(end)))
     }
 }
 

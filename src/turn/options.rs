@@ -225,15 +225,15 @@ impl TurnOptions {
                 "a store: the turn is resumed from it",
             ));
         }
-        let kept = self.is_kept();
+        let is_stored = self.is_kept();
         let named = self.conversation_id.as_ref().is_some_and(|id| !id.is_empty());
         if self.strategy == Strategy::TextOnly || (self.strategy == Strategy::Thread && !named) {
             return Err(Error::option("strategy", THREAD));
         }
-        if self.previous_response_id.is_some() && !kept {
+        if self.previous_response_id.is_some() && !is_stored {
             return Err(Error::option("previousResponseId", PREVIOUS));
         }
-        if kept && self.body.get("store").and_then(Json::as_bool) == Some(false) {
+        if is_stored && self.body.get("store").and_then(Json::as_bool) == Some(false) {
             return Err(Error::option("body.store", "true with the strategy thread"));
         }
         let unknown = |name: &String| self.tools.find(name).is_none();
@@ -275,7 +275,7 @@ impl TurnOptions {
         }
         let optional =
             |value: Option<&str>| value.map_or(Json::Null, |text| text.to_owned().into());
-        let own = [
+        let option_members = [
             ("keep", keep),
             ("dialect", self.dialect.name().into()),
             ("mode", self.mode.name().into()),
@@ -287,7 +287,7 @@ impl TurnOptions {
             ("answerSchema", self.answer_schema.clone()),
         ];
         let mut out = format!("{{\"v\":{}", crate::store::FORMAT);
-        for (name, value) in own.iter().filter(|(_, value)| !value.is_null()) {
+        for (name, value) in option_members.iter().filter(|(_, value)| !value.is_null()) {
             out.push_str(&format!(",\"{name}\":"));
             value.write(&mut out);
         }

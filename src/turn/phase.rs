@@ -150,9 +150,9 @@ impl Phase {
 
     /// How many calls are left in the tool phase, if the model is to be told.
     pub(super) fn warning(&self, policy: &Policy) -> Option<u32> {
-        let left = self.budget(policy);
-        let warns = policy.warn_at.is_some_and(|at| left <= at) && left > 0;
-        (warns && self.name == PhaseName::Tool).then_some(left)
+        let remaining = self.budget(policy);
+        let warns = policy.warn_at.is_some_and(|at| remaining <= at) && remaining > 0;
+        (warns && self.name == PhaseName::Tool).then_some(remaining)
     }
 
     /// How many calls may still run. The unified loop has no such number.

@@ -110,7 +110,7 @@ impl Conversation {
         let thread = thread.map(|id| history::thread_id(id, None)).transpose()?;
         let mut history = history::History::new(rules.strategy(strategy));
         let messages = options.messages.len();
-        let given = messages + usize::from(options.system.is_some());
+        let element_count = messages + usize::from(options.system.is_some());
         let original = (!options.fallbacks.is_empty())
             .then(|| Original { messages: options.messages.clone(), read: Self::new });
         // Moved, not copied: without fallbacks, the history is held only here.
@@ -119,13 +119,13 @@ impl Conversation {
         let (wire, mut repairs) = (Wire::of(options.dialect), history.repairs());
         for repair in &mut repairs {
             // Its place in the host's own history.
-            repair.index = repair.index.saturating_sub(given - messages);
+            repair.index = repair.index.saturating_sub(element_count - messages);
         }
         let given_ids = history.call_ids();
         let conversation =
             Self::of(wire, repairs, given_ids, history::AnyHistory::new(history), options);
-        let kept = Kept::of(options);
-        Ok(Self { thread, kept, original, ..conversation })
+        let provider_state = Kept::of(options);
+        Ok(Self { thread, kept: provider_state, original, ..conversation })
     }
 
     /// As [`Conversation::new`], for a provider and a history that need no repairs; `None` for any
@@ -229,8 +229,8 @@ impl Conversation {
         rejected: Option<&str>,
     ) -> Request<'static> {
         let schema = &options.answer_schema;
-        let asked = (self.has_results(), schema);
-        let instruction = instruction(phase, &options.policy, asked, rejected);
+        let request_kind = (self.has_results(), schema);
+        let instruction = instruction(phase, &options.policy, request_kind, rejected);
         let instruction = instruction.as_ref().map(|(text, _)| text.as_str());
         let once = instruction.filter(|_| self.kept.is_none());
         let (mut messages, given) = self.history_with(once);
@@ -241,13 +241,15 @@ impl Conversation {
         let system: Vec<_> = system.chain(instruction).collect();
         let (tools, choice) = offer(options, phase);
         let tools: Vec<_> = tools.into_iter().map(ToolDeclaration::from).collect();
-        let kept = self.kept.as_mut();
-        let kept = kept.map(|kept| kept.members(&mut messages, instruction, &options.body));
+        let provider_state = self.kept.as_mut();
+        let provider_state = provider_state.map(|provider_state| {
+            provider_state.members(&mut messages, instruction, &options.body)
+        });
         let prompt =
             Prompt { messages, system: given, added_system: &system, tools: &tools, choice };
         let mut more: Vec<_> =
             self.thread.clone().map(|id| ("threadId", id.into())).into_iter().collect();
-        more.extend(kept.into_iter().flatten());
+        more.extend(provider_state.into_iter().flatten());
         if options.has_schema() {
             more.extend(provider::answer(self.wire, schema, &prompt, &options.body));
         }
@@ -303,8 +305,8 @@ impl Conversation {
 
     fn append(&mut self, elements: Vec<Json<'static>>) {
         // Elements of a turn have known shapes, so appending them cannot fail.
-        let taken = self.history.append(elements);
-        debug_assert!(taken, "an element of a turn was not read");
+        let is_read = self.history.append(elements);
+        debug_assert!(is_read, "an element of a turn was not read");
     }
 
     /// Whether the turn has added results, or calls with their answers.

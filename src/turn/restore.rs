@@ -148,18 +148,18 @@ impl RestoreOptions {
     pub(super) fn turn(&mut self) -> Result<(TurnOptions, bool), Error> {
         let mut turn = TurnOptions::blank();
         let mut keep = std::mem::take(&mut self.keep);
-        let given = self.resume.kept.as_ref().and_then(given);
-        let known = given.is_some();
-        if let Some(mut members) = given {
+        let stored_members = self.resume.kept.as_ref().and_then(given);
+        let is_stored = stored_members.is_some();
+        if let Some(mut members) = stored_members {
             members.retain(|(name, _)| name != "v");
             if let Some(at) = members.iter().position(|(name, _)| name == "keep") {
                 keep.read(members.swap_remove(at).1, &At::top("keep"))?;
             }
             read(&mut turn, Json::Object(members), &At::ROOT)?;
         }
-        let kept = turn.is_kept();
+        let was_stored = turn.is_kept();
         turn.dialect = self.dialect.unwrap_or(turn.dialect);
-        if kept && !turn.is_kept() {
+        if was_stored && !turn.is_kept() {
             // The new provider has nothing of the conversation.
             turn.strategy = Strategy::Reconstruct;
         }
@@ -173,7 +173,7 @@ impl RestoreOptions {
         turn.trace = self.trace;
         turn.started_at = self.started_at;
         turn.keep = Some(keep);
-        Ok((turn, known))
+        Ok((turn, is_stored))
     }
 }
 

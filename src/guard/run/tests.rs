@@ -15,8 +15,8 @@ fn call(name: &str, signature: &str) -> Json<'static> {
 
 /// The action and, of a call that is blocked, the reason.
 fn verdict(guard: &mut PolicyGuard, name: &str, signature: &str) -> String {
-    let told = guard.judge(call(name, signature)).unwrap();
-    told.reason.unwrap_or_else(|| told.action.name().to_owned())
+    let judgement = guard.judge(call(name, signature)).unwrap();
+    judgement.reason.unwrap_or_else(|| judgement.action.name().to_owned())
 }
 
 fn settle(guard: &mut PolicyGuard, name: &str, signature: &str, outcome: &str) {
@@ -59,8 +59,8 @@ fn max_repeats_counts_equal_results_in_a_row() {
         settle_after(&mut guard, "read", result);
         assert_eq!(guard.clone().judge(call("read", "read")).unwrap().action.name(), then);
     }
-    let told = guard.judge(call("read", "read")).unwrap();
-    assert_eq!((told.outcome, told.repeats), (vec![json("2")], 2));
+    let judgement = guard.judge(call("read", "read")).unwrap();
+    assert_eq!((judgement.outcome, judgement.repeats), (vec![json("2")], 2));
     settle_after(&mut guard, "poll", "1");
     settle_after(&mut guard, "poll", "1");
     assert_eq!(verdict(&mut guard, "poll", "poll"), "duplicate");
@@ -141,8 +141,8 @@ fn untrusted_text_and_approvals() {
         assert_eq!(verdict(&mut guard, "send", "s"), writes, "it stays in the conversation");
         assert_eq!(verdict(&mut guard, "read", "r"), "run");
         let approved = json(r#"{"name":"send","signatures":["s2"],"approved":true}"#);
-        let told = guard.judge(approved).unwrap().action.name();
-        assert_eq!(told, if after == "deny" { "block" } else { "run" });
+        let action = guard.judge(approved).unwrap().action.name();
+        assert_eq!(action, if after == "deny" { "block" } else { "run" });
     }
 }
 
@@ -177,15 +177,18 @@ fn histories_count_by_their_results() {
     let past = r#"[{"name":"ls","signatures":["a","b"],"result":"0"},{"name":"ls","signatures":["a"]},
         {"name":"ls","signatures":["b"],"result":"0"}]"#;
     guard.record(json(past)).unwrap();
-    let told = guard.judge(call("ls", "b")).unwrap();
-    assert_eq!((told.reason.as_deref(), told.repeats, told.times), (Some("duplicate"), 2, 2));
-    let told = guard.judge(call("ls", "a")).unwrap();
-    assert_eq!((told.action.name(), told.repeats, told.times), ("run", 1, 3));
+    let judgement = guard.judge(call("ls", "b")).unwrap();
+    assert_eq!(
+        (judgement.reason.as_deref(), judgement.repeats, judgement.times),
+        (Some("duplicate"), 2, 2)
+    );
+    let judgement = guard.judge(call("ls", "a")).unwrap();
+    assert_eq!((judgement.action.name(), judgement.repeats, judgement.times), ("run", 1, 3));
     assert_eq!(verdict(&mut guard, "ls", "c"), "budget");
     let unclear = json(r#"{"name":"ls","signatures":["d"],"clear":false}"#);
-    let told = guard.judge(unclear).unwrap();
-    assert_eq!(told.reason.as_deref(), Some("form"));
-    assert_eq!(told.notice, notice("form", &["ls"], false).ok());
+    let judgement = guard.judge(unclear).unwrap();
+    assert_eq!(judgement.reason.as_deref(), Some("form"));
+    assert_eq!(judgement.notice, notice("form", &["ls"], false).ok());
 }
 
 #[test]

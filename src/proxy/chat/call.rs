@@ -32,9 +32,9 @@ fn call_in(call: &Json<'_>, called: &Json<'_>) -> (Call, Option<Kind>) {
         Some(part(called, "name")).filter(|name| or(name)).unwrap_or_else(|| part(custom, "name"));
     let name = first.as_str().unwrap_or_default();
     let empty = Json::String("".into());
-    let given =
+    let argument =
         [part(called, "arguments"), part(custom, "input")].into_iter().find(|value| or(value));
-    let given = given.unwrap_or(&empty);
+    let argument = argument.unwrap_or(&empty);
     let kind = if is_full(called) {
         Some(Kind::Function)
     } else {
@@ -49,7 +49,7 @@ fn call_in(call: &Json<'_>, called: &Json<'_>) -> (Call, Option<Kind>) {
         part(custom, "arguments"),
     ];
     let is_other =
-        |value: &&Json<'_>| !is_blank(value) && (value.as_str().is_none() || *value != given);
+        |value: &&Json<'_>| !is_blank(value) && (value.as_str().is_none() || *value != argument);
     let beside = part(call, "name");
     let is_named = is_blank(beside) || beside.as_str() == Some(name);
     // Some servers send an object as arguments, or the name elsewhere.
@@ -61,15 +61,15 @@ fn call_in(call: &Json<'_>, called: &Json<'_>) -> (Call, Option<Kind>) {
             part(custom, "name"),
         ])
         && has_plain_index(call)
-        && is_arguments(given);
+        && is_arguments(argument);
     let is_unclear = !is_formed
         || !is_named
         || others.iter().any(is_other)
         || (is_full(called) && is_full(custom));
     let call = Call {
         name: name.to_owned(),
-        arguments: arguments(given),
-        is_text: kind == Some(Kind::Custom) && given.as_str().is_some(),
+        arguments: arguments(argument),
+        is_text: kind == Some(Kind::Custom) && argument.as_str().is_some(),
         is_unclear,
         ..Call::default()
     };
@@ -101,9 +101,9 @@ pub(in crate::proxy) fn calls_of(name: &str, value: &Json<'_>) -> Vec<Call> {
     let (mut call, _) = call_of(value);
     if call.name.is_empty() {
         text(value, "name").clone_into(&mut call.name);
-        let given =
+        let argument =
             [part(value, "input"), part(value, "arguments")].into_iter().find(|v| !v.is_null());
-        call.arguments = given.map(arguments).unwrap_or_default();
+        call.arguments = argument.map(arguments).unwrap_or_default();
     }
     vec![call]
 }

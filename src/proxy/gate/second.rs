@@ -55,8 +55,8 @@ impl Gate {
     /// Ends a response without calls, and with a text.
     fn close(&mut self, ending: Vec<Event>) {
         if !self.said {
-            let said = self.stream.say(&self.notice(self.reason));
-            self.write(&said);
+            let answer = self.stream.say(&self.notice(self.reason));
+            self.write(&answer);
         }
         self.said = true;
         self.is_over = true;

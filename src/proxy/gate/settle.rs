@@ -7,18 +7,18 @@ use crate::proxy::step::{Fact, Reason, Refusing};
 impl Gate {
     /// Holds a frame until its calls are judged; returns it, if it is the end.
     pub(super) fn hold(&mut self, held: Option<Held>, is_end: bool) -> Option<Held> {
-        let held = held?;
-        self.held_bytes += held.frame.bytes.len();
+        let frame = held?;
+        self.held_bytes += frame.frame.bytes.len();
         if self.doubt != Doubt::TooLong && self.held_bytes > self.options.held_bytes {
             self.refuse_rest();
         }
         if is_end {
-            return Some(held);
+            return Some(frame);
         }
         if self.doubt == Doubt::TooLong {
-            self.emit(&held);
+            self.emit(&frame);
         } else {
-            self.held.push(held);
+            self.held.push(frame);
         }
         None
     }

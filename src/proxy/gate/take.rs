@@ -44,11 +44,11 @@ impl Gate {
         if event.as_ref().is_some_and(|event| is_foreign(&event.json, wire)) {
             return Err(Failure::Foreign);
         }
-        let held = Held { frame, event };
+        let taken_frame = Held { frame, event };
         if self.is_known {
-            return Ok(vec![held]);
+            return Ok(vec![taken_frame]);
         }
-        let Held { frame, event } = &held;
+        let Held { frame, event } = &taken_frame;
         let json = event.as_ref().map(|event| &event.json);
         let is_own = frame.events.iter().any(|name| name == "error")
             || json.is_some_and(|json| wire.is_event(json));
@@ -57,14 +57,14 @@ impl Gate {
             || json.is_some_and(|json| is_keep_alive(text(json, "type")));
         let passes = is_own || self.unknown.is_empty() && is_silent;
         if !passes {
-            self.unknown_bytes += held.frame.bytes.len();
-            self.unknown.push(held);
+            self.unknown_bytes += taken_frame.frame.bytes.len();
+            self.unknown.push(taken_frame);
             let is_too_much = self.unknown_bytes > self.options.held_bytes;
             return if is_too_much { Err(Failure::Foreign) } else { Ok(Vec::new()) };
         }
         self.is_known = is_own;
         let mut all = std::mem::take(&mut self.unknown);
-        all.push(held);
+        all.push(taken_frame);
         Ok(all)
     }
 

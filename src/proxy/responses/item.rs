@@ -64,15 +64,15 @@ pub(in crate::proxy) fn call_of(item: &Json<'_>) -> Call {
     let (args, input) = (member("arguments"), member("input"));
     let is_formed = are_texts(&texts) && is_arguments(args) && is_arguments(input);
     let name = text(item, "name");
-    let said = |name: &str| item.get(name).map(arguments).unwrap_or_default();
+    let arguments_of = |name: &str| item.get(name).map(arguments).unwrap_or_default();
     let call = match text(item, "type") {
         "function_call" => Call {
-            arguments: said("arguments"),
+            arguments: arguments_of("arguments"),
             is_unclear: has_other(item, args),
             ..Call::default()
         },
         "custom_tool_call" => Call {
-            arguments: said("input"),
+            arguments: arguments_of("input"),
             is_text: true,
             is_unclear: has_other(item, input),
             ..Call::default()

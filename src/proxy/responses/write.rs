@@ -158,7 +158,7 @@ impl Written {
         let at = Json::integer(self.next);
         let item_id = Json::string(format!("msg_turnlock_{}", self.next));
         self.next += 1;
-        let said = Json::string(said.to_owned());
+        let answer_text = Json::string(said.to_owned());
         let part = |text: Json<'static>| {
             object! { "type": "output_text", "text": text, "annotations": Json::Array(Vec::new()) }
         };
@@ -171,7 +171,7 @@ impl Written {
                 "content": Json::Array(content),
             }
         };
-        let done = item("completed", vec![part(said.clone())]);
+        let done = item("completed", vec![part(answer_text.clone())]);
         self.said.push(done.clone());
         let within = |kind: &'static str, name: &'static str, value: Json<'static>| {
             let mut json = object! {
@@ -183,16 +183,16 @@ impl Written {
             set(&mut json, name, value);
             json
         };
-        let whole = |kind: &'static str, item: Json<'static>| {
+        let item_event = |kind: &'static str, item: Json<'static>| {
             object! { "type": kind, "output_index": at.clone(), "item": item }
         };
         let events = vec![
-            whole("response.output_item.added", item("in_progress", Vec::new())),
+            item_event("response.output_item.added", item("in_progress", Vec::new())),
             within("response.content_part.added", "part", part("".into())),
-            within("response.output_text.delta", "delta", said.clone()),
-            within("response.output_text.done", "text", said.clone()),
-            within("response.content_part.done", "part", part(said)),
-            whole("response.output_item.done", done),
+            within("response.output_text.delta", "delta", answer_text.clone()),
+            within("response.output_text.done", "text", answer_text.clone()),
+            within("response.content_part.done", "part", part(answer_text)),
+            item_event("response.output_item.done", done),
         ];
         events.into_iter().map(|json| self.numbered(json)).collect()
     }

@@ -9,15 +9,16 @@ use crate::tool::{Outcome, Status, ToolSpec};
 impl CallBatch {
     /// When [`CallBatch::time_out`] is due.
     pub(crate) fn deadline(&self) -> Option<u64> {
-        let own = self.calls.iter().filter_map(|call| call.limits().map(|limits| limits.deadline));
+        let deadlines =
+            self.calls.iter().filter_map(|call| call.limits().map(|limits| limits.deadline));
         let checks = (!self.is_checked()).then_some(self.checks_until);
-        own.chain(self.end_of_time()).chain(checks).min()
+        deadlines.chain(self.end_of_time()).chain(checks).min()
     }
 
     /// When the time of all calls is over, while tools run.
     fn end_of_time(&self) -> Option<u64> {
-        let left = self.total_ms.saturating_sub(self.ran_ms);
-        self.since.map(|since| since.saturating_add(left))
+        let remaining = self.total_ms.saturating_sub(self.ran_ms);
+        self.since.map(|since| since.saturating_add(remaining))
     }
 
     /// Milliseconds for which tools have run.
@@ -44,7 +45,7 @@ impl CallBatch {
         let running = |call: &&mut Call| call.number == number && call.limits().is_some();
         let Some(call) = self.calls.iter_mut().find(running) else { return false };
         let Some(limits) = call.limits() else { return false };
-        let known = !matches!(settled, Settled::Unknown { .. });
+        let is_known = !matches!(settled, Settled::Unknown { .. });
         let mut outcome = match settled {
             Settled::Ok { text, bytes } => match mcp::failure_in(&text) {
                 Some(message) => {
@@ -58,7 +59,7 @@ impl CallBatch {
             }
             Settled::Unknown { why } => unknown(&short(why, limits.error_bytes)),
         };
-        outcome.reconciled = call.reconciles && known;
+        outcome.reconciled = call.reconciles && is_known;
         call.settled = Some((outcome, now.saturating_sub(call.since)));
         self.rest(now);
         true

@@ -245,11 +245,11 @@ impl Journal {
 
     /// Drops a held effect. Returns whether there was one.
     fn drop_held(&mut self, is: impl Fn(&Effect) -> bool) -> bool {
-        let held = self.flight.iter_mut().map(|flight| &mut flight.held);
-        held.chain([&mut self.gathering.held]).any(|held| {
-            let before = held.len();
-            held.retain(|effect| !is(effect));
-            held.len() < before
+        let queues = self.flight.iter_mut().map(|flight| &mut flight.held);
+        queues.chain([&mut self.gathering.held]).any(|queues| {
+            let before = queues.len();
+            queues.retain(|effect| !is(effect));
+            queues.len() < before
         })
     }
 

@@ -66,10 +66,10 @@ struct Kept {
 
 impl Durable {
     pub(super) fn new(options: TurnOptions) -> Result<Self, Error> {
-        let given = options.record();
+        let record = options.record();
         let journal = options.keep.clone().map(|keep| Journal::new(keep, 1, None));
         let turn = Machine::new(options)?;
-        Ok(Self { given, journal, ..Self::of(turn) })
+        Ok(Self { given: record, journal, ..Self::of(turn) })
     }
 
     fn of(turn: Machine) -> Self {
@@ -181,9 +181,9 @@ impl Durable {
         let (batches, last) = (self.turn.batches().count(), self.turn.batches().last());
         if let Some(calling) = last {
             let (calls, complete) = calling.opened();
-            let known = if before.batches == batches { before } else { Kept::default() };
+            let written = if before.batches == batches { before } else { Kept::default() };
             self.kept = Kept { batches, calls, complete };
-            let from = (known.calls, known.batches > 0);
+            let from = (written.calls, written.batches > 0);
             let dialect = self.turn.record().options().dialect;
             let text =
                 (self.kept != before).then(|| records::batch(calling, dialect, from)).flatten();

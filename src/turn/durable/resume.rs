@@ -53,25 +53,25 @@ impl Durable {
     fn reinstate(&mut self, resume: Resume, known: bool) -> Result<Entry, Failure> {
         let Resume { kept, events, tool_batch_id, approvals, results, cancel } = resume;
         let unknown = || Failure::new("turn.not_found", "no such turn is kept");
-        let kept = kept.filter(|kept| !kept.state.is_empty()).ok_or_else(unknown)?;
+        let stored = kept.filter(|kept| !kept.state.is_empty()).ok_or_else(unknown)?;
         let foreign = || Failure::new("store.version", "the turn was kept by another version");
-        let state = KeptState::read(&kept.state).filter(|_| kept.revision < LARGEST);
+        let state = KeptState::read(&stored.state).filter(|_| stored.revision < LARGEST);
         // What the host gave is not there where the turn was cancelled before it began.
         let state = state.filter(|one| known || one.status == "cancelled").ok_or_else(foreign)?;
         let KeptState { point, mut progress, unsettled, .. } = state;
         let settled = progress.shown.len().saturating_sub(unsettled);
         let record = self.turn.record_mut();
         // Where every model has failed, the first one is asked again.
-        let asked = if state.status == "failed" { 0 } else { progress.model };
-        progress.model = (0..asked).take_while(|_| record.next_model()).fold(0, |n, _| n + 1);
+        let model_index = if state.status == "failed" { 0 } else { progress.model };
+        progress.model = (0..model_index).take_while(|_| record.next_model()).fold(0, |n, _| n + 1);
         let (seq, batch) = (progress.seq, progress.batch);
         let fresh = Progress { seq, ..Progress::new(progress.phase.name()) };
         record.restore(Progress { batch, ..fresh.clone() });
-        let gone = kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms);
+        let is_abandoned = stored.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms);
         match state.status.as_str() {
             "cancelled" => return Err(records::cancelled()),
-            "paused" | "failed" if kept.open => {}
-            "running" if cancel.is_some() || gone => {}
+            "paused" | "failed" if stored.open => {}
+            "running" if cancel.is_some() || is_abandoned => {}
             "running" => return Err(conflict("another owner runs the turn")),
             _ => return Err(conflict("the turn has ended")),
         }
@@ -82,7 +82,7 @@ impl Durable {
         }
         let mut batches: Vec<Calling> = Vec::new();
         for number in 1..=progress.judged {
-            let text = kept.record(&records::batch_name(number)).ok_or_else(foreign)?;
+            let text = stored.record(&records::batch_name(number)).ok_or_else(foreign)?;
             let (calling, joins) =
                 records::read_batch(text, record.options().dialect).ok_or_else(foreign)?;
             match batches.last_mut().filter(|_| joins) {
@@ -98,15 +98,15 @@ impl Durable {
             let mut told = record.fresh();
             told.restore(fresh.clone());
             replay(&mut told, batches.clone(), is_running, &|id, call| {
-                kept_outcome(&kept, id, call)
+                kept_outcome(&stored, id, call)
             });
             let ids = (told.message_ids(), batch);
-            revisions = self::revisions(&kept, &ids, results, record.options())?;
+            revisions = self::revisions(&stored, &ids, results, record.options())?;
         }
         record.restore(fresh);
         let (running, recorded) = replay(record, batches, is_running, &|id, call| {
             let new = revisions.iter().find(|one| (one.batch, one.call.as_str()) == (id, call));
-            new.map(|one| one.outcome.clone()).or_else(|| kept_outcome(&kept, id, call))
+            new.map(|one| one.outcome.clone()).or_else(|| kept_outcome(&stored, id, call))
         });
         // The earlier owner has performed these effects.
         record.drain();
@@ -117,17 +117,17 @@ impl Durable {
             // Text events were shown, but their number was not stored.
             progress.seq += UNCOUNTED;
         }
-        let after = (kept.revision, progress.seq, state.kept_events);
+        let after = (stored.revision, progress.seq, state.kept_events);
         let keep = record.options().keep.clone();
         self.epoch = state.epoch + 1;
         self.journal = keep.map(|keep| Journal::new(keep, self.epoch, Some(after)));
         if let Some(journal) = &mut self.journal {
-            journal.replace(kept.owner.clone());
+            journal.replace(stored.owner.clone());
         }
         if cancel.is_some() && point == Point::Ask {
             // What the interrupted inference has shown stays: nothing says it again.
-            let said = progress.shown.get(settled..).unwrap_or_default().to_owned();
-            drop(progress.phase.show(Delta::Text(said), false));
+            let streamed = progress.shown.get(settled..).unwrap_or_default().to_owned();
+            drop(progress.phase.show(Delta::Text(streamed), false));
         }
         record.restore(progress);
         if cancel.is_none() && point == Point::Ask {
@@ -268,10 +268,10 @@ fn revised_views<'a>(
 ) -> Vec<(u32, ResultView)> {
     let mut all: Vec<(u32, ResultView)> = Vec::new();
     for (batch, view) in batches.flat_map(|one| one.results().map(|view| (one.place().id, view))) {
-        let own = |one: &Revised| one.batch == batch && one.call == view.tool_call_id;
+        let is_revision = |one: &Revised| one.batch == batch && one.call == view.tool_call_id;
         let repeats =
             |(_, one): &(u32, ResultView)| view.replayed && one.signature == view.signature;
-        if revisions.iter().any(own) || all.iter().any(repeats) {
+        if revisions.iter().any(is_revision) || all.iter().any(repeats) {
             all.push((batch, view));
         }
     }

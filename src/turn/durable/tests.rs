@@ -166,10 +166,10 @@ fn only_a_new_whole_result_is_kept_for_other_turns() {
         host.settle(settled);
         host.reusable
     };
-    let kept = reusable("read", ok("[1]"));
-    assert_eq!(kept.len(), 1);
-    assert_eq!(kept[0].1, 100);
-    assert!(kept[0].0.contains("[1]"), "{kept:?}");
+    let reusables = reusable("read", ok("[1]"));
+    assert_eq!(reusables.len(), 1);
+    assert_eq!(reusables[0].1, 100);
+    assert!(reusables[0].0.contains("[1]"), "{reusables:?}");
     assert!(reusable("read", ok("[1,2,3,4,5]")).is_empty(), "it was cut");
     let failed = Settled::Error { code: "tool.threw".to_owned(), message: "m".to_owned() };
     assert!(reusable("read", failed).is_empty());
@@ -178,7 +178,7 @@ fn only_a_new_whole_result_is_kept_for_other_turns() {
     let mut host = Host::new("");
     host.tell(0, Input::Start);
     host.says(1, call("read"));
-    let found = Some(StoredOutcome::new(kept[0].0.clone(), 7));
+    let found = Some(StoredOutcome::new(reusables[0].0.clone(), 7));
     let effects = host.tell(1, Input::Recalled { call: 1, found });
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Fetch { inference: 2, .. })));
     assert!(host.reusable.is_empty(), "it is that of another turn");
@@ -243,15 +243,15 @@ fn no_number_of_an_event_is_used_twice() {
     // Text that was shown is stored, or its events are not counted one by one.
     for (extra, first) in [("", 3), (r#","events":0"#, 1_000_002)] {
         let mut host = Host::new(extra);
-        let shown = host.tell(0, Input::Start);
-        assert_eq!(seqs(&shown), [1]);
+        let effects = host.tell(0, Input::Start);
+        assert_eq!(seqs(&effects), [1]);
         let text = vec![Delta::Text("hi".to_owned())];
         host.tell(1, Input::Deltas { inference: 1, attempt: 1, deltas: text });
-        let shown = host.tell(1_000, Input::Timer);
-        assert!(seqs(&shown).len() <= 1, "{shown:?}");
+        let effects = host.tell(1_000, Input::Timer);
+        assert!(seqs(&effects).len() <= 1, "{effects:?}");
         let mut next = host.resumed("");
-        let shown = next.tell(0, Input::Start);
-        assert_eq!(seqs(&shown).first(), Some(&first), "{extra}");
+        let effects = next.tell(0, Input::Start);
+        assert_eq!(seqs(&effects).first(), Some(&first), "{extra}");
     }
 }
 
@@ -262,22 +262,22 @@ fn a_result_is_revised_once() {
     let revise = |results: &str| {
         let mut next = host.resumed(&format!(r#""results":[{results}]"#));
         let effects = next.tell(0, Input::Start);
-        let asked = effects.iter().find_map(|effect| match effect {
+        let body = effects.iter().find_map(|effect| match effect {
             Effect::Fetch { request, .. } => Some(request.body.to_text()),
             _ => None,
         });
-        (end(&effects), asked.unwrap_or_default())
+        (end(&effects), body.unwrap_or_default())
     };
-    let one = r#"{"toolCallId":"c","result":[2]}"#;
-    let (_, asked) = revise(one);
+    let revision = r#"{"toolCallId":"c","result":[2]}"#;
+    let (_, asked) = revise(revision);
     assert!(asked.contains("[2]") && !asked.contains("[1]"), "{asked}");
     let (_, asked) = revise(r#"{"toolCallId":"c","drop":true}"#);
     assert!(!asked.is_empty() && !asked.contains("[1]"), "{asked}");
-    assert_eq!(revise(&format!("{one},{one}")).0, "tool.no_result");
+    assert_eq!(revise(&format!("{revision},{revision}")).0, "tool.no_result");
     assert_eq!(revise(r#"{"toolCallId":"d"}"#).0, "tool.no_result");
 
     // The next owner is told of it, and so is everyone after.
-    let mut next = host.resumed(&format!(r#""results":[{one}]"#));
+    let mut next = host.resumed(&format!(r#""results":[{revision}]"#));
     let revised = next.tell(0, Input::Start).into_iter().find_map(|effect| match effect {
         Effect::Emit(event) => match event.kind {
             EventKind::ToolResults { results, .. } => Some(results),
@@ -289,8 +289,8 @@ fn a_result_is_revised_once() {
     assert_eq!(revised.len(), 1);
     assert!(revised[0].outcome.revised);
     next.kept.idle_ms = None;
-    let asked = format!("{:?}", next.resumed("").tell(0, Input::Start));
-    assert!(asked.contains("[2]") && !asked.contains("[1]"), "{asked}");
+    let effects_text = format!("{:?}", next.resumed("").tell(0, Input::Start));
+    assert!(effects_text.contains("[2]") && !effects_text.contains("[1]"), "{effects_text}");
 }
 
 /// How a turn ended.
@@ -304,11 +304,11 @@ fn result(effects: &[Effect]) -> &TurnResult {
 
 /// The text that was shown, the numbers of the events, and what the turn says to have shown.
 fn told(effects: &[Effect]) -> (String, Vec<u64>, String) {
-    let said = effects.iter().filter_map(|effect| match effect {
+    let chunks = effects.iter().filter_map(|effect| match effect {
         Effect::Emit(event) => event.chunk(),
         _ => None,
     });
-    (said.collect(), seqs(effects), result(effects).full_content.clone())
+    (chunks.collect(), seqs(effects), result(effects).full_content.clone())
 }
 
 #[test]
@@ -327,8 +327,8 @@ fn a_stopped_turn_keeps_the_text_that_was_shown() {
     // Of the plain loop, the text is that of the last inference.
     let mut host = Host::of("unified", "");
     host.tell(0, Input::Start);
-    let said = Delta::Text("let me look ".to_owned());
-    host.says(1, std::iter::once(said).chain(call("send")).collect());
+    let text = Delta::Text("let me look ".to_owned());
+    host.says(1, std::iter::once(text).chain(call("send")).collect());
     host.settle(ok("[1]"));
     let deltas = vec![Delta::Text("half".to_owned())];
     host.tell(3, Input::Deltas { inference: 2, attempt: 1, deltas });
@@ -349,7 +349,7 @@ fn a_kept_conversation_goes_on_with_another_provider() {
     let host = |turn| Host { turn, kept: StoredTurn::default(), events: vec![], reusable: vec![] };
     let mut first = host(TurnOptions::parse(text.as_bytes()).and_then(Turn::new).unwrap());
     first.tell(0, Input::Start);
-    let asked = |dialect: &str| {
+    let request_text = |dialect: &str| {
         let text = format!(
             r#"{{"dialect":"{dialect}","requestId":"r","secret":"{SECRET}","resume":{{}},
             "keep":{{"owner":"x{SECRET}"}}}}"#
@@ -363,8 +363,8 @@ fn a_kept_conversation_goes_on_with_another_provider() {
         });
         found.expect("a request")
     };
-    assert_eq!(asked("openai-responses").get("store").and_then(Json::as_bool), Some(true));
-    let other = asked("anthropic");
+    assert_eq!(request_text("openai-responses").get("store").and_then(Json::as_bool), Some(true));
+    let other = request_text("anthropic");
     assert_eq!((other.get("store"), other.get("threadId")), (None, None));
     assert!(other.to_text().contains("go"), "{}", other.to_text());
 }
@@ -412,16 +412,16 @@ fn a_turn_that_did_not_begin_is_not_stored() {
 fn what_the_model_said_beside_its_calls_is_sent_again() {
     let mut host = Host::of("unified", "");
     host.tell(0, Input::Start);
-    let said = Delta::Text("let me look".to_owned());
-    host.says(1, std::iter::once(said).chain(call("send")).collect());
+    let text = Delta::Text("let me look".to_owned());
+    host.says(1, std::iter::once(text).chain(call("send")).collect());
     host.settle(ok("[1]"));
     let effects = host.resumed("").tell(0, Input::Start);
-    let asked = effects.iter().find_map(|effect| match effect {
+    let body = effects.iter().find_map(|effect| match effect {
         Effect::Fetch { request, .. } => Some(request.body.to_text()),
         _ => None,
     });
-    let asked = asked.expect("a request");
-    assert!(asked.contains("let me look") && asked.contains("[1]"), "{asked}");
+    let body = body.expect("a request");
+    assert!(body.contains("let me look") && body.contains("[1]"), "{body}");
 }
 
 /// The names of records are what hosts read, and each is written once.
@@ -570,12 +570,12 @@ fn blocks_of_the_providers_tools_are_kept() {
         kept: true,
     };
     host.says(1, std::iter::once(Delta::ProviderTool(tool)).chain(call("send")).collect());
-    let kept =
+    let is_stored =
         |host: &Host| host.kept.state.contains(r#""providerTools":[[0,{"type":"searched"}]]"#);
-    assert!(kept(&host), "{}", host.kept.state);
+    assert!(is_stored(&host), "{}", host.kept.state);
     let mut next = host.resumed("");
     next.tell(0, Input::Start);
-    assert!(kept(&next), "{}", next.kept.state);
+    assert!(is_stored(&next), "{}", next.kept.state);
     let plain = Host::calling("", "send");
     assert!(!plain.kept.state.contains("providerTools"));
 }

@@ -41,18 +41,18 @@ fn requests_have_the_model_and_the_members_of_the_host() {
     assert_eq!(sent(""), format!("{{{messages}"));
     assert_eq!(sent(r#","body":{"seed":1}"#), format!(r#"{{"seed":1,{messages}"#));
     let usage = r#""stream_options":{"include_usage":true}"#;
-    let whole = format!(r#"{{"model":"m","stream":true,{usage},"seed":1,{messages}"#);
-    assert_eq!(sent(r#","model":"m","body":{"seed":1}"#), whole);
+    let expected_request = format!(r#"{{"model":"m","stream":true,{usage},"seed":1,{messages}"#);
+    assert_eq!(sent(r#","model":"m","body":{"seed":1}"#), expected_request);
     let wrong = Turn::new(parse(r#","body":[]"#).unwrap()).unwrap_err();
     assert!(wrong.to_string().starts_with("`body`"), "{wrong}");
 }
 
 #[test]
 fn what_is_written_is_read() {
-    let kept = Keep::new(SECRET).tenant("t".to_owned()).events(1).bytes(2);
-    let kept = kept.ttl_ms(300).lease_ms(200).gather_ms(5);
-    let read = parse(&format!(r#","keep":{}"#, kept.to_json().to_text())).unwrap();
-    assert_eq!(read.keep, Some(kept));
+    let keep = Keep::new(SECRET).tenant("t".to_owned()).events(1).bytes(2);
+    let keep = keep.ttl_ms(300).lease_ms(200).gather_ms(5);
+    let read = parse(&format!(r#","keep":{}"#, keep.to_json().to_text())).unwrap();
+    assert_eq!(read.keep, Some(keep));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn refused(extra: &str) -> String {
 #[test]
 fn what_options_need_beside_them_is_named() {
     let thread = r#","strategy":"thread","conversationId":"c""#;
-    let kept = |owner: &str, more: &str| format!(r#","keep":{{"owner":"{owner}"{more}}}"#);
+    let keep_member = |owner: &str, more: &str| format!(r#","keep":{{"owner":"{owner}"{more}}}"#);
     let (short, long) = ("o".repeat(15), "o".repeat(16));
     let responses = format!(r#"{thread},"dialect":"openai-responses""#);
     let store = |on: bool| format!(r#","body":{{"store":{on}}}"#);
@@ -114,8 +114,8 @@ fn what_options_need_beside_them_is_named() {
         ),
         (format!("{responses}{}", store(false)), "body.store"),
         (format!(r#"{tool}["a","b"]}}"#), "policy.actionTools"),
-        (kept(&short, ""), "keep.owner"),
-        (kept(&long, r#","ttlMs":299,"leaseMs":300"#), "keep.ttlMs"),
+        (keep_member(&short, ""), "keep.owner"),
+        (keep_member(&long, r#","ttlMs":299,"leaseMs":300"#), "keep.ttlMs"),
     ] {
         assert_eq!(refused(&extra), path, "{extra}");
     }
@@ -123,8 +123,8 @@ fn what_options_need_beside_them_is_named() {
         r#","answerSchema":{}"#.to_owned(),
         fallbacks.to_owned(),
         format!(r#","policy":{{"maxCost":1,{prices}}}"#),
-        kept(&long, r#","ttlMs":300,"leaseMs":300"#),
-        format!(r#"{},"policy":{{"pauseAfterTools":true}}"#, kept(&long, "")),
+        keep_member(&long, r#","ttlMs":300,"leaseMs":300"#),
+        format!(r#"{},"policy":{{"pauseAfterTools":true}}"#, keep_member(&long, "")),
         format!(r#"{responses},"previousResponseId":"p"{}"#, store(true)),
         store(false),
         format!(r#"{tool}["a"]}}"#),

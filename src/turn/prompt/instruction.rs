@@ -61,11 +61,12 @@ pub(super) fn instruction(
     (has_results, schema): (bool, &Json<'static>),
     rejected: Option<&str>,
 ) -> Option<(String, &'static str)> {
-    let own = phase_instruction(phase, policy, has_results);
+    let phase_text = phase_instruction(phase, policy, has_results);
     if schema.is_null() {
-        return own;
+        return phase_text;
     }
-    let (mut text, id) = own.map_or((String::new(), ANSWER_ID), |(text, id)| (text + "\n\n", id));
+    let (mut text, id) =
+        phase_text.map_or((String::new(), ANSWER_ID), |(text, id)| (text + "\n\n", id));
     text.push_str(ANSWER_SCHEMA);
     schema.write(&mut text);
     if let Some(errors) = rejected {

@@ -62,11 +62,11 @@ fn trim(
     instruction: Option<&str>,
     body: &Json<'static>,
 ) -> Members {
-    let own = body.get("instructions").and_then(Json::as_str).map(str::to_owned);
+    let base_instructions = body.get("instructions").and_then(Json::as_str).map(str::to_owned);
     let leading = messages.iter().map_while(system).count();
     let system = messages.drain(..leading).filter_map(|item| system(&item));
     let instructions: Vec<String> =
-        own.into_iter().chain(system).chain(instruction.map(str::to_owned)).collect();
+        base_instructions.into_iter().chain(system).chain(instruction.map(str::to_owned)).collect();
     let mut members = vec![("store", Json::Bool(true))];
     if !instructions.is_empty() {
         members.push(("instructions", instructions.join("\n\n").into()));

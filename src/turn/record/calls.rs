@@ -81,16 +81,16 @@ impl Calling {
         if self.batch.further() >= limits::FURTHER_CALLS {
             return false;
         }
-        let known = self.batch.calls().len();
+        let call_count = self.batch.calls().len();
         let is_spent = self.is_spent(record);
-        for call in response.calls.iter().skip(known) {
+        for call in response.calls.iter().skip(call_count) {
             if !(record.takes(call) || is_spent && call.ready) {
                 break;
             }
             self.add(call.clone(), None, record);
             self.say(response);
         }
-        self.batch.calls().len() > known
+        self.batch.calls().len() > call_count
     }
 
     fn say(&mut self, response: &Response) {
@@ -417,8 +417,9 @@ impl Record {
         let before = self.seen.iter().find(|(one, _)| is_same(one));
         match before.map(|(_, number)| *number) {
             None => {
-                let own = call.signatures().map(|own| (own.as_str().to_owned(), call.number()));
-                self.seen.extend(own);
+                let signatures =
+                    call.signatures().map(|own| (own.as_str().to_owned(), call.number()));
+                self.seen.extend(signatures);
             }
             // A call that waited for an approval comes twice.
             Some(number) if number == call.number() || !is_blocked => {}
@@ -467,8 +468,8 @@ impl Record {
 impl Place {
     fn of(progress: &Progress) -> Self {
         let (phase, cycle) = (progress.phase.name(), progress.cycle);
-        let shown = progress.shown.len();
-        Self { phase, cycle, id: 0, is_approved: false, elsewhere: false, shown }
+        let shown_bytes = progress.shown.len();
+        Self { phase, cycle, id: 0, is_approved: false, elsewhere: false, shown: shown_bytes }
     }
 }
 
@@ -514,12 +515,12 @@ mod tests {
 
     #[test]
     fn unreadable_arguments_say_why_and_nothing_of_their_text() {
-        let whole = r#" {"path": "a\u00e9.md", "deep": [{"n": [1.5e3, true, null]}]}"#;
-        assert_eq!(why(whole, true), "");
+        let valid = r#" {"path": "a\u00e9.md", "deep": [{"n": [1.5e3, true, null]}]}"#;
+        assert_eq!(why(valid, true), "");
         assert_eq!(why(r#"{"a": {"b": 1, "c": 2}, "a": {"c": 2.0, "b": 1}}"#, true), "");
-        assert_eq!(why(whole, false), INCOMPLETE, "its end was not seen");
-        for at in 2..whole.len() {
-            let Some(cut) = whole.get(..at) else { continue };
+        assert_eq!(why(valid, false), INCOMPLETE, "its end was not seen");
+        for at in 2..valid.len() {
+            let Some(cut) = valid.get(..at) else { continue };
             assert_eq!(why(cut, true), INCOMPLETE, "{cut}");
         }
         for (text, expected) in [

@@ -92,8 +92,8 @@ impl Record {
         }
         let (policy, phase) = (&self.options.policy, &self.progress.phase);
         let flags = self.conversation.flags(phase.offers_tools(policy));
-        let asked = (self.conversation.has_results(), &self.options.answer_schema);
-        let template = template(phase, policy, asked, self.progress.rejected.as_deref());
+        let request_kind = (self.conversation.has_results(), &self.options.answer_schema);
+        let template = template(phase, policy, request_kind, self.progress.rejected.as_deref());
         let (prompt_template_id, prompt_template_hash) = template.unzip();
         self.trace(TraceEventKind::LlmCall {
             status,

@@ -11,7 +11,7 @@ impl Record {
     /// The messages of the turn so far. The text that was shown is divided by the calls, so text
     /// beside refused calls is part of what follows it.
     pub(super) fn messages(&self) -> Vec<TurnMessage> {
-        let shown = &self.progress.shown;
+        let text = &self.progress.shown;
         let mut ids = self.conversation.given_ids();
         let mut messages = Vec::new();
         let (mut said, mut from) = (String::new(), 0);
@@ -27,7 +27,7 @@ impl Record {
         for (at, calling) in self.closed.iter().enumerate() {
             ran.append(&mut blocks(at));
             let to = calling.place().shown.max(from);
-            join(&mut said, shown.get(from..to).unwrap_or_default());
+            join(&mut said, text.get(from..to).unwrap_or_default());
             from = to;
             let (mut calls, mut results) = (Vec::new(), Vec::new());
             for (call, outcome) in given(calling) {
@@ -36,14 +36,14 @@ impl Record {
                 results.push(result);
             }
             if !calls.is_empty() {
-                let said = std::mem::take(&mut said);
+                let message_text = std::mem::take(&mut said);
                 let provider_tools = std::mem::take(&mut ran);
-                let message = spoken("assistant", said);
+                let message = spoken("assistant", message_text);
                 messages.push(TurnMessage { tool_calls: calls, provider_tools, ..message });
                 messages.append(&mut results);
             }
         }
-        join(&mut said, shown.get(from..).unwrap_or_default());
+        join(&mut said, text.get(from..).unwrap_or_default());
         ran.append(&mut blocks(usize::MAX));
         if !is_blank(&said) || !ran.is_empty() {
             messages.push(TurnMessage { provider_tools: ran, ..spoken("assistant", said) });
@@ -81,8 +81,8 @@ fn given(calling: &Calling) -> impl Iterator<Item = (&Call, &Outcome)> {
 
 /// The id of a call that no other one of the history has.
 fn id_of(call: &Call, ids: &mut Vec<String>) -> String {
-    let given = call.view().id.as_str();
-    unique(if given.is_empty() { "call" } else { given }.to_owned(), ids)
+    let call_id = call.view().id.as_str();
+    unique(if call_id.is_empty() { "call" } else { call_id }.to_owned(), ids)
 }
 
 /// Adds a text to one that it follows in the same message.

@@ -148,8 +148,8 @@ impl Record {
     /// Makes the text void that was shown behind the first `settled` bytes: its inference is made
     /// again. The next event says so.
     pub(super) fn void(&mut self, settled: usize) {
-        let shown = &mut self.progress.shown;
-        self.void = (self.progress.seq + 1, shown.split_off(shown.floor_char_boundary(settled)));
+        let text = &mut self.progress.shown;
+        self.void = (self.progress.seq + 1, text.split_off(text.floor_char_boundary(settled)));
     }
 
     pub(super) fn closed(&self) -> &[Calling] {

@@ -122,14 +122,14 @@ mod tests {
                     replayed: false,
                 };
                 let failed = Outcome::failed(Status::Error, "tool.threw", text.clone());
-                let told = [Outcome::told(Status::Ok, text.clone()), failed].map(view);
-                let answer = compose(told.into_iter());
+                let outcomes = [Outcome::told(Status::Ok, text.clone()), failed].map(view);
+                let answer = compose(outcomes.into_iter());
                 let lines = answer.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
                 let (mut ours, mut first) = (0, true);
                 for line in lines {
-                    let own = line.starts_with("list") && !line.starts_with("list\u{20}");
-                    ours += usize::from(own);
-                    let says = std::mem::take(&mut first) || own || line.trim().is_empty();
+                    let is_own = line.starts_with("list") && !line.starts_with("list\u{20}");
+                    ours += usize::from(is_own);
+                    let says = std::mem::take(&mut first) || is_own || line.trim().is_empty();
                     assert!(says || line.starts_with("  "), "{at} {before}: {line:?}");
                 }
                 assert_eq!(ours, 2, "{at} {before}: {answer}");

@@ -249,7 +249,7 @@ fn the_first_commit_takes_the_turn_over() {
 
 #[test]
 fn a_pause_from_beside_is_heard_and_the_turn_taken_back() {
-    let asked = |at: u64, epoch: u64, status: &str| {
+    let state_with = |at: u64, epoch: u64, status: &str| {
         state(&format!(r#""status":"{status}","epoch":{epoch},"pause":{at},"pausedBy":"beside""#))
     };
     let in_flight = || {
@@ -260,7 +260,7 @@ fn a_pause_from_beside_is_heard_and_the_turn_taken_back() {
     };
     // In the place of the commit in flight, which is made again behind it.
     let mut journal = in_flight();
-    assert_eq!(journal.stored(20, 2, 1, asked(2, 1, "running")), None);
+    assert_eq!(journal.stored(20, 2, 1, state_with(2, 1, "running")), None);
     assert!(journal.take_pause() && !journal.take_pause());
     let Some(Effect::Commit { attempt: 1, commit: again }) = journal.pop() else { panic!("none") };
     assert_eq!((again.revision, again.take_over, again.owner.as_str()), (3, true, "o"));
@@ -273,7 +273,7 @@ fn a_pause_from_beside_is_heard_and_the_turn_taken_back() {
 
     // Behind it: it is stored, and the next one takes the turn back.
     let mut journal = in_flight();
-    assert_eq!(journal.stored(20, 2, 1, asked(3, 1, "running")), None);
+    assert_eq!(journal.stored(20, 2, 1, state_with(3, 1, "running")), None);
     assert!(journal.take_pause());
     assert_eq!(shown(&mut journal), ["2"]);
     let next = store(&mut journal, 21);
@@ -283,7 +283,9 @@ fn a_pause_from_beside_is_heard_and_the_turn_taken_back() {
     let next = store(&mut journal, 22);
     assert_eq!((next.take_over, next.replaces.as_deref()), (false, None));
 
-    for other in [asked(1, 1, "running"), asked(2, 2, "running"), asked(2, 1, "paused")] {
+    for other in
+        [state_with(1, 1, "running"), state_with(2, 2, "running"), state_with(2, 1, "paused")]
+    {
         let mut journal = in_flight();
         assert_eq!(code(journal.stored(20, 2, 1, other.clone())), "turn.conflict", "{other:?}");
         assert!(!journal.take_pause());

@@ -103,11 +103,11 @@ impl Host {
 
     /// The response that each request names, and how many items it has.
     fn asked(&self) -> Vec<(Option<&str>, usize)> {
-        let asked = self.sent.iter().map(|body| {
+        let requests = self.sent.iter().map(|body| {
             let previous = body.get("previous_response_id").and_then(Json::as_str);
             (previous, body.get("input").and_then(Json::as_array).map_or(0, <[_]>::len))
         });
-        asked.collect()
+        requests.collect()
     }
 
     fn response_id(&self) -> Option<&str> {

@@ -100,12 +100,12 @@ impl Calling {
         let all = record.closed.iter().chain([self]).flat_map(|one| one.batch.calls());
         let same = all.filter(|one| {
             let is_same = one.outcome().is_some_and(|(own, _)| own.result == outcome.result);
-            let own = &one.view().signature;
+            let signature = &one.view().signature;
             one.is_told()
                 && has_run(one)
                 && one.view().name == call.view().name
                 && is_same
-                && (*own != call.view().signature || one.number() == call.number())
+                && (*signature != call.view().signature || one.number() == call.number())
         });
         u32::try_from(same.count()).unwrap_or(u32::MAX)
     }
