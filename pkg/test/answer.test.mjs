@@ -127,7 +127,10 @@ test('a turn that is resumed without its schema has no valid answer', async () =
   const store = memoryStore()
   const answerSchema = { type: 'object' }
   const turn = runTurn({
-    ...{ model: says('{}'), messages, store, answerSchema, requestId: 'r' },
+    messages,
+    store,
+    answerSchema,
+    requestId: 'r',
     model: customModel(async function* () {
       throw new Error('gone')
     }),

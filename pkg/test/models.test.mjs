@@ -284,8 +284,7 @@ test('the wait that a provider asks for is in the details of the error', async (
   const { sent, error } = await asked('openaiChat', {
     baseURL: 'https://x.test/v1',
     maxRetries: 2,
-    fetch: undefined,
-    ...{ fetch: async () => answer() },
+    fetch: async () => answer(),
   })
   assert.equal(sent.length, 0)
   assert.deepEqual(error.details, { status: 429, retryAfterMs: 45_000 })
