@@ -96,6 +96,11 @@ fn schemas() {
     let property = ["TOOL_SCHEMA_PROPERTY /0/inputSchema/properties/a~1b"];
     assert_eq!(of(Dialect::Anthropic, inner), property);
     assert_eq!(of(Dialect::OpenAiChat, inner).len(), 0);
+    // It says nothing, so it is not sent; within, it is not known.
+    let named = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
+        "properties":{"$schema":{"$schema":"x"}}}"#;
+    let within = ["TOOL_SCHEMA_KEYWORD /0/inputSchema/properties/$schema/$schema"];
+    assert_eq!(of(Dialect::Gemini, named), within);
     // A property may have the name of a keyword.
     assert_eq!(of(Dialect::Gemini, r#"{"type":"object","properties":{"pattern":{}}}"#).len(), 0);
 }
@@ -115,6 +120,14 @@ fn strict_schemas() {
     ];
     assert_eq!(of(open), expected);
     assert_eq!(found(Dialect::OpenAiChat, false, &[("list", "Does.", open)]).len(), 0);
+    let one_of = good.replace(r#""type":["string","null"]"#, r#""oneOf":[{"type":"string"}]"#);
+    assert_eq!(of(&one_of), ["TOOL_SCHEMA_KEYWORD /0/inputSchema/properties/a/oneOf"]);
+    // Roots that are unions, once each.
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        let union = format!(r#"{{"{keyword}":[{good}]}}"#);
+        let path = format!("TOOL_SCHEMA_ROOT /0/inputSchema/{keyword}");
+        assert_eq!(of(&union), ["TOOL_SCHEMA_ROOT /0/inputSchema", &path]);
+    }
     let deep = |levels: usize| {
         let one = |inner: String, _| {
             format!(

@@ -24,6 +24,8 @@ pub(super) struct Tools {
     pub(super) object: bool,
     /// Keywords that may not stand at the root of a schema.
     pub(super) not_at_root: &'static [&'static str],
+    /// Keywords at the root of a schema that it does not know, and that say nothing: they are not sent.
+    pub(super) not_sent: &'static [&'static str],
     /// The keywords of schemas that it knows; empty if all are taken.
     pub(super) keywords: &'static [&'static str],
     /// The longest name of a property, which then is of letters, digits, `_`, `.` and `-`.
@@ -43,12 +45,22 @@ impl Tools {
             described: false,
             object: false,
             not_at_root: &[],
+            not_sent: &[],
             keywords: &[],
             property: None,
             strict: None,
             source,
         }
     }
+}
+
+/// A schema without what a provider does not know at its root.
+pub(super) fn sent(schema: &Json<'static>, row: &Tools) -> Json<'static> {
+    let mut schema = schema.clone();
+    if let Json::Object(members) = &mut schema {
+        members.retain(|(key, _)| !row.not_sent.contains(&&**key));
+    }
+    schema
 }
 
 /// For providers whose own limits are not known: the form of names is that of OpenAI's.
@@ -137,6 +149,7 @@ pub fn diagnose_tools(
         strict: row.strict.filter(|_| strict),
         found: Vec::new(),
         path: String::new(),
+        root: 0,
         properties: 0,
         enums: 0,
     };
@@ -161,6 +174,7 @@ pub fn diagnose_tools(
         }
         (work.properties, work.enums) = (0, 0);
         let before = work.enter("inputSchema");
+        work.root = work.path.len();
         work.root(tool.input_schema);
         work.schema(tool.input_schema, 1);
         work.sizes();
@@ -175,6 +189,8 @@ struct Work {
     found: Vec<ToolFinding>,
     /// Where it is.
     path: String,
+    /// The length of the path at the root of the schema.
+    root: usize,
     properties: usize,
     enums: usize,
 }
@@ -266,9 +282,14 @@ impl Work {
         if depth > DEPTH {
             return;
         }
+        let at_root = self.path.len() == self.root;
         for (key, value) in schema.members() {
             let before = self.enter(key);
-            self.keyword(key);
+            // The root has been looked at.
+            let is_known = |list: &[&str]| at_root && list.contains(&key);
+            if !is_known(self.row.not_sent) && !is_known(self.row.not_at_root) {
+                self.keyword(key);
+            }
             if NAMED.contains(&key) {
                 for (name, inner) in value.members() {
                     let outer = self.enter(name);

@@ -24,10 +24,20 @@ pub(super) const fn rules(own: Marks, write: Write) -> Rules {
 
 /// The schemas of strict tools.
 pub(super) const STRICT: Strict = Strict {
-    refused: &["allOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else"],
+    refused: &[
+        "oneOf",
+        "allOf",
+        "not",
+        "dependentRequired",
+        "dependentSchemas",
+        "if",
+        "then",
+        "else",
+    ],
     depth: 10,
     properties: 5000,
     enums: 1000,
     source: "https://jsonschemaprofiles.unitvectorylabs.com/schemas/openai, of OpenAI's \
-             structured outputs as of 2026-02 (2026-11-23)",
+             structured outputs as of 2026-02 (2026-11-23); oneOf, which discriminated unions become: \
+             github: docker/docker-agent#4155, openai/openai-agents-python#1884 (2026-11-30)",
 };

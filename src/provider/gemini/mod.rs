@@ -67,6 +67,9 @@ pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Parts
 
 /// How many tools are taken is said in several ways (64, 128, 512), so no number is checked.
 pub(super) const TOOLS: Tools = Tools {
+    // "Unknown name \"$schema\": cannot find field"; github: router-for-me/CLIProxyAPI#97 (2025-10-07),
+    // openswarm-ai/openswarm#24. zod writes it at the root of every schema.
+    not_sent: &["$schema"],
     keywords: &[
         "$id",
         "$defs",

@@ -6,6 +6,7 @@ use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
 use crate::provider::request::{Choice, escape};
+use crate::provider::tools::sent;
 use crate::stream::{BLOCK, PART, Reasoning};
 
 pub(in crate::provider) const REQUESTS: Requests = Requests {
@@ -98,7 +99,7 @@ fn members<'a>(prompt: Prompt<'_, 'a>) -> Members<'a> {
             object! {
                 "name": Json::from(tool.name.to_owned()),
                 "description": Json::from(tool.description.to_owned()),
-                "parametersJsonSchema": tool.input_schema.clone(),
+                "parametersJsonSchema": sent(tool.input_schema, &super::TOOLS),
             }
         });
         let declared = object! { "functionDeclarations": Json::Array(wire.collect()) };
@@ -113,6 +114,7 @@ fn members<'a>(prompt: Prompt<'_, 'a>) -> Members<'a> {
 
 /// <https://ai.google.dev/gemini-api/docs/structured-output>.
 fn json_schema(_: &'static str, schema: Json<'static>) -> Member {
+    let schema = sent(&schema, &super::TOOLS);
     let config = object! { "responseMimeType": "application/json", "responseJsonSchema": schema };
     ("generationConfig", config)
 }
