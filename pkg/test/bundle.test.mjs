@@ -149,6 +149,8 @@ test('misuse is told before any replicate starts', async () => {
     [{ schema: 7 }, 'schema'],
     [{ schema: { type: 'nonsense' } }, 'schema'],
     [{ mustAgree: ['label'] }, 'mustAgree'],
+    [{ mustAgree: 'all' }, 'mustAgree'],
+    [{ mustAgree: [5] }, 'mustAgree'],
     [{ budget: { cost: 5 } }, 'budget.cost'],
     [{ limits: { maxBytes: -1 } }, 'limits.maxBytes'],
     [{ kk: 3 }, 'kk'],

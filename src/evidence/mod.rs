@@ -11,7 +11,7 @@
 //! use turnlock::evidence::{Evidence, SummaryOptions};
 //! use turnlock::json::Json;
 //!
-//! let options = SummaryOptions::default().must_agree(vec!["/label".to_owned()]);
+//! let options = SummaryOptions::default().must_agree(vec!["/label".to_owned()].into());
 //! let mut evidence = Evidence::new(options)?;
 //! for answer in [r#"{"label":"reject","risk":0.8}"#, r#"{"label":"reject","risk":0.9}"#] {
 //!     let place = evidence.open();
@@ -57,9 +57,11 @@
 //! ```
 
 mod cite;
+mod consensus;
 mod emit;
 mod events;
 mod machine;
+mod must_agree;
 mod options;
 mod patch;
 mod protocol;
@@ -79,7 +81,8 @@ pub use events::{
 };
 pub use machine::Bundle;
 pub use options::{
-    BundleBudget, BundleLimits, BundleOptions, ReplicateLimits, Stop, Strategy, SummaryOptions,
+    BundleBudget, BundleLimits, BundleOptions, MustAgree, ReplicateLimits, Stop, Strategy,
+    SummaryOptions,
 };
 pub use patch::{apply, diff};
 pub use protocol::{CancelReason, Effect, Input, Outcome};
@@ -87,9 +90,9 @@ pub use rendered::Rendered;
 pub use replicates::Evidence;
 pub use results::{
     BundleCounts, BundleMeta, BundleReplicate, BundleStopReason, BundleSummary, ConfidenceReason,
-    DisagreeingValue, Disagreement, Distribution, Encoding, EvidenceBundle, InvalidReplicate,
-    ItemAgreement, MetaLimits, MetaPrices, NumberDistribution, PatchKind, PatchOperation,
-    ReplicateMeta, ReplicateQuality, ReplicateStatus, SchemaName, Shown, Support, SupportMethod,
-    ValueCount, ValueDistribution,
+    DisagreeingValue, Disagreement, DisagreementKind, Distribution, Encoding, EvidenceBundle,
+    InvalidReplicate, ItemAgreement, MetaLimits, MetaPrices, NumberDistribution, PatchKind,
+    PatchOperation, ReplicateMeta, ReplicateQuality, ReplicateStatus, SchemaName, Shown, Support,
+    SupportMethod, ValueCount, ValueDistribution,
 };
 pub use usage::{Prices, Tokens};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+pub use super::must_agree::MustAgree;
 use super::summary::is_pointer;
 use super::usage::Prices;
 use crate::error::Error;
@@ -14,11 +15,11 @@ use crate::stats::compared;
 names! {
     /// When a bundle has enough replicates.
     pub enum Stop as "BundleStop", "agreement, majority_lock or never", non_exhaustive {
-        /// When they agree: their mean distance is within `epsilon`, and they agree on the fields of
-        /// `mustAgree`.
+        /// When they agree: their mean distance is within `epsilon`, and they agree on what `mustAgree`
+        /// says.
         Agreement "agreement",
         /// When further replicates can no longer change the leading answer at any field of
-        /// `mustAgree`, or at any field if that is empty.
+        /// `mustAgree`, or at any field if it names none.
         MajorityLock "majority_lock",
         /// When all replicates have run.
         Never "never",
@@ -82,8 +83,11 @@ macro_rules! summarized {
                 $($rows)*
                 /// Mean distance up to which replicates agree, 0 to 1.
                 epsilon "epsilon": f64 = 0.2, real 0.0..=1.0;
-                /// JSON Pointers of fields whose values must be equal (of one class) for agreement.
-                must_agree "mustAgree": Vec<String> => POINTERS;
+                /// What replicates must agree on, beside `epsilon`. `settled`: every field that has a
+                /// weight and is no prose (texts of more than twelve words) has a consensus. Or JSON
+                /// Pointers of fields whose values must be equal (of one class); an empty list asks
+                /// for `epsilon` alone.
+                must_agree "mustAgree": MustAgree = MustAgree::Settled;
                 /// A weight for each replicate, at least 0; adds `confidence_weighted` to the
                 /// summary.
                 weights "weights?": Option<Vec<f64>>, real 0.0..=f64::MAX => "numbers from 0 on";
@@ -196,11 +200,13 @@ impl SummaryOptions {
 
     /// Checks what the types alone do not say.
     pub(super) fn check(&self) -> Result<(), Error> {
-        for (name, pointers) in
-            [("mustAgree", Some(&self.must_agree)), ("fields", self.fields.as_ref())]
-        {
-            if pointers.is_some_and(|all| !all.iter().all(|one| is_pointer(one))) {
-                return Err(Error::option(name, POINTERS));
+        let fields = self.fields.as_deref().unwrap_or_default();
+        for (name, pointers, expected) in [
+            ("mustAgree", self.must_agree.fields(), MustAgree::EXPECTED),
+            ("fields", fields, POINTERS),
+        ] {
+            if !pointers.iter().all(|one| is_pointer(one)) {
+                return Err(Error::option(name, expected));
             }
         }
         Ok(())

@@ -109,7 +109,7 @@ impl Evidence {
                 let key = &piece.text;
                 let support =
                     format!("{key}{{\"count\":{count},\"of\":{of},\"method\":\"{method}\"}}");
-                piece.value(&one.value);
+                piece.value(one.value);
                 (piece, support)
             })
             .collect();
@@ -127,6 +127,7 @@ impl Evidence {
                     piece.push("\":");
                     piece.push(&view.number(number));
                 }
+                piece.push(if one.of_order { ",\"kind\":\"order\"" } else { "" });
                 piece.push(",\"values\":[");
                 for (at, said) in one.values.iter().enumerate() {
                     piece.push(if at > 0 { ",{\"value\":" } else { "{\"value\":" });
@@ -145,7 +146,12 @@ impl Evidence {
                     }
                     piece.push(if said.invalid { "],\"invalid\":true}" } else { "]}" });
                 }
-                piece.push("]}");
+                piece.push("]");
+                for (at, member) in one.common.iter().enumerate() {
+                    piece.push(if at > 0 { "," } else { ",\"common\":[" });
+                    piece.value(member);
+                }
+                piece.push(if one.common.is_empty() { "}" } else { "]}" });
                 piece
             })
             .collect();

@@ -175,16 +175,14 @@ struct Leaves<'e> {
 
 impl<'e> Leaves<'e> {
     fn enter(&mut self, field: String, node: NodeId, weight: f64, at: Vec<Option<Held<'e>>>) {
-        let valid = |place: usize| self.evidence.entries.get(place).is_some_and(|one| one.valid);
+        let entries = &self.evidence.entries;
+        let valid = |place: usize| entries.get(place).is_some_and(|one| one.valid);
         let mut held = at.iter().enumerate().filter(|(place, _)| valid(*place));
         let mut held = held.by_ref().filter_map(|(_, held)| held.as_ref()).peekable();
         if held.peek().is_none() || !held.all(|held| held.value.members().is_some()) {
-            self.total += 1;
-            if self.leaves.len() < limits::BUNDLE_FIELDS {
-                self.leaves.push(Leaf { field, node, weight, at });
-            }
-            return;
+            return self.leaf(Leaf { field, node, weight, at });
         }
+        let before = self.total;
         let mut said: Vec<(&'e str, usize, Held<'e>)> = Vec::new();
         for (place, held) in at.iter().enumerate() {
             let Some(held) = held else { continue };
@@ -210,6 +208,19 @@ impl<'e> Leaves<'e> {
                 push_token(&mut field, name);
                 self.enter(field, node, weight, row);
             }
+        }
+        // An object without fields is one itself where a replicate has none.
+        if self.total == before
+            && at.iter().enumerate().any(|(place, held)| valid(place) && held.is_none())
+        {
+            self.leaf(Leaf { field, node, weight, at });
+        }
+    }
+
+    fn leaf(&mut self, leaf: Leaf<'e>) {
+        self.total += 1;
+        if self.leaves.len() < limits::BUNDLE_FIELDS {
+            self.leaves.push(leaf);
         }
     }
 }

@@ -1,18 +1,22 @@
 //! The stop rules of a bundle (§2.10).
 
+use super::options::MustAgree;
 use super::replicates::{Evidence, Held};
 use crate::stats;
 
 impl Evidence {
-    /// Applies the stop rule (§2.10): the mean distance is within ε, and the values of each
-    /// `mustAgree` field are of one class.
+    /// Applies the stop rule (§2.10): the mean distance is within ε, and every field is settled that
+    /// is no prose, or the values of each field of `mustAgree` are of one class.
     #[must_use]
     pub fn agrees(&self) -> bool {
         stats::within(&self.matrix, self.options.epsilon)
-            && self.options.must_agree.iter().all(|field| self.unanimous(field))
+            && match &self.options.must_agree {
+                MustAgree::Settled => self.is_settled(),
+                MustAgree::Fields(fields) => fields.iter().all(|field| self.unanimous(field)),
+            }
     }
 
-    fn unanimous(&self, field: &str) -> bool {
+    pub(super) fn unanimous(&self, field: &str) -> bool {
         let mut votes = self.votes(field).into_iter();
         let first = votes.next();
         votes.all(|vote| Some(vote) == first)
@@ -25,10 +29,10 @@ impl Evidence {
     }
 
     /// Whether `left` further replicates can no longer change the leading answer (§2.10), at every
-    /// field of `mustAgree` or, if that is empty, at every field.
+    /// field of `mustAgree` or, if it names none, at every field.
     #[must_use]
     pub fn locked(&self, left: usize) -> bool {
-        let must_agree = &self.options.must_agree;
+        let must_agree = self.options.must_agree.fields();
         let sizes = |votes: Vec<Option<u32>>| -> Vec<usize> {
             let mut counts: Vec<(Option<u32>, usize)> = Vec::new();
             for vote in votes {

@@ -1,16 +1,10 @@
 //! Agreement and differences of the replicates, field by field (§2.5 to §2.10).
 
-use std::borrow::Cow;
-
+use super::consensus::{Consensus, Group, is_majority};
 use super::replicates::{Evidence, Held, Leaf};
-use super::results::SupportMethod;
-use crate::json::{Json, number_text};
+use crate::json::Json;
 use crate::order::{sort_by, sort_numbers};
 use crate::stats::{self, Agreement, Effort, Kind, Level, Numeric, Value};
-
-/// Distance up to which numbers have a consensus without a majority. It includes the stop rule's
-/// tolerance for rounding errors, so that 0.21 and 0.26 are near.
-const NEAR: f64 = 0.05 + 1e-12;
 
 /// Steps per unit to which severities are rounded, so that rounding errors do not change their
 /// order.
@@ -38,21 +32,16 @@ pub(super) struct Summary<'e> {
 }
 
 #[derive(Debug)]
-pub(super) struct Consensus<'e> {
-    pub(super) field: String,
-    pub(super) value: Cow<'e, Json<'static>>,
-    /// Number of replicates that support it.
-    pub(super) count: usize,
-    pub(super) method: SupportMethod,
-}
-
-#[derive(Debug)]
 pub(super) struct Disagreement<'e> {
     pub(super) field: String,
     pub(super) weight: f64,
     pub(super) mean: f64,
     pub(super) max: f64,
+    /// Whether the values differ in the order of a list only.
+    pub(super) of_order: bool,
     pub(super) values: Vec<Said<'e>>,
+    /// Members that a majority of lists have.
+    pub(super) common: Vec<&'e Json<'static>>,
 }
 
 /// A value and the replicates that have it; `None` if they have no value.
@@ -77,13 +66,6 @@ pub(super) struct ItemAgreement {
     pub(super) level: Level,
     pub(super) units: usize,
     pub(super) agreement: Agreement,
-}
-
-/// Replicates of one class at a field, in order; `vote` is `None` if they have no value there.
-struct Group<'e> {
-    vote: Option<u32>,
-    held: Option<Held<'e>>,
-    replicates: Vec<usize>,
 }
 
 impl Evidence {
@@ -115,6 +97,7 @@ impl Evidence {
         for leaf in &leaves {
             let groups = self.groups(leaf, true);
             summary.consensus.extend(self.consensus(leaf, &groups));
+            summary.disagreements.extend(self.disorder(leaf, &groups));
             summary.disagreements.extend(self.disagreement(leaf, groups, &mut efforts));
             let rough = |effort: &mut Effort| std::mem::take(&mut effort.rough);
             if efforts.iter_mut().map(rough).fold(false, |any, one| any | one) {
@@ -130,80 +113,17 @@ impl Evidence {
         };
         sort_by(&mut summary.disagreements, |a, b| {
             let ((mean_a, max_a), (mean_b, max_b)) = (severity(a), severity(b));
-            let order = mean_b.total_cmp(&mean_a).then(max_b.total_cmp(&max_a));
+            let order = a.of_order.cmp(&b.of_order);
+            let order = order.then(mean_b.total_cmp(&mean_a)).then(max_b.total_cmp(&max_a));
             order.then_with(|| a.field.cmp(&b.field))
         });
         summary
     }
 
-    /// The classes at a field, in the order of their first replicates.
-    fn groups<'e>(&self, leaf: &Leaf<'e>, valid: bool) -> Vec<Group<'e>> {
-        let mut groups: Vec<Group<'e>> = Vec::new();
-        for (place, (held, entry)) in leaf.at.iter().zip(&self.entries).enumerate() {
-            let parsed = entry.data.as_ref().is_some_and(|data| data.as_object().is_some());
-            if entry.valid != valid || !(valid || parsed) {
-                continue;
-            }
-            let vote = held.map(|held| held.value.vote);
-            match groups.iter_mut().find(|group| group.vote == vote) {
-                Some(group) => group.replicates.push(place),
-                None => groups.push(Group { vote, held: *held, replicates: vec![place] }),
-            }
-        }
-        groups
-    }
-
-    fn consensus<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Consensus<'e>> {
-        let valid = self.valid_count();
-        let majority = groups.iter().find(|group| {
-            let size = group.replicates.len();
-            size >= 2 && 2 * size > valid
-        });
-        let field = leaf.field.clone();
-        if let Some(group) = majority {
-            let value = Cow::Borrowed(group.held?.json);
-            let (count, method) = (group.replicates.len(), SupportMethod::Majority);
-            return Some(Consensus { field, value, count, method });
-        }
-        let value = self.near(leaf, groups)?;
-        Some(Consensus { field, value, count: valid, method: SupportMethod::Median })
-    }
-
-    /// The median of the numbers at a field, if all are near to each other.
-    fn near<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Cow<'e, Json<'static>>> {
-        if groups.len() < 2 || !matches!(self.comparer.kind(leaf.node), None | Some(Kind::Number)) {
-            return None;
-        }
-        let mut held: Vec<(f64, Held<'e>)> = Vec::new();
-        for group in groups {
-            let one = group.held?;
-            let number = one.value.as_f64()?;
-            held.extend(std::iter::repeat_n((number, one), group.replicates.len()));
-        }
-        for (at, (_, one)) in held.iter().enumerate() {
-            // Numbers take no effort.
-            let none = &mut Effort::new(0);
-            let far = |(_, other): &(f64, Held<'e>)| {
-                self.comparer.distance_at(leaf.node, one.value, other.value, none) > NEAR
-            };
-            if held.iter().skip(at + 1).any(far) {
-                return None;
-            }
-        }
-        sort_by(&mut held, |(a, _), (b, _)| a.total_cmp(b));
-        let last = held.len() - 1;
-        let ((low, first), (high, _)) = (held.get(last / 2)?, held.get(last.div_ceil(2))?);
-        let mean = stats::median(&[*low, *high])?;
-        if low == high || (self.comparer.is_integer(leaf.node) && mean.fract() != 0.0) {
-            return Some(Cow::Borrowed(first.json));
-        }
-        Some(Cow::Owned(Json::Number(number_text(mean).into())))
-    }
-
     fn disagreement<'e>(
         &self,
         leaf: &Leaf<'e>,
-        mut groups: Vec<Group<'e>>,
+        groups: Vec<Group<'e>>,
         efforts: &mut [Effort],
     ) -> Option<Disagreement<'e>> {
         let invalid = self.groups(leaf, false);
@@ -212,17 +132,53 @@ impl Evidence {
             return None;
         }
         let (mean, max) = self.spread(leaf, efforts);
-        sort_by(&mut groups, |a, b| b.replicates.len().cmp(&a.replicates.len()));
-        let said = |invalid: bool| {
-            move |group: Group<'e>| Said {
-                value: group.held.map(|held| held.json),
-                replicates: group.replicates,
-                invalid,
+        let common = if groups.len() > 1 { self.common(leaf) } else { Vec::new() };
+        let values = said(groups, false).chain(said(invalid, true)).collect();
+        let (field, weight, of_order) = (leaf.field.clone(), leaf.weight, false);
+        Some(Disagreement { field, weight, mean, max, of_order, values, common })
+    }
+
+    /// An entry for lists of one class that are in several orders (§2.7).
+    fn disorder<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Disagreement<'e>> {
+        let orders = groups.iter().filter(|group| group.replicates.len() > 1);
+        let orders = orders.map(|group| self.orders(leaf, group)).filter(|orders| orders.len() > 1);
+        let orders: Vec<Group<'e>> = orders.flatten().collect();
+        (!orders.is_empty()).then(|| Disagreement {
+            field: leaf.field.clone(),
+            weight: leaf.weight,
+            mean: 0.0,
+            max: 0.0,
+            of_order: true,
+            values: said(orders, false).collect(),
+            common: Vec::new(),
+        })
+    }
+
+    /// The members that more than half of the valid replicates have in their lists, each as often as
+    /// that many have it.
+    fn common<'e>(&self, leaf: &Leaf<'e>) -> Vec<&'e Json<'static>> {
+        let mut found: Vec<(u32, usize, usize, usize, &'e Json<'static>)> = Vec::new();
+        for (place, held) in self.held(leaf).enumerate() {
+            let Some(held) = held else { continue };
+            let (items, json) = (held.value.items(), held.json.as_array());
+            let mut own: Vec<(u32, usize, &'e Json<'static>)> = Vec::new();
+            for (at, (item, json)) in
+                items.into_iter().flatten().zip(json.into_iter().flatten()).enumerate()
+            {
+                own.push((item.vote, at, json));
             }
-        };
-        let values = groups.into_iter().map(said(false)).chain(invalid.into_iter().map(said(true)));
-        let values = values.collect();
-        Some(Disagreement { field: leaf.field.clone(), weight: leaf.weight, mean, max, values })
+            sort_by(&mut own, |a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+            for same in own.chunk_by(|a, b| a.0 == b.0) {
+                let each = same.iter().enumerate();
+                found.extend(each.map(|(nth, (vote, at, json))| (*vote, nth, place, *at, *json)));
+            }
+        }
+        sort_by(&mut found, |a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
+        let shared = found.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
+        let shared = shared.filter(|same| is_majority(same.len(), self.valid_count()));
+        let mut shared: Vec<_> = shared.filter_map(|same| same.first()).collect();
+        sort_by(&mut shared, |a, b| (a.2, a.3).cmp(&(b.2, b.3)));
+        shared.into_iter().map(|(.., json)| *json).collect()
     }
 
     /// Mean and maximum distance of the valid pairs. A value missing on one side counts as
@@ -334,6 +290,18 @@ impl Evidence {
         }
         all
     }
+}
+
+/// Groups as values, those of most replicates first; of invalid ones in their order.
+fn said(mut groups: Vec<Group<'_>>, invalid: bool) -> impl Iterator<Item = Said<'_>> {
+    if !invalid {
+        sort_by(&mut groups, |a, b| b.replicates.len().cmp(&a.replicates.len()));
+    }
+    groups.into_iter().map(move |group| Said {
+        value: group.held.map(|held| held.json),
+        replicates: group.replicates,
+        invalid,
+    })
 }
 
 fn numeric<'e>(held: &[Option<Held<'e>>]) -> Option<Distribution<'e>> {

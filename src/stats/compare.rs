@@ -5,7 +5,7 @@ use super::effort::{Effort, sequence_steps};
 use super::intern::Interner;
 use super::lcs::common_length;
 use super::schema::{Kind, Node, NodeId, Schema, rank};
-use super::value::{Array, Body, Member, Number, Reading, Value, by_content};
+use super::value::{Array, Body, Member, Number, Reading, Text, Value, by_content, sorted_votes};
 use crate::error::Error;
 use crate::json::table::{At, read};
 use crate::json::{Json, unescaped};
@@ -65,7 +65,7 @@ pub fn distance(a: &Json<'_>, b: &Json<'_>, options: &DistanceOptions) -> Result
 /// Compares values of one schema. Each value is prepared once and can be compared many times.
 #[derive(Debug, Clone)]
 pub struct Comparer {
-    schema: Schema,
+    pub(super) schema: Schema,
     interner: Interner,
     null_is_missing: bool,
 }
@@ -96,11 +96,6 @@ impl Comparer {
 
     pub(crate) fn kind(&self, node: NodeId) -> Option<Kind> {
         self.schema.node(node).kind
-    }
-
-    /// Whether numbers at a node are integers.
-    pub(crate) fn is_integer(&self, node: NodeId) -> bool {
-        self.schema.node(node).integer
     }
 
     /// The node and the weight of a member.
@@ -148,16 +143,20 @@ impl Comparer {
     ) -> f64 {
         #[cfg(test)]
         super::effort::counted::step(1);
-        if a.class == b.class {
+        if a.vote == b.vote {
             return 0.0;
         }
+        // What differs is apart, however small the quotient.
+        let distance = self.apart(node, a, b, effort);
+        if distance > 0.0 { distance } else { f64::MIN_POSITIVE }
+    }
+
+    /// The distance of two values that do not vote together.
+    fn apart(&self, node: NodeId, a: &Value, b: &Value, effort: &mut Effort) -> f64 {
         let own = self.schema.node(node);
         let kind = own
             .kind
             .filter(|kind| kind.needs().is_none_or(|needs| a.kind() == needs && b.kind() == needs));
-        if kind == Some(Kind::Ignore) {
-            return 0.0;
-        }
         match (&a.body, &b.body) {
             (Body::Null, _) | (_, Body::Null) => 1.0,
             _ if kind == Some(Kind::Category) => 1.0,
@@ -259,7 +258,7 @@ impl Comparer {
         let long = n.max(m) > limits::ASSIGNED_ITEMS || a.work.max(b.work) > limits::ASSIGN_WORK;
         if long || !effort.pay(a.assigned.max(b.assigned)) {
             effort.rough = true;
-            return jaccard(&a.members, &b.members, false);
+            return jaccard(&sorted_votes(&a.items), &sorted_votes(&b.items), false);
         }
         let inner = self.schema.items(node);
         let (rows, columns) = if n <= m { (a, b) } else { (b, a) };
@@ -301,20 +300,31 @@ fn ordinal(node: &Node, a: &Value, b: &Value) -> f64 {
 }
 
 /// |a − b| divided by the range, or by the larger magnitude; at most 1.
-fn number(a: Number, b: Number, range: Option<f64>) -> f64 {
-    let difference = match (a.integer, b.integer) {
-        (Some(a), Some(b)) => whole(a.abs_diff(b)),
-        _ => (a.double - b.double).abs(),
-    };
+pub(super) fn number(a: Number, b: Number, range: Option<f64>) -> f64 {
+    let difference = difference(a, b);
     if difference == 0.0 {
         return 0.0;
     }
     unit(difference / range.unwrap_or_else(|| a.double.abs().max(b.double.abs())))
 }
 
-fn words(a: &[u32], b: &[u32]) -> f64 {
-    // Two different texts without any words.
-    if a.is_empty() && b.is_empty() { 1.0 } else { jaccard(a, b, true) }
+pub(super) fn difference(a: Number, b: Number) -> f64 {
+    match (a.integer, b.integer) {
+        (Some(a), Some(b)) => whole(a.abs_diff(b)),
+        _ => (a.double - b.double).abs(),
+    }
+}
+
+/// The distance of two texts that are not of one class.
+fn words(a: &Text, b: &Text) -> f64 {
+    let (a, b) = (&a.words, &b.words);
+    match a == b {
+        // Two different texts without any tokens.
+        true if a.is_empty() => 1.0,
+        // The same tokens in another order: less than half of any distance to other tokens.
+        true => 0.25 / count(a.len() + 1),
+        false => jaccard(a, b, true),
+    }
 }
 
 /// 1 − |A∩B| / |A∪B| of sorted lists; `distinct` counts each member once.

@@ -2,7 +2,7 @@
 //!
 //! Validation is the host's task. This module reads `type`, `enum`, `const`, `format`, `pattern`,
 //! bounds, `uniqueItems`, `items`, `properties`, `additionalProperties`, local `$ref`s, and our own
-//! `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`. An `anyOf` or `oneOf` of `null` and one
+//! `x-compare`, `x-range`, `x-tolerance`, `x-weight`, `x-key`, `ignore`. An `anyOf` or `oneOf` of `null` and one
 //! other schema is read as that other schema.
 
 use super::intern::Interner;
@@ -86,6 +86,13 @@ pub(super) struct Node {
     /// The divisor of differences; `None` divides by the larger magnitude.
     pub(super) range: Option<f64>,
     pub(super) integer: bool,
+    /// The difference up to which numbers have a consensus (`x-tolerance`).
+    pub(super) tolerance: Option<f64>,
+    /// Whether it says `uniqueItems`, `set` or `multiset`.
+    pub(super) unordered: bool,
+    /// Whether it says which texts there may be: by `enum`, `const`, `format`, `pattern`, or as a
+    /// category.
+    pub(super) closed: bool,
     /// Equality class and index of each value of an enum, sorted by class.
     pub(super) ranks: Vec<(u32, usize)>,
     pub(super) key: Option<String>,
@@ -179,6 +186,11 @@ impl<'a, 'j> Reading<'a, 'j> {
         node.kind = kind(schema, path)?;
         node.range = range(schema, path)?;
         node.integer = is_type(schema, "integer") && !is_type(schema, "number");
+        node.tolerance = tolerance(schema, path)?;
+        let declared = node.kind == Some(Kind::Multiset) && schema.get("x-compare").is_some();
+        node.unordered = node.kind == Some(Kind::Set) || declared;
+        node.closed = !matches!(node.kind, None | Some(Kind::Text))
+            || ["enum", "const", "format", "pattern"].iter().any(|key| schema.get(key).is_some());
         if node.kind == Some(Kind::Ordinal) {
             let values = schema.get("enum").and_then(Json::as_array).unwrap_or_default();
             for (rank, value) in values.iter().enumerate() {
@@ -302,14 +314,18 @@ fn key(schema: &Json<'_>, path: &str) -> Result<Option<String>, Error> {
     }
 }
 
-/// `x-range`, or the difference of the two bounds; exclusive bounds count as well (§2.3).
+/// `x-range`, or the difference of the two bounds; exclusive bounds count as well, and bounds that
+/// only state a numeric type do not (§2.3).
 fn range(schema: &Json<'_>, path: &str) -> Result<Option<f64>, Error> {
     if let Some(range) = schema.get("x-range") {
         let width = range.as_f64().filter(|width| *width > 0.0 && width.is_finite());
         let expected = "a number above 0";
         return width.map(Some).ok_or_else(|| invalid(&format!("{path}.x-range"), expected));
     }
-    let number = |key: &str| schema.get(key).and_then(Json::as_f64).filter(|n| n.is_finite());
+    let number = |key: &str| {
+        let bound = schema.get(key).and_then(Json::as_f64);
+        bound.filter(|bound| bound.is_finite() && !ends_type(*bound))
+    };
     let tighter = |a: Option<f64>, b: Option<f64>, pick: fn(f64, f64) -> f64| match (a, b) {
         (Some(a), Some(b)) => Some(pick(a, b)),
         (a, b) => a.or(b),
@@ -318,6 +334,24 @@ fn range(schema: &Json<'_>, path: &str) -> Result<Option<f64>, Error> {
     let high = tighter(number("maximum"), number("exclusiveMaximum"), f64::min);
     let width = low.zip(high).map(|(low, high)| high - low);
     Ok(width.filter(|width| *width > 0.0 && width.is_finite()))
+}
+
+/// Whether a bound only states a numeric type: 32 bits with or without a sign, safe integers of
+/// JavaScript, and what is beyond (64 bits, floats).
+fn ends_type(bound: f64) -> bool {
+    const BITS_31: f64 = 2_147_483_648.0;
+    const BITS_32: f64 = 4_294_967_296.0;
+    const SAFE: f64 = 9_007_199_254_740_991.0;
+    let size = bound.abs();
+    [BITS_31 - 1.0, BITS_31, BITS_32 - 1.0, BITS_32].contains(&size) || size >= SAFE
+}
+
+/// `x-tolerance`: the difference up to which numbers have a consensus (§2.6).
+fn tolerance(schema: &Json<'_>, path: &str) -> Result<Option<f64>, Error> {
+    let Some(tolerance) = schema.get("x-tolerance") else { return Ok(None) };
+    let tolerance = tolerance.as_f64().filter(|most| *most >= 0.0 && most.is_finite());
+    let expected = "a number from 0 on";
+    tolerance.map(Some).ok_or_else(|| invalid(&format!("{path}.x-tolerance"), expected))
 }
 
 /// The weight of a member among its siblings. Default 1.

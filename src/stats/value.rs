@@ -4,6 +4,7 @@ use super::effort::sequence_steps;
 use super::intern::{Hash, Interner};
 use super::nfc::nfc;
 use super::schema::{Kind, NodeId, Schema};
+use super::tokens::tokens;
 use crate::json::Json;
 use crate::limits::{ASSIGN_WORK, ASSIGNED_ITEMS};
 use crate::order::{sort_by, sort_numbers};
@@ -13,8 +14,10 @@ use crate::order::{sort_by, sort_numbers};
 pub struct Value {
     /// Equal values have equal classes (§2.1).
     pub(crate) class: u32,
-    /// Values that vote together have equal votes (§2.6).
+    /// Values whose distance is 0 have equal votes, and no others (§2.6).
     pub(crate) vote: u32,
+    /// Values of equal votes whose lists are in the same order have equal orders.
+    pub(crate) order: u32,
     /// Hash of the content, independent of the order of interning.
     pub(super) hash: u64,
     pub(super) body: Body,
@@ -25,10 +28,17 @@ pub(super) enum Body {
     Null,
     Bool,
     Number(Number),
-    /// The numbers of the distinct words.
-    Text(Vec<u32>),
+    Text(Text),
     Array(Box<Array>),
     Object(Vec<Member>),
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Text {
+    /// The numbers of the distinct tokens, sorted.
+    pub(super) words: Vec<u32>,
+    /// Whether it has more than twelve tokens.
+    pub(super) prose: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,6 +133,14 @@ impl Value {
         array.keys.as_ref()?.iter().map(item).collect()
     }
 
+    /// The items of an array.
+    pub(crate) fn items(&self) -> Option<&[Self]> {
+        match &self.body {
+            Body::Array(array) => Some(&array.items),
+            _ => None,
+        }
+    }
+
     pub(crate) fn member(&self, name: &str) -> Option<&Self> {
         let Body::Object(members) = &self.body else { return None };
         let at = members.binary_search_by(|member| (*member.key).cmp(name)).ok()?;
@@ -160,7 +178,7 @@ pub(super) struct Reading<'a> {
 
 impl Reading<'_> {
     pub(super) fn value(&mut self, json: &Json<'_>, node: NodeId) -> Value {
-        match json {
+        let mut value = match json {
             Json::Null | Json::Host(_) => self.leaf(b'n', "", Body::Null),
             Json::Bool(value) => self.leaf(b'b', if *value { "1" } else { "0" }, Body::Bool),
             Json::Number(text) => {
@@ -170,35 +188,44 @@ impl Reading<'_> {
             Json::String(text) => self.text(text, self.schema.node(node).kind),
             Json::Array(items) => self.array(items, node),
             Json::Object(members) => self.object(members, node),
+        };
+        match self.schema.node(node).kind {
+            Some(Kind::Category | Kind::Ordinal) => value.vote = value.class,
+            Some(Kind::Ignore) => value.vote = self.interner.text(b'i', ""),
+            _ => return value,
         }
+        value.order = value.vote;
+        value
+    }
+
+    /// The order of a value, where the order of a list that a schema calls a set is none.
+    fn order(&self, value: &Value, node: NodeId) -> u32 {
+        let unordered = self.schema.node(node).unordered && value.kind() == Type::Array;
+        if unordered { value.vote } else { value.order }
     }
 
     fn leaf(&mut self, mark: u8, key: &str, body: Body) -> Value {
         let class = self.interner.text(mark, key);
         let hash = Hash::EMPTY.bytes(&[mark]).bytes(key.as_bytes());
-        Value { class, vote: class, hash: hash.0, body }
+        Value { class, vote: class, order: class, hash: hash.0, body }
     }
 
-    /// §2.3, text: words are runs of letters and digits; each character is lower-cased separately.
     fn text(&mut self, text: &str, kind: Option<Kind>) -> Value {
         let text = nfc(text);
-        let mut value = self.leaf(b'"', &text, Body::Text(Vec::new()));
+        let none = Text { words: Vec::new(), prose: false };
+        let mut value = self.leaf(b'"', &text, Body::Text(none));
         if matches!(kind, Some(Kind::Category | Kind::Ordinal | Kind::Ignore)) {
             return value;
         }
         let mut words = Vec::new();
-        let mut word = String::new();
-        for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
-            word.clear();
-            run.chars().for_each(|c| word.extend(c.to_lowercase()));
-            words.push(self.interner.text(b'w', &word));
-        }
+        let prose = tokens(&text, |token| words.push(self.interner.text(b'w', token)));
         if !words.is_empty() {
             value.vote = self.interner.list(b't', words.iter().copied());
+            value.order = value.vote;
         }
         sort_numbers(&mut words);
         words.dedup();
-        value.body = Body::Text(words);
+        value.body = Body::Text(Text { words, prose });
         value
     }
 
@@ -214,19 +241,34 @@ impl Reading<'_> {
         let schema = self.schema.node(node);
         let own = schema.kind.filter(|kind| kind.needs().is_none_or(|needs| needs == Type::Array));
         let kind = own.unwrap_or_else(|| by_content(nested, numbers && !items.is_empty()));
-        let vote = match kind {
-            Kind::Set => {
+        let key = schema.key.as_deref().filter(|_| kind == Kind::Keyed);
+        let keys = key.and_then(|key| keys(&items, key));
+        let vote = match (kind, &keys) {
+            (Kind::Set, _) => {
                 let mut distinct = members.clone();
                 distinct.dedup();
                 self.interner.list(b'S', distinct.into_iter())
             }
-            Kind::Multiset | Kind::Assign | Kind::Keyed => {
-                self.interner.list(b'M', members.iter().copied())
+            (Kind::Multiset, _) => self.interner.list(b'M', members.iter().copied()),
+            (Kind::Keyed, Some(keys)) => {
+                let vote = |at: &usize| items.get(*at).map_or(0, |item| item.vote);
+                let pairs = keys.iter().flat_map(|(_, key, at)| [*key, vote(at)]);
+                self.interner.list(b'K', pairs)
+            }
+            (Kind::Keyed | Kind::Assign, _) => {
+                self.interner.list(b'A', sorted_votes(&items).into_iter())
+            }
+            (Kind::Positional, _) => self.interner.list(b'P', items.iter().map(|item| item.vote)),
+            _ => class,
+        };
+        let order = match kind {
+            Kind::Set => self.interner.list(b's', distinct(&items).into_iter()),
+            Kind::Keyed | Kind::Assign | Kind::Positional => {
+                let orders: Vec<u32> = items.iter().map(|item| self.order(item, inner)).collect();
+                self.interner.list(b'o', orders.into_iter())
             }
             _ => class,
         };
-        let key = schema.key.as_deref().filter(|_| kind == Kind::Keyed);
-        let keys = key.and_then(|key| keys(&items, key));
         let each = items.iter().fold(1, |sum: u64, item| sum.saturating_add(item.work()));
         let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
         let work = match kind {
@@ -246,7 +288,7 @@ impl Reading<'_> {
             _ => 0,
         };
         let array = Array { items, members, keys, nested, numbers, work, steps, assigned };
-        Value { class, vote, hash: hash.0, body: Body::Array(Box::new(array)) }
+        Value { class, vote, order, hash: hash.0, body: Body::Array(Box::new(array)) }
     }
 
     fn object(&mut self, members: &[(std::borrow::Cow<'_, str>, Json<'_>)], node: NodeId) -> Value {
@@ -260,15 +302,39 @@ impl Reading<'_> {
         }
         sort_by(&mut own, |a, b| a.key.cmp(&b.key));
         let mut hash = Hash::EMPTY.bytes(b"{");
-        let mut ids = Vec::with_capacity(2 * own.len());
-        for member in &own {
-            ids.push(self.interner.text(b'k', &member.key));
-            ids.push(member.value.class);
-            hash = hash.bytes(member.key.as_bytes()).with(member.value.hash);
+        let (mut ids, mut votes, mut orders) = (Vec::new(), Vec::new(), Vec::new());
+        for Member { key, value, .. } in &own {
+            let name = self.interner.text(b'k', key);
+            ids.extend([name, value.class]);
+            hash = hash.bytes(key.as_bytes()).with(value.hash);
+            let (inner, weight) = self.schema.member(node, key);
+            if weight > 0.0 {
+                votes.extend([name, value.vote]);
+                orders.extend([name, self.order(value, inner)]);
+            }
         }
         let class = self.interner.list(b'{', ids.into_iter());
-        Value { class, vote: class, hash: hash.0, body: Body::Object(own) }
+        let vote = self.interner.list(b'O', votes.into_iter());
+        let order = self.interner.list(b'o', orders.into_iter());
+        Value { class, vote, order, hash: hash.0, body: Body::Object(own) }
     }
+}
+
+/// The votes of items, sorted.
+pub(super) fn sorted_votes(items: &[Value]) -> Vec<u32> {
+    let mut votes: Vec<u32> = items.iter().map(|item| item.vote).collect();
+    sort_numbers(&mut votes);
+    votes
+}
+
+/// The classes of items in the order in which they occur first.
+fn distinct(items: &[Value]) -> Vec<u32> {
+    let mut places: Vec<(u32, usize)> =
+        items.iter().enumerate().map(|(at, item)| (item.class, at)).collect();
+    sort_by(&mut places, Ord::cmp);
+    places.dedup_by_key(|(class, _)| *class);
+    sort_by(&mut places, |(_, a), (_, b)| a.cmp(b));
+    places.into_iter().map(|(class, _)| class).collect()
 }
 
 /// The kind of an array for which a schema has none (§2.2).

@@ -188,7 +188,7 @@ async fn misuse_is_told_before_any_replicate_starts() {
         (options().seeds(vec![1, 1]), "seeds"),
         (options().schema(Some(json!(7).into())), "schema"),
         (options().schema(Some(json!({ "type": "nonsense" }).into())), "schema"),
-        (options().must_agree(vec!["label".to_owned()]), "mustAgree"),
+        (options().must_agree(vec!["label".to_owned()].into()), "mustAgree"),
         (options().limits(Some(BundleLimits::default())).task("".into()), "task"),
         (
             options().per_replicate(Some(ReplicateLimits::default().tokens(Some(0)))),

@@ -8,7 +8,11 @@ pub fn pick<'a, T>(random: &mut Random, all: &'a [T]) -> &'a T {
     &all[random.below(all.len())]
 }
 
-const WORDS: [&str; 8] = ["alpha", "Beta", "caf\u{e9}", "cafe\u{301}", "東京", "x1", "!", "δelta"];
+#[rustfmt::skip]
+const WORDS: [&str; 16] = [
+    "alpha", "Beta", "caf\u{e9}", "cafe\u{301}", "東京", "x1", "!", "δelta",
+    "-5", "5", "1,000", "A+", "> 5", "$5", "a - b", "[1, 2)",
+];
 
 fn text(random: &mut Random) -> Value {
     let words: Vec<&str> = (0..random.below(4)).map(|_| *pick(random, &WORDS)).collect();

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::evidence::{
-    self, Bundle, BundleEvent, BundleLimits, BundleOptions, Effect, Evidence, Input, Outcome, Stop,
-    SummaryOptions,
+    self, Bundle, BundleEvent, BundleLimits, BundleOptions, Effect, Evidence, Input, MustAgree,
+    Outcome, Stop, SummaryOptions,
 };
 use turnlock::json::{self, Json};
 use turnlock::stats::{self, Comparer, DistanceOptions};
@@ -122,7 +122,8 @@ fn bundles() {
         }
         // Stop ⇔ confidence ≥ 1 − ε, and no smaller ε stops where a larger one does not.
         let confidence = got["confidence"].as_f64();
-        let options = |epsilon| SummaryOptions::default().epsilon(epsilon);
+        let by_epsilon = SummaryOptions::default().must_agree(MustAgree::Fields(vec![]));
+        let options = |epsilon| by_epsilon.clone().epsilon(epsilon);
         let stops = |epsilon| evidence(options(epsilon), &schema, &replicates).agrees();
         assert_eq!(stops(0.2), confidence.is_some_and(|one| one >= 0.8 - 2e-12));
         assert!(stops(0.5) || !stops(0.3));
@@ -133,9 +134,156 @@ fn bundles() {
             assert!(valid > 1 || values.len() > valid, "{entry}");
             assert!(valid > 1 || entry["max_distance"] == json!(0), "{entry}");
         }
+        invented_nothing(&replicates, &got);
+        if got["early_stop"] == json!(true) {
+            assert!(stops(0.2), "only where the mean distance is small");
+            settled(&replicates, &got);
+        }
         permuted(random, &schema, &replicates, &got);
         grown(random, &schema, replicates, &got);
     });
+}
+
+/// A consensus is a value that a valid replicate gave there (amendment 2.16.3).
+fn invented_nothing(replicates: &[(Value, bool)], got: &Value) {
+    for (field, value) in got["consensus"].as_object().unwrap() {
+        let there = |(data, valid): &(Value, bool)| {
+            let said = data.pointer(field).filter(|_| *valid);
+            said.is_some_and(|said| own(said).to_canonical() == own(value).to_canonical())
+        };
+        assert!(replicates.iter().any(there), "{field}: {value}");
+    }
+}
+
+/// Nothing stops early while replicates differ on a field without a consensus (amendment 2.16.4). No
+/// text of these values is prose.
+fn settled(replicates: &[(Value, bool)], got: &Value) {
+    let valid = replicates.iter().filter(|(_, valid)| *valid).count();
+    for entry in got["disagreements"].as_array().unwrap() {
+        let (field, values) =
+            (entry["field"].as_str().unwrap(), entry["values"].as_array().unwrap());
+        let size = |said: &Value| said["replicates"].as_array().unwrap().len();
+        let missing = values.iter().find(|said| said["missing"] == true).map_or(0, size);
+        let settled = got["consensus"].get(field).is_some() || 2 * missing > valid;
+        assert!(settled, "{entry}");
+    }
+}
+
+/// A distance of 0 is one class, and nothing else is (amendment 2.16.2).
+#[test]
+fn no_distance_is_one_class() {
+    let (apart, same_class) = (Cell::new(0), Cell::new(0));
+    each(6_000, |random| {
+        let schema = any_schema(random);
+        let a = fitting(random, &schema, 3);
+        let b = match random.below(3) {
+            0 => same(&a),
+            1 => touched(random, &a),
+            _ => fitting(random, &schema, 3),
+        };
+        let got = whole(&schema, &[(a.clone(), true), (b.clone(), true)]);
+        let entries = got["disagreements"].as_array().unwrap();
+        let differs = entries.iter().any(|entry| entry["kind"].is_null());
+        assert_eq!(distance(&a, &b, &schema) > 0.0, differs, "{schema}\n{a}\n{b}\n{entries:?}");
+        let counter = if differs { &apart } else { &same_class };
+        counter.set(counter.get() + 1);
+    });
+    assert!(apart.get() > 1_000 && same_class.get() > 1_000, "{apart:?} {same_class:?}");
+}
+
+/// Lists of one class in several orders are told, and only a declared set stops early with them
+/// (amendment 2.16.5).
+#[test]
+fn orders_are_told() {
+    let list = json!({ "type": "array", "items": { "type": "string" } });
+    let mut set = list.clone();
+    set["uniqueItems"] = json!(true);
+    let of = |schema: &Value, lists: &[[&str; 3]]| {
+        let schema = json!({ "type": "object", "properties": { "l": schema } });
+        let all: Vec<_> = lists.iter().map(|list| (json!({ "l": list }), true)).collect();
+        whole(&schema, &all)
+    };
+    let (there, back) = (["a", "b", "c"], ["c", "b", "a"]);
+    for (schema, stops) in [(&list, false), (&set, true)] {
+        let got = of(schema, &[there, back]);
+        assert_eq!((&got["confidence"], &got["early_stop"]), (&json!(1), &json!(stops)));
+        let entry = &got["disagreements"][0];
+        assert_eq!((&entry["kind"], &entry["mean_distance"]), (&json!("order"), &json!(0)));
+        assert_eq!(entry["values"][1]["value"], json!(back));
+        assert_eq!(got["consensus"]["/l"], json!(there), "of the first replicate");
+        let got = of(schema, &[there, back, back]);
+        assert_eq!(got["consensus"]["/l"], json!(back), "of the majority");
+        assert_eq!(got["early_stop"], json!(true));
+    }
+    let sequence = json!({ "type": "array", "x-compare": "sequence" });
+    let got = of(&sequence, &[there, back]);
+    assert_eq!((&got["disagreements"][0]["kind"], &got["consensus"]), (&Value::Null, &json!({})));
+}
+
+/// Numbers that are no measure need equality; a tolerance or a range makes them one (2.16.3).
+#[test]
+fn numbers_that_nobody_gave_are_no_consensus() {
+    let of = |schema: Value, numbers: &[f64]| {
+        let schema = json!({ "type": "object", "properties": { "n": schema } });
+        let all: Vec<_> = numbers.iter().map(|n| (json!({ "n": n }), true)).collect();
+        whole(&schema, &all)["consensus"]["/n"].clone()
+    };
+    let (integer, number) = (json!({ "type": "integer" }), json!({ "type": "number" }));
+    let none = Value::Null;
+    #[rustfmt::skip]
+    let rows = [
+        (integer.clone(), vec![1998.0, 2012.0], none.clone()),
+        (number.clone(), vec![1998.0, 2012.0], none.clone()),
+        (integer, vec![10_001.0, 10_002.0, 10_003.0], none.clone()),
+        (json!({ "type": "integer", "x-tolerance": 5 }), vec![200.0, 204.0], json!(200.0)),
+        (json!({ "type": "integer", "x-tolerance": 3 }), vec![200.0, 204.0], none.clone()),
+        (json!({ "type": "integer", "minimum": 0, "maximum": 100 }), vec![4.0, 3.0], json!(3.0)),
+        // zod 4 writes these bounds for `z.int()`, `z.int32()`, `z.uint32()` and `z.float32()`.
+        (json!({ "type": "integer", "minimum": -9_007_199_254_740_991_i64, "maximum": 9_007_199_254_740_991_i64 }), vec![3.0, 900_000.0], none.clone()),
+        (json!({ "type": "integer", "minimum": -2_147_483_648_i64, "maximum": 2_147_483_647 }), vec![3.0, 900_000.0], none.clone()),
+        (json!({ "type": "integer", "minimum": 0, "maximum": 4_294_967_295_u64 }), vec![3.0, 900_000.0], none.clone()),
+        (json!({ "type": "number", "minimum": -3.4028234663852886e38, "maximum": 3.4028234663852886e38 }), vec![0.5, 900.5], none.clone()),
+        (number.clone(), vec![0.5, 0.51, 0.52], json!(0.51)),
+        (number.clone(), vec![0.52, 0.5], json!(0.5)),
+        (number.clone(), vec![0.5, 0.525, 0.51, 0.52], json!(0.51)),
+        (number, vec![100.0, 100.5], json!(100.0)),
+    ];
+    for (schema, numbers, want) in rows {
+        let got = of(schema.clone(), &numbers);
+        assert_eq!(got.as_f64(), want.as_f64(), "{schema} {numbers:?}");
+    }
+}
+
+/// What prose says settles nothing, unless there is nothing else (2.16.4).
+#[test]
+fn prose_does_not_hold_up() {
+    let long = |word: &str| format!("because {word} {}", "and so on ".repeat(5));
+    let stops = |replicates: &[Value], schema: Value| {
+        let all: Vec<_> = replicates.iter().map(|data| (data.clone(), true)).collect();
+        let options = SummaryOptions::default().epsilon(1.0);
+        evidence(options, &schema, &all).agrees()
+    };
+    let free = json!({});
+    let with = |label: &str, why: &str| json!({ "label": label, "why": long(why) });
+    assert!(stops(&[with("a", "x"), with("a", "y")], free.clone()));
+    assert!(!stops(&[with("a", "x"), with("b", "x")], free.clone()));
+    let closed = json!({ "properties": { "why": { "type": "string", "pattern": "^because" } } });
+    assert!(!stops(&[with("a", "x"), with("a", "y")], closed), "a pattern leaves nothing open");
+    let only = |why: &str| json!({ "why": long(why) });
+    assert!(!stops(&[only("x"), only("y")], free.clone()), "all prose: all count");
+    assert!(stops(&[only("x"), only("x")], free.clone()));
+    // One long text makes the field prose, and members of items are fields as well.
+    let short = json!({ "label": "a", "why": "because x" });
+    assert!(stops(&[short, with("a", "y")], free.clone()));
+    let items = |names: [&str; 2], why: &str| {
+        let item = |name: &&str| json!({ "name": name, "why": long(why) });
+        json!({ "items": names.iter().map(item).collect::<Vec<_>>() })
+    };
+    assert!(stops(&[items(["a", "b"], "x"), items(["a", "b"], "y")], free.clone()));
+    assert!(!stops(&[items(["a", "b"], "x"), items(["b", "a"], "y")], free.clone()), "order");
+    assert!(!stops(&[items(["a", "b"], "x"), items(["a", "c"], "x")], free.clone()));
+    let reasons = |why: &str| json!({ "label": "a", "reasons": [long(why), long("z")] });
+    assert!(stops(&[reasons("x"), reasons("y")], free));
 }
 
 /// Another order of replicates: the same numbers in other places.
@@ -163,7 +311,8 @@ fn permuted(random: &mut Random, schema: &Value, replicates: &[(Value, bool)], g
     assert_eq!(keys(&mixed), keys(got), "consensus fields");
     let fields = |one: &Value| {
         let entries = one["disagreements"].as_array().unwrap().iter();
-        let mut fields: Vec<String> = entries.map(|one| one["field"].to_string()).collect();
+        let entries = entries.map(|one| format!("{} {}", one["field"], one["kind"]));
+        let mut fields: Vec<String> = entries.collect();
         fields.sort();
         fields
     };

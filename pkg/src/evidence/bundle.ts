@@ -13,6 +13,7 @@ import type { JsonSchema } from '../tools/tools.js'
 import { BundleDriver, type Fact } from './driver.js'
 import { normalized } from './events.js'
 import { strictJson } from './json.js'
+import { arePointers, checkMustAgree } from './must-agree.js'
 import { beforeCuts, redactEvent, whole } from './redact.js'
 import { replicateSchema } from './schema.js'
 import type { BundleEvent, EvidenceBundle } from './types.js'
@@ -89,11 +90,8 @@ export function checkBundle(own: CoreBundleOptions): void {
       throw wrong(`${name}.seconds`, 'seconds above 0')
     }
   }
-  for (const name of ['mustAgree', 'fields'] as const) {
-    if (!(own[name] ?? []).every((path) => /^(\/([^~]|~[01])*)?$/.test(path))) {
-      throw wrong(name, 'JSON Pointers, such as "/label"')
-    }
-  }
+  checkMustAgree(own.mustAgree)
+  if (!arePointers(own.fields ?? [])) throw wrong('fields', 'JSON Pointers, such as "/label"')
   if (weights && (weights.length !== (own.k ?? 3) || weights.every((weight) => weight === 0))) {
     throw wrong('weights', 'a weight for each replicate, not all of them 0')
   }

@@ -8,6 +8,7 @@ import { CORE_BUNDLE_OPTIONS } from '../generated/checks.js'
 import { BUNDLE_OPTIONS, DISTANCE_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
 import { errorLine, strictJson } from './json.js'
+import { checkMustAgree } from './must-agree.js'
 import { replicateSchema, type Verdict } from './schema.js'
 import type { BundleSummary, Citations, EvidenceBundle, ReplicateQuality } from './types.js'
 
@@ -64,6 +65,7 @@ export function summarizeReplicates(
   }
   const { epsilon, mustAgree, weights, limits, nullIsMissing } = options
   checkValues({ epsilon, mustAgree, limits, nullIsMissing }, READ)
+  checkMustAgree(mustAgree)
   const fits = (weight: unknown) => Number.isFinite(weight) && Number(weight) >= 0
   if (weights != null && !(weights.length === replicates.length && weights.every(fits))) {
     throw wrong('weights', 'one for each replicate, numbers from 0 on')

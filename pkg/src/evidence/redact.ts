@@ -4,7 +4,7 @@ import type { RunBundleOptions } from '../generated/evidence.js'
 import type { BundleEvent } from './types.js'
 
 /** Members whose texts come from replicates or errors; and the prompts of strategies. */
-const TOLD = 'errors data value path field member approximated consensus prompt'.split(' ')
+const TOLD = 'errors data value common path field member approximated consensus prompt'.split(' ')
 
 /** Records whose names are those of fields. */
 const BY_FIELD = ['support', 'distributions']

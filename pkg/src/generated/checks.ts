@@ -169,7 +169,7 @@ export const CORE_BUNDLE_OPTIONS: Checks = {
   source: 'text',
   checked: 'flag',
   epsilon: { real: [0, 1] },
-  mustAgree: { check: { list: 'text' }, expected: 'JSON Pointers, such as "/label"' },
+  mustAgree: 0,
   weights: { check: { list: { real: [0] } }, expected: 'numbers from 0 on' },
   limits: { rows: BUNDLE_LIMITS },
   fields: { check: { list: 'text' }, expected: 'JSON Pointers, such as "/label"' },

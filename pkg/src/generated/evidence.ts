@@ -66,10 +66,12 @@ export interface CoreBundleOptions {
   /** Mean distance up to which replicates agree, 0 to 1. 0 to 1. @defaultValue 0.2 */
   epsilon?: number | undefined
   /**
-   * JSON Pointers of fields whose values must be equal (of one class) for agreement.
-   * @defaultValue []
+   * What replicates must agree on, beside `epsilon`. `settled`: every field that has a weight and
+   * is no prose (texts of more than twelve words) has a consensus. Or JSON Pointers of fields whose
+   * values must be equal (of one class); an empty list asks for `epsilon` alone.
+   * @defaultValue "settled"
    */
-  mustAgree?: string[] | undefined
+  mustAgree?: 'settled' | string[] | undefined
   /** A weight for each replicate, at least 0; adds `confidence_weighted` to the summary. From 0. */
   weights?: number[] | undefined
   /** Caps on the output. @defaultValue none */
@@ -97,10 +99,10 @@ export interface CoreBundleOptions {
 /**
  * When a bundle has enough replicates.
  *
- * - `agreement`: When they agree: their mean distance is within `epsilon`, and they agree on the
- *   fields of `mustAgree`.
+ * - `agreement`: When they agree: their mean distance is within `epsilon`, and they agree on what
+ *   `mustAgree` says.
  * - `majority_lock`: When further replicates can no longer change the leading answer at any field
- *   of `mustAgree`, or at any field if that is empty.
+ *   of `mustAgree`, or at any field if it names none.
  * - `never`: When all replicates have run.
  */
 export type BundleStop = 'agreement' | 'majority_lock' | 'never'
@@ -154,10 +156,12 @@ export interface CoreSummaryOptions {
   /** Mean distance up to which replicates agree, 0 to 1. 0 to 1. @defaultValue 0.2 */
   epsilon?: number | undefined
   /**
-   * JSON Pointers of fields whose values must be equal (of one class) for agreement.
-   * @defaultValue []
+   * What replicates must agree on, beside `epsilon`. `settled`: every field that has a weight and
+   * is no prose (texts of more than twelve words) has a consensus. Or JSON Pointers of fields whose
+   * values must be equal (of one class); an empty list asks for `epsilon` alone.
+   * @defaultValue "settled"
    */
-  mustAgree?: string[] | undefined
+  mustAgree?: 'settled' | string[] | undefined
   /** A weight for each replicate, at least 0; adds `confidence_weighted` to the summary. From 0. */
   weights?: number[] | undefined
   /** Caps on the output. @defaultValue none */
@@ -221,8 +225,8 @@ export interface BundleMeta {
   source: string
   /** Mean distance up to which replicates agree. */
   epsilon: number
-  /** JSON Pointers of fields whose values must be equal for agreement. */
-  must_agree: string[]
+  /** What replicates must agree on: `settled`, or JSON Pointers of fields. */
+  must_agree: 'settled' | string[]
   /** Whether a member that is `null` counts as absent. */
   null_is_missing: boolean
   /** The stop rule. */
@@ -413,7 +417,11 @@ export type PatchKind = 'add' | 'remove' | 'replace'
 
 /** Statistics of replicates, computed by code. */
 export interface BundleSummary {
-  /** By field: the value that more than half of the valid replicates (at least two) share. */
+  /**
+   * By field: the value that more than half of the valid replicates (at least two) share, or the
+   * number in the middle of numbers that are near to each other. Always a value that a replicate
+   * gave.
+   */
   consensus: Record<string, unknown>
   /** By field: the basis of the consensus. */
   support: Record<string, ConsensusSupport>
@@ -465,7 +473,8 @@ export interface ConsensusSupport {
  * How a consensus was found.
  *
  * - `majority`: More than half of the valid replicates (at least two) share the value.
- * - `median`: Numbers within 5% of each other, without a majority.
+ * - `median`: Numbers within 5% of each other, or within `x-tolerance`, without a majority: the one
+ *   in the middle, of an even count the lower one of the two.
  */
 export type SupportMethod = 'majority' | 'median'
 
@@ -479,9 +488,26 @@ export interface Disagreement {
   mean_distance: number
   /** The largest distance of these pairs. */
   max_distance: number
+  /**
+   * `order`: the lists differ in their order only. Such entries stand behind all others, with
+   * distance 0.
+   */
+  kind?: DisagreementKind
   /** The values, those of most replicates first. */
   values: DisagreeingValue[]
+  /**
+   * Of lists that differ: the members that more than half of the valid replicates (at least two)
+   * have.
+   */
+  common?: unknown[]
 }
+
+/**
+ * What kind of disagreement it is.
+ *
+ * - `order`: Lists differ in their order only.
+ */
+export type DisagreementKind = 'order'
 
 /** One value of a disagreement, and the replicates that have it, by index from 0 and by id. */
 export interface DisagreeingValue {
@@ -865,10 +891,12 @@ export interface BundleSettings {
   /** Mean distance up to which replicates agree, 0 to 1. 0 to 1. @defaultValue 0.2 */
   epsilon?: number | undefined
   /**
-   * JSON Pointers of fields whose values must be equal (of one class) for agreement.
-   * @defaultValue []
+   * What replicates must agree on, beside `epsilon`. `settled`: every field that has a weight and
+   * is no prose (texts of more than twelve words) has a consensus. Or JSON Pointers of fields whose
+   * values must be equal (of one class); an empty list asks for `epsilon` alone.
+   * @defaultValue "settled"
    */
-  mustAgree?: string[] | undefined
+  mustAgree?: 'settled' | string[] | undefined
   /** When there are enough replicates. @defaultValue "agreement" */
   stop?: BundleStop | undefined
   /**
@@ -1000,10 +1028,12 @@ export interface BundleOptions extends DistanceOptions {
   /** Mean distance up to which replicates agree, 0 to 1. 0 to 1. @defaultValue 0.2 */
   epsilon?: number | undefined
   /**
-   * JSON Pointers of fields whose values must be equal (of one class) for agreement.
-   * @defaultValue []
+   * What replicates must agree on, beside `epsilon`. `settled`: every field that has a weight and
+   * is no prose (texts of more than twelve words) has a consensus. Or JSON Pointers of fields whose
+   * values must be equal (of one class); an empty list asks for `epsilon` alone.
+   * @defaultValue "settled"
    */
-  mustAgree?: string[] | undefined
+  mustAgree?: 'settled' | string[] | undefined
   /** A weight for each replicate, at least 0; adds `confidence_weighted` to the summary. From 0. */
   weights?: number[] | undefined
   /** Caps on the output. @defaultValue no cap */

@@ -11,6 +11,9 @@ fn defaults_are_those_of_the_contract() {
     let options = parse("").unwrap();
     assert_eq!((options.k, options.seeds.as_slice()), (3, &[11, 23, 47][..]));
     assert_eq!((options.epsilon, options.stop), (0.2, Stop::Agreement));
+    assert_eq!(options.must_agree, MustAgree::Settled);
+    assert_eq!(parse(r#","mustAgree":"settled""#).unwrap().must_agree, MustAgree::Settled);
+    assert_eq!(parse(r#","mustAgree":[]"#).unwrap().must_agree, MustAgree::Fields(vec![]));
     assert_eq!((options.parallel, options.concurrency, options.retries), (Some(2), 6, 0));
     assert_eq!(options.source.as_deref(), Some("t"));
     assert_eq!(parse(r#","k":5"#).unwrap().seeds, [11, 23, 47, 48, 49]);
@@ -44,6 +47,7 @@ fn misuse_names_the_option() {
         (r#","weights":[1,-1,1]"#, "weights"),
         (r#","mustAgree":["label"]"#, "mustAgree"),
         (r#","mustAgree":[1]"#, "mustAgree"),
+        (r#","mustAgree":"all""#, "mustAgree"),
         (r#","limits":{"maxBytes":-1}"#, "limits.maxBytes"),
         (r#","limits":{"maxfields":1}"#, "limits.maxfields"),
         (r#","limits":7"#, "limits"),
@@ -63,6 +67,7 @@ fn misuse_names_the_option() {
         (r#","schema":{"x-compare":"nearly"}"#, "schema.x-compare"),
         (r##","schema":{"$ref":"#/nowhere"}"##, "schema.$ref"),
         (r#","schema":{"type":"number","x-range":0}"#, "schema.x-range"),
+        (r#","schema":{"type":"number","x-tolerance":-1}"#, "schema.x-tolerance"),
         (r#","task":"""#, "task"),
         (r#","kk":3"#, "kk"),
     ] {
@@ -135,7 +140,7 @@ fn typed_misuse_is_refused_as_well() {
         (options().concurrency(0), "concurrency"),
         (options().epsilon(f64::NAN), "epsilon"),
         (options().weights(weights), "weights"),
-        (options().must_agree(vec!["label".to_owned()]), "mustAgree"),
+        (options().must_agree(vec!["label".to_owned()].into()), "mustAgree"),
         (options().fields(Some(vec!["label".to_owned()])), "fields"),
         (options().task("".into()), "task"),
         (

@@ -8,12 +8,12 @@ mod summary;
 use std::sync::Arc;
 
 pub use summary::{
-    BundleCounts, BundleSummary, ConfidenceReason, DisagreeingValue, Disagreement, Distribution,
-    InvalidReplicate, ItemAgreement, NumberDistribution, Shown, Support, SupportMethod, ValueCount,
-    ValueDistribution,
+    BundleCounts, BundleSummary, ConfidenceReason, DisagreeingValue, Disagreement,
+    DisagreementKind, Distribution, InvalidReplicate, ItemAgreement, NumberDistribution, Shown,
+    Support, SupportMethod, ValueCount, ValueDistribution,
 };
 
-use super::options::{BundleBudget, BundleLimits, ReplicateLimits, Stop, Strategy};
+use super::options::{BundleBudget, BundleLimits, MustAgree, ReplicateLimits, Stop, Strategy};
 use super::usage::{Prices, Tokens};
 use crate::json::Json;
 use crate::json::table::{names, record};
@@ -49,8 +49,8 @@ record! {
         source "source": Arc<str>;
         /// Mean distance up to which replicates agree.
         epsilon "epsilon": f64;
-        /// JSON Pointers of fields whose values must be equal for agreement.
-        must_agree "must_agree": Vec<String>;
+        /// What replicates must agree on: `settled`, or JSON Pointers of fields.
+        must_agree "must_agree": MustAgree;
         /// Whether a member that is `null` counts as absent.
         null_is_missing "null_is_missing": bool;
         /// The stop rule.

@@ -10,7 +10,9 @@ use crate::stats::Level;
 record! {
     /// Statistics of replicates, computed by code.
     pub struct BundleSummary as "BundleSummary", read {
-        /// By field: the value that more than half of the valid replicates (at least two) share.
+        /// By field: the value that more than half of the valid replicates (at least two) share, or
+        /// the number in the middle of numbers that are near to each other. Always a value that a
+        /// replicate gave.
         consensus "consensus": BTreeMap<String, Json<'static>>;
         /// By field: the basis of the consensus.
         support "support": BTreeMap<String, Support>;
@@ -72,7 +74,8 @@ names! {
     pub enum SupportMethod as "SupportMethod", "majority or median" {
         /// More than half of the valid replicates (at least two) share the value.
         Majority "majority",
-        /// Numbers within 5% of each other, without a majority.
+        /// Numbers within 5% of each other, or within `x-tolerance`, without a majority: the one in the
+        /// middle, of an even count the lower one of the two.
         Median "median",
     }
 }
@@ -88,8 +91,22 @@ record! {
         mean_distance "mean_distance": f64;
         /// The largest distance of these pairs.
         max_distance "max_distance": f64;
+        /// `order`: the lists differ in their order only. Such entries stand behind all others, with
+        /// distance 0.
+        kind "kind?": Option<DisagreementKind>;
         /// The values, those of most replicates first.
         values "values": Vec<DisagreeingValue>;
+        /// Of lists that differ: the members that more than half of the valid replicates (at least two)
+        /// have.
+        common "common?": Vec<Json<'static>>;
+    }
+}
+
+names! {
+    /// What kind of disagreement it is.
+    pub enum DisagreementKind as "DisagreementKind", "order" {
+        /// Lists differ in their order only.
+        Order "order",
     }
 }
 

@@ -113,7 +113,8 @@ function options() {
     .filter(Boolean)
   return {
     epsilon: Number(byId('epsilon').value),
-    mustAgree,
+    // Without a field, every one counts.
+    ...(mustAgree.length && { mustAgree }),
     ...(schema && { schema }),
   }
 }

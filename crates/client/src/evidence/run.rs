@@ -31,7 +31,7 @@ use turnlock::json::Json;
 /// let model = Model::openai_chat("/api/v1", "gpt-5-mini");
 /// let judge = ModelReplicateOptions::new(model, "Is this spam? Answer as {\"spam\": …}: {{text}}")
 ///     .input(json!({ "text": "You have won a causeway." }));
-/// let options = BundleOptions::new("spam").k(5).must_agree(vec!["/spam".to_owned()]);
+/// let options = BundleOptions::new("spam").k(5).must_agree(vec!["/spam".to_owned()].into());
 /// let mut running = run_bundle(options, Replicates::new(replicate_by_model(judge)?))?;
 /// while let Some(event) = running.next().await {
 ///     println!("{:?}", event.kind);

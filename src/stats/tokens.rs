@@ -1,0 +1,376 @@
+//! The tokens of a text: what changes its meaning (§2.3, text).
+//!
+//! Letters in any case, bullets, quotes, emphasis and final punctuation do not count. Signs,
+//! comparisons, units, operators and the brackets of an interval do: "-5" is not "5".
+
+use std::borrow::Cow;
+
+use super::nfc::nfc;
+use super::symbols::is_symbol;
+
+/// Tokens up to which a text is no prose.
+const SHORT: usize = 12;
+
+/// Chinese and Japanese characters that count as one token of prose.
+const CHARACTERS: usize = 3;
+
+/// Characters between the brackets of an interval, at most.
+const INTERVAL: usize = 80;
+
+/// Passes the tokens of a text in NFC to `found`, in order. Returns whether it is prose: whether it
+/// has more than twelve tokens, three Chinese or Japanese characters counted as one.
+pub(super) fn tokens(text: &str, mut found: impl FnMut(&str)) -> bool {
+    let text = prepared(text);
+    let mut scan = Scan { text: &text, at: 0, closes: None };
+    let mut token = String::new();
+    let mut count = 0;
+    while scan.token(&mut token) {
+        found(&token);
+        let character = token.chars().next().is_some_and(is_character);
+        count += if character { 1 } else { CHARACTERS };
+        token.clear();
+    }
+    count > SHORT * CHARACTERS
+}
+
+/// Forms of width and ligatures folded, in lower case, with ASCII minus signs and comparisons.
+fn prepared(text: &str) -> String {
+    let is_form = |c: char| matches!(c, '\u{FB00}'..='\u{FB06}' | '\u{FF01}'..='\u{FF5E}');
+    let mut text = Cow::Borrowed(text);
+    if text.chars().any(is_form) {
+        let mut plain = String::with_capacity(text.len());
+        for c in text.chars() {
+            match c {
+                '\u{FB00}' => plain.push_str("ff"),
+                '\u{FB01}' => plain.push_str("fi"),
+                '\u{FB02}' => plain.push_str("fl"),
+                '\u{FB03}' => plain.push_str("ffi"),
+                '\u{FB04}' => plain.push_str("ffl"),
+                '\u{FB05}' | '\u{FB06}' => plain.push_str("st"),
+                c if is_form(c) => plain.extend(char::from_u32(u32::from(c) - 0xFEE0)),
+                c => plain.push(c),
+            }
+        }
+        text = Cow::Owned(nfc(&plain).into_owned());
+    }
+    let mut made = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\u{2212}' => made.push('-'),
+            '≤' => made.push_str("<="),
+            '≥' => made.push_str(">="),
+            '≠' => made.push_str("!="),
+            'ß' | 'ẞ' => made.push_str("ss"),
+            c => made.extend(c.to_lowercase()),
+        }
+    }
+    made
+}
+
+/// A Chinese or Japanese character, which is a token of its own.
+fn is_character(c: char) -> bool {
+    let listed = matches!(u32::from(c),
+        0x2E80..=0x2FDF | 0x3005 | 0x3007 | 0x3021..=0x3029 | 0x3038..=0x303B
+        | 0x3041..=0x3096 | 0x309D..=0x309F | 0x30A1..=0x30FA | 0x30FC..=0x30FF
+        | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF
+        | 0xFF66..=0xFF9D | 0x16FE2..=0x16FF6 | 0x1AFF0..=0x1B16F | 0x1F200 | 0x20000..=0x3FFFF);
+    listed && c.is_alphanumeric()
+}
+
+/// A letter or digit of a word.
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() && !is_character(c)
+}
+
+fn is_bracket(c: char) -> bool {
+    matches!(c, '(' | ')' | '[' | ']')
+}
+
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+struct Scan<'t> {
+    text: &'t str,
+    at: usize,
+    /// Where the bracket is that closes an interval.
+    closes: Option<usize>,
+}
+
+impl<'t> Scan<'t> {
+    fn before(&self) -> &'t str {
+        self.text.get(..self.at).unwrap_or_default()
+    }
+
+    fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn last(&self) -> Option<char> {
+        self.before().chars().next_back()
+    }
+
+    fn skip(&mut self, c: char) {
+        self.at += c.len_utf8();
+    }
+
+    /// Reads the next token into an empty `token`; `false` at the end.
+    fn token(&mut self, token: &mut String) -> bool {
+        while let Some(c) = self.rest().chars().next() {
+            let open =
+                self.last().is_none_or(|last| !is_word(last) && !matches!(last, ')' | ']' | '}'));
+            let mut next = self.rest().chars().skip(1);
+            let (next, third) = (next.next(), next.next());
+            let numeric = |c: Option<char>| c.is_some_and(char::is_numeric);
+            if is_word(c) {
+                self.word(token);
+            } else if c == '.' && open && self.last() != Some('.') && numeric(next) {
+                self.word(token);
+            } else if matches!(c, '+' | '-') && open && starts_number(next, third) {
+                token.push(c);
+                self.skip(c);
+                self.word(token);
+            } else if matches!(c, '+' | '-') && open && next.is_some_and(is_symbol) {
+                // Of an amount, "-$5", or of an infinity.
+                self.skip(c);
+                if numeric(third) || third == Some('.') || next == Some('∞') {
+                    token.push(c);
+                }
+            } else if matches!(c, '<' | '>' | '=' | '!' | '~') {
+                let of_run = |c: char| matches!(c, '<' | '>' | '=' | '!' | '~');
+                let run = self.rest().trim_start_matches(of_run).len();
+                let run = self.rest().get(..self.rest().len() - run).unwrap_or_default();
+                self.at += run.len();
+                if run.contains(['<', '>', '=']) {
+                    token.push_str(run);
+                }
+            } else {
+                let is_token = match c {
+                    '%' | '‰' | '°' | '^' => true,
+                    '/' => numeric(self.last()) && numeric(next),
+                    '+' | '*' | '-' => self.is_operator(c),
+                    '(' | ')' | '[' | ']' => self.is_interval(),
+                    c => is_character(c) || is_symbol(c),
+                };
+                self.skip(c);
+                if is_token {
+                    token.push(c);
+                }
+            }
+            if !token.is_empty() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Reads letters and digits, with what belongs to them. `token` may have a sign.
+    fn word(&mut self, token: &mut String) {
+        let touched = self.last().is_some_and(|last| last.is_numeric() || last == ',');
+        if let Some((bytes, _)) = grouped(self.rest()).filter(|_| !touched) {
+            let digits = self.rest().get(..bytes).unwrap_or_default();
+            token.extend(digits.chars().filter(|c| *c != ','));
+            self.at += bytes;
+        }
+        while let Some(c) = self.rest().chars().next() {
+            let next = self.rest().chars().nth(1);
+            let digit = next.is_some_and(char::is_numeric);
+            let first = token.chars().all(|c| matches!(c, '+' | '-'));
+            let last = token.chars().next_back();
+            let of_it = is_word(c)
+                || c == '.' && digit && (first || last.is_some_and(char::is_numeric))
+                || matches!(c, '+' | '-') && digit && is_mantissa(token);
+            if !of_it {
+                break;
+            }
+            token.push(c);
+            self.skip(c);
+        }
+        let rest = self.rest();
+        let after = rest.trim_start_matches(['+', '#', '-']);
+        let tail = rest.get(..rest.len() - after.len()).unwrap_or_default();
+        let ends = |c: char| {
+            !c.is_alphanumeric() && !is_symbol(c) && !matches!(c, '<' | '>' | '=' | '~' | '^')
+        };
+        if matches!(tail.len(), 1 | 2) && after.chars().next().is_none_or(ends) {
+            token.push_str(tail);
+            self.at += tail.len();
+        }
+    }
+
+    /// Whether `+`, `*` or `-` stands between two operands.
+    fn is_operator(&self, c: char) -> bool {
+        let ahead = self.rest().get(c.len_utf8()..).unwrap_or_default();
+        let blank = |c: char| c.is_whitespace() && !is_line_end(c);
+        let (left, right) =
+            (self.before().trim_end_matches(blank), ahead.trim_start_matches(blank));
+        let spaces = [left.len() < self.before().len(), right.len() < ahead.len()];
+        let mut back = left.chars().rev();
+        let (Some(a), Some(b)) = (back.next(), right.chars().next()) else { return false };
+        let mut forth = right.chars().skip(1);
+        let next = forth.next();
+        let value = |c: char| is_symbol(c) || matches!(c, '%' | '‰');
+        let closes = matches!(a, ')' | ']' | '}') || value(a);
+        let opens = matches!(b, '(' | '[' | '{') || value(b) || starts_number(Some(b), next);
+        let opens = opens || matches!(b, '+' | '-') && starts_number(next, forth.next());
+        if !(a.is_alphanumeric() || closes) || !(b.is_alphanumeric() || opens) {
+            return false;
+        }
+        let single = |c: char, beside: Option<char>| {
+            is_word(c) && !c.is_numeric() && !beside.is_some_and(char::is_alphanumeric)
+        };
+        let letter = single(a, back.next()) || single(b, next);
+        match spaces {
+            [true, true] => letter || closes || opens || a.is_numeric(),
+            // A hyphen within a word, or between digits, is none.
+            [false, false] if c == '-' && a.is_alphanumeric() => {
+                letter || matches!(b, '(' | '[' | '{') || a.is_numeric() && !b.is_alphanumeric()
+            }
+            [false, false] => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a bracket opens or closes an interval, such as `[1, 2)`.
+    fn is_interval(&mut self) -> bool {
+        let closes = self.closes == Some(self.at);
+        let inside = self.rest().get(1..).unwrap_or_default();
+        let end = inside.chars().take(INTERVAL).position(|c| !may_stand_between(c));
+        let end = end.and_then(|at| inside.char_indices().nth(at));
+        let inner = end.filter(|(_, c)| is_bracket(*c)).and_then(|(end, _)| inside.get(..end));
+        let Some(inner) = inner.filter(|inner| is_pair(inner)) else { return closes };
+        self.closes = Some(self.at + 1 + inner.len());
+        true
+    }
+}
+
+fn starts_number(c: Option<char>, next: Option<char>) -> bool {
+    let numeric = |c: Option<char>| c.is_some_and(char::is_numeric);
+    numeric(c) || c == Some('.') && numeric(next)
+}
+
+/// Bytes of a number with its thousands set off by commas, and what follows.
+fn grouped(text: &str) -> Option<(usize, &str)> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let first = digits(text);
+    if !(1..=3).contains(&first) || text.starts_with('0') {
+        return None;
+    }
+    let mut at = first;
+    while let Some(rest) = text.get(at..).and_then(|rest| rest.strip_prefix(','))
+        && digits(rest) == 3
+    {
+        at += 4;
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    let touches = rest.starts_with(|c: char| c.is_numeric() || c == ',');
+    (at > first && !touches).then_some((at, rest))
+}
+
+/// Whether what was read is a number to which an exponent with a sign may belong: `1.5e`.
+fn is_mantissa(token: &str) -> bool {
+    let number = token.trim_start_matches(['+', '-']).strip_suffix('e').unwrap_or_default();
+    let digit = number.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    digit && number.bytes().all(|c| c.is_ascii_digit() || c == b'.')
+}
+
+fn may_stand_between(c: char) -> bool {
+    c.is_ascii_digit() || c.is_whitespace() || matches!(c, '.' | ',' | ';' | '+' | '-' | 'e' | '∞')
+}
+
+/// Whether a text is two numbers or infinities with a comma or a semicolon between them.
+fn is_pair(inner: &str) -> bool {
+    inner.match_indices([',', ';']).any(|(at, _)| {
+        let (a, b) = (inner.get(..at), inner.get(at + 1..));
+        a.is_some_and(is_bound) && b.is_some_and(is_bound)
+    })
+}
+
+fn is_bound(text: &str) -> bool {
+    let text = text.trim();
+    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let plain = match grouped(text) {
+        Some((bytes, rest)) => {
+            return rest.strip_prefix('.').map_or(text.len() == bytes, |rest| {
+                !rest.is_empty() && rest.bytes().all(|c| c.is_ascii_digit())
+            });
+        }
+        None => text,
+    };
+    plain == "∞"
+        || plain.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+            && !plain.contains([',', ';', '∞'])
+            && plain.parse::<f64>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> String {
+        let mut all = Vec::new();
+        tokens(&nfc(text), |token| all.push(token.to_owned()));
+        all.join(" ")
+    }
+
+    #[test]
+    fn what_changes_the_meaning_is_a_token() {
+        #[rustfmt::skip]
+        let rows = [
+            // Numbers.
+            ("-5", "-5"), ("−5", "-5"), ("(-5)", "-5"), ("+5", "+5"), (".5", ".5"), ("-.5", "-.5"),
+            ("5-3", "5 3"), ("10–20", "10 20"), ("a -5", "a -5"), ("x=-1", "x = -1"),
+            ("(1)-2", "1 - 2"), ("1e5", "1e5"), ("1E-5", "1e-5"), ("2.5e+3 V", "2.5e+3 v"),
+            ("v1.2.3", "v1.2.3"), ("3.14", "3.14"), ("3.", "3"), ("10²", "10²"),
+            ("1,000", "1000"), ("1,000,000.50", "1000000.50"), ("$1,247.50", "$ 1247.50"),
+            ("1,00", "1 00"), ("0,123", "0 123"), ("1,0000", "1 0000"), ("12,345,67", "12 345 67"),
+            ("1234,567", "1234 567"), ("-1,000", "-1000"), ("1,000 and", "1000 and"),
+            ("-$5", "- $ 5"), ("$-5", "$ -5"), ("−€5", "- € 5"), ("US-$5", "us $ 5"), ("-5°C", "-5 ° c"),
+            ("-∞", "- ∞"), ("5kg", "5kg"), ("-5kg", "-5kg"), ("wait...5", "wait 5"),
+            // Words.
+            ("C++", "c++"), ("C#", "c#"), ("F♯", "f ♯"), ("A-.", "a-"), ("A+ or A-", "a+ or a-"),
+            ("18+", "18+"), ("\"C++\"", "c++"), ("**C++**", "c++"), ("C+++", "c"), ("C++11", "c + +11"),
+            ("well-known", "well known"), ("the_firm", "the firm"), ("don't", "don t"),
+            ("COVID-19", "covid 19"), ("Straße", "strasse"), ("STRAẞE", "strasse"), ("ﬁne", "fine"),
+            ("ＡＢＣ－５％", "abc 5 %"), ("e.g.", "e g"), ("word---next", "word next"),
+            // Comparisons.
+            ("> 5", "> 5"), ("≥5", ">= 5"), (">=5", ">= 5"), ("x != 1", "x != 1"), ("x ≠ 1", "x != 1"),
+            ("~5", "5"), ("no!", "no"), ("~~no~~", "no"), ("a => b", "a => b"),
+            // Symbols.
+            ("50%", "50 %"), ("5‰", "5 ‰"), ("€5", "€ 5"), ("👍", "👍"), ("± 2", "± 2"), ("2^10", "2 ^ 10"),
+            ("1/5", "1 / 5"), ("and/or", "and or"), ("2024-01-02", "2024 01 02"),
+            // Chinese and Japanese.
+            ("東京都", "東 京 都"), ("第3章", "第 3 章"), ("コーヒー", "コ ー ヒ ー"), ("한국어", "한국어"),
+            ("気温-5度", "気 温 -5 度"),
+            // Operators.
+            ("a + b", "a + b"), ("a+b", "a + b"), ("2*3", "2 * 3"), ("5 - 3", "5 - 3"), ("x-1", "x - 1"),
+            ("foo - bar", "foo bar"), ("- item", "item"), ("* item", "item"), ("a:\n- 5 b", "a 5 b"),
+            ("*it*", "it"), ("**5**", "5"), ("(a)-(b)", "a - b"), ("5% + 3%", "5 % + 3 %"),
+            ("5 * -3", "5 * -3"), ("5 -3", "5 -3"), ("T-shirt", "t - shirt"),
+            // Intervals.
+            ("[1, 2)", "[ 1 2 )"), ("(1, 2]", "( 1 2 ]"), ("]1; 2[", "] 1 2 ["), ("f(1,2)", "f ( 1 2 )"),
+            ("(−∞, 5]", "( - ∞ 5 ]"), ("[1,000, 2,000)", "[ 1 000 2000 )"), ("[1,200]", "[ 1200 ]"),
+            ("(a, b)", "a b"), ("(5)", "5"), ("[1, 2, 3]", "1 2 3"), ("(1, 2", "1 2"),
+            ("[0, 1][2, 3]", "[ 0 1 ] [ 2 3 ]"), ("]1, 2[3, 4]", "] 1 2 [ 3 4 ]"),
+            // Nothing.
+            ("", ""), ("!?…", ""), ("— • \u{300}", ""),
+        ];
+        let wrong = rows.iter().filter(|(text, want)| of(text) != *want);
+        let wrong: Vec<_> = wrong.map(|(text, want)| (text, of(text), want)).collect();
+        assert!(wrong.is_empty(), "text, tokens, wanted: {wrong:#?}");
+    }
+
+    #[test]
+    fn prose_has_more_than_twelve_tokens() {
+        let words = |n: usize| "word ".repeat(n);
+        for (text, prose) in [
+            (words(12), false),
+            (words(13), true),
+            ("字".repeat(36), false),
+            ("字".repeat(37), true),
+            ("字".repeat(35) + " a", true),
+        ] {
+            assert_eq!(tokens(&text, |_| {}), prose, "{text}");
+        }
+    }
+}
