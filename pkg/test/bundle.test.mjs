@@ -318,6 +318,34 @@ test('redaction runs before anything leaves', async () => {
   assert.equal(replicates[0].data, '[redaction failed]')
 })
 
+test('members that lists have in common are redacted', async () => {
+  const redact = (text) => text.replaceAll(/sk-\w+/g, '[key]')
+  const lists = [['sk-1', 'a'], ['sk-1', 'b'], ['sk-1', 'c']] // prettier-ignore
+  const replicate = async ({ id }) => ({ data: { l: lists[Number(id.slice(1)) - 1] } })
+  const { summary } = await runBundle({ task: 't', replicate, redact }).result
+  assert.deepEqual(summary.disagreements[0].common, ['[key]'])
+})
+
+test('each symbol is a token, and no punctuation mark is', () => {
+  const [symbols, marks] = [[], []]
+  for (let code = 0xa0; code <= 0x10ffff; code++) {
+    if (code >= 0xd800 && code < 0xe000) continue
+    const c = String.fromCodePoint(code)
+    // Notes of music are two others.
+    if (c.normalize('NFC') !== c) continue
+    // Letters and digits are words; `‰` is a token although it is punctuation; `−≤≥≠` and
+    // full-width forms stand for others.
+    if (/[\p{Alphabetic}\p{N}‰−≤≥≠\uff01-\uff5e]/u.test(c)) continue
+    if (/[\p{Sc}\p{So}\p{Sm}]/u.test(c)) symbols.push(c)
+    else if (/[\p{P}\p{Z}]/u.test(c)) marks.push(c)
+  }
+  assert.ok(symbols.length > 7000 && marks.length > 700)
+  // All in one text; one that is missing would change the number of tokens.
+  const apart = (text) => distance({ v: text }, { v: 'a b' })
+  assert.ok(Math.abs(apart(`a ${symbols.join(' ')} b`) - (1 - 2 / (symbols.length + 2))) < 1e-12)
+  assert.equal(apart(`a ${marks.join(' ')} b`), 0)
+})
+
 test('a secret that a cut divides is redacted whole', async () => {
   const redact = (text) => text.replaceAll(/sk-[a-f]{8}/g, '[key]')
   // Wherever the core cuts, a secret is there.

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { data } from '../data.mjs'
 
+const EXPECTATIONS = ['expect', 'lacks', 'throws', 'checks']
 const KINDS = ['history', 'stream', 'turn', 'call']
 
 /**
@@ -13,10 +14,15 @@ export function readReport(name, text) {
   const { variants = [], ...whole } = JSON.parse(text)
   const first = withKind(whole)
   check(name, first)
+  // Of a call's expectations, which stand beside its arguments, a variant takes all or none.
+  const { expect, lacks, throws, checks, ...shared } = whole
   return [
     { ...first, name },
     ...variants.map((variant) => {
-      const report = { ...first, open: undefined, ...variant, name: `${name} ${variant.name}` }
+      const expects = EXPECTATIONS.some((member) => member in variant)
+      const taken = expects ? shared : whole
+      const own = withKind({ ...taken, open: undefined, ...variant })
+      const report = { ...own, name: `${name} ${variant.name}` }
       check(report.name, report)
       return report
     }),

@@ -113,8 +113,8 @@ function options() {
     .filter(Boolean)
   return {
     epsilon: Number(byId('epsilon').value),
-    // Without a field, every one counts.
-    ...(mustAgree.length && { mustAgree }),
+    // Without a field, the page shows what ε alone does.
+    mustAgree,
     ...(schema && { schema }),
   }
 }
