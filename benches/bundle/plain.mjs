@@ -1,7 +1,7 @@
 // The definitions of a bundle's summary in plain JavaScript, as one would write them without this
 // package: values prepared once, then compared. It has every kind that the benchmark's data has:
-// number, ordinal, category, text, set, multiset, positional, object. No limits, no caps, no
-// checks of its input.
+// number, ordinal, category, text (of letters and digits alone), set, multiset, positional, object. No
+// limits, no caps, no checks of its input.
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -33,6 +33,11 @@ function counted(items) {
   return counts
 }
 
+const orderOf = (kind, items) => (kind === 'set' ? [...new Set(items)] : items).join()
+
+/** A word, or a Chinese character. */
+const WORD = /\p{sc=Han}|(?:(?!\p{sc=Han})[\p{Alphabetic}\p{N}])+/gu
+
 /** A value with what comparing it needs. */
 function prepare(value, schema = {}) {
   const kind = kindOf(schema)
@@ -45,8 +50,7 @@ function prepare(value, schema = {}) {
     return { kind, value, members }
   }
   if (kind === 'text') {
-    const words = value.normalize('NFC').match(/[\p{Alphabetic}\p{N}]+/gu) ?? []
-    const lower = words.map((word) => word.toLowerCase())
+    const lower = value.normalize('NFC').toLowerCase().replaceAll('ß', 'ss').match(WORD) ?? []
     return {
       kind,
       value,
@@ -57,7 +61,7 @@ function prepare(value, schema = {}) {
   if (kind === 'set' || kind === 'multiset') {
     const items = value.map(canonical)
     const counts = kind === 'set' ? counted(new Set(items)) : counted(items)
-    return { kind, value, counts, vote: [...counts].sort().join() }
+    return { kind, value, counts, vote: [...counts].sort().join(), order: orderOf(kind, items) }
   }
   if (kind === 'ordinal')
     return { kind, value, rank: schema.enum.indexOf(value), vote: canonical(value) }
@@ -78,7 +82,9 @@ function jaccard(a, b) {
 function words(a, b) {
   let both = 0
   for (const word of a) if (b.has(word)) both++
-  return 1 - both / (a.size + b.size - both)
+  const either = a.size + b.size - both
+  // The same words in another order.
+  return both === either ? 0.25 / (both + 1) : 1 - both / either
 }
 
 const numbers = (a, b, { minimum, maximum }) =>
@@ -174,6 +180,18 @@ function distribution({ held, schema }) {
   return { n: there.length, missing: held.length - there.length, counts: sorted }
 }
 
+/** The replicates of a class by the order of their lists. */
+function ordersOf({ held }, { replicates }) {
+  const orders = new Map()
+  for (const at of replicates) {
+    const order = held[at]?.order
+    const one = orders.get(order) ?? { value: held[at]?.value, replicates: [] }
+    one.replicates.push(at)
+    orders.set(order, one)
+  }
+  return [...orders.values()]
+}
+
 /** The summary of valid replicates. */
 export function summarize(replicates, schema) {
   const ready = replicates.map((data) => prepare(data, schema))
@@ -202,14 +220,24 @@ export function summarize(replicates, schema) {
     const values = [...groups.values()]
     const winner = values.find(({ replicates: all }) => all.length >= 2 && 2 * all.length > k)
     if (winner) {
-      if (!winner.missing) consensus[leaf.field] = winner.value
+      const shown = ordersOf(leaf, winner).find(({ replicates: all }) => 2 * all.length > k)
+      if (!winner.missing) consensus[leaf.field] = (shown ?? winner).value
     } else if (
       kindOf(leaf.schema) === 'number' &&
       leaf.held.every((one) => one?.kind === 'number')
     ) {
-      const all = leaf.held.map((one) => one.value)
-      const near = all.every((a) => all.every((b) => numbers(a, b, leaf.schema) <= 0.05 + 1e-12))
-      if (near) consensus[leaf.field] = median(all)
+      const all = leaf.held.map((one) => one.value).sort((a, b) => a - b)
+      const { minimum, maximum } = leaf.schema
+      const measured = maximum > minimum || !all.every(Number.isInteger)
+      const near = numbers(all[0], all[k - 1], leaf.schema) <= 0.05 + 1e-12
+      if (measured && near) consensus[leaf.field] = all[Math.floor((k - 1) / 2)]
+    }
+    const orders = values.map((group) => ordersOf(leaf, group)).filter(({ length }) => length > 1)
+    if (orders.length) {
+      const { field, weight } = leaf
+      const all = orders.flat().sort((a, b) => b.replicates.length - a.replicates.length)
+      const none = { mean_distance: 0, max_distance: 0 }
+      disagreements.push({ field, weight, ...none, kind: 'order', values: all })
     }
     if (values.length > 1) {
       let [total, most, n] = [0, 0, 0]
@@ -239,6 +267,7 @@ export function summarize(replicates, schema) {
   const steps = (value) => Math.round(value * 1e9)
   disagreements.sort(
     (a, b) =>
+      (a.kind ? 1 : 0) - (b.kind ? 1 : 0) ||
       steps(b.weight * b.mean_distance) - steps(a.weight * a.mean_distance) ||
       steps(b.max_distance) - steps(a.max_distance) ||
       (a.field < b.field ? -1 : 1),
