@@ -318,6 +318,16 @@ test('redaction runs before anything leaves', async () => {
   assert.equal(replicates[0].data, '[redaction failed]')
 })
 
+test('a schema whose data JSON does not have compares by the types of the values', async () => {
+  const made = z.object({ at: z.coerce.date(), n: z.number() })
+  const replicate = async () => ({ data: { at: '2026-11-30T08:00:00Z', n: 1 } })
+  const { summary } = await runBundle({ task: 't', schema: made, replicate }).result
+  assert.deepEqual(summary.consensus, { '/at': '2026-11-30T08:00:00.000Z', '/n': 1 })
+  const big = z.object({ n: z.coerce.number(), at: z.map(z.string(), z.string()).optional() })
+  const other = await runBundle({ task: 't', schema: big, replicate: async () => ({ data: { n: '1' } }) }).result // prettier-ignore
+  assert.deepEqual(other.summary.consensus, { '/n': 1 })
+})
+
 test('members that lists have in common are redacted', async () => {
   const redact = (text) => text.replaceAll(/sk-\w+/g, '[key]')
   const lists = [['sk-1', 'a'], ['sk-1', 'b'], ['sk-1', 'c']] // prettier-ignore

@@ -1,7 +1,7 @@
 /** Schemas of data that a model or the host returned: of replicates, and of plans. */
 import { isObject } from '../checks.js'
 import { issueLine } from '../shared/issues.js'
-import { isStandard, type JsonSchema, type StandardSchema } from '../tools/tools.js'
+import { isStandard, withDates, type JsonSchema, type StandardSchema } from '../tools/tools.js'
 import { validatorOf } from '../tools/validate.js'
 
 /** The result of a validation: the data, as transformed by the schema, and the errors. */
@@ -30,8 +30,17 @@ export function replicateSchema(schema: unknown, jsonSchema?: object): Replicate
   if (schema === undefined) return { json: given, check: (data) => ({ data, errors: [] }) }
   const check = checkOf(schema, 'schema')
   if (!isStandard(schema)) return { json: given ?? (schema as JsonSchema), check }
-  const { jsonSchema: own } = schema['~standard'] as Described
-  return { json: given ?? own?.output?.(DRAFT) ?? own?.input?.(DRAFT), check }
+  return { json: given ?? made(schema, 'output') ?? made(schema, 'input'), check }
+}
+
+/** What a schema makes; `undefined` for none, or for one that holds what JSON does not have. */
+function made(schema: StandardSchema, side: 'input' | 'output'): JsonSchema | undefined {
+  try {
+    return schema['~standard'].jsonSchema?.[side]?.(DRAFT)
+  } catch {
+    const dated = withDates(schema, side)
+    return typeof dated === 'object' ? dated : undefined
+  }
 }
 
 /**
@@ -48,10 +57,6 @@ export function checkOf(schema: unknown, option: string): Check {
     const said = errors.map((one) => `${one.instanceLocation}: ${one.error}`)
     return { data, errors: said.slice(0, ERRORS) }
   }
-}
-
-interface Described {
-  jsonSchema?: Partial<Record<'input' | 'output', (options: { target: string }) => JsonSchema>>
 }
 
 function standard(schema: StandardSchema): Check {

@@ -67,13 +67,16 @@ export interface StandardSchema<Output = unknown> {
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined
     readonly jsonSchema?: {
-      readonly input: (options: {
-        target: string
-        libraryOptions?: Record<string, unknown>
-      }) => Record<string, unknown>
+      readonly input: MakeJsonSchema
+      readonly output?: MakeJsonSchema
     }
   }
 }
+
+type MakeJsonSchema = (options: {
+  target: string
+  libraryOptions?: Record<string, unknown>
+}) => Record<string, unknown>
 
 type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
@@ -246,7 +249,7 @@ function wireSchema(schema: unknown, given: object | undefined, option?: string)
     if (made) return made
   } catch (error) {
     why = describe(error)
-    const dated = withDates(schema)
+    const dated = withDates(schema, 'input')
     if (typeof dated === 'object') return dated
     if (dated) why = dated
   }
@@ -288,7 +291,10 @@ const NOT_IN_JSON = 'bigint symbol undefined void date map set transform nan fun
  * (`z.coerce.date()`) is a text with date and time. If there is anything else that JSON does not
  * have, the fault with its place; `undefined` if that is not known.
  */
-function withDates(schema: StandardSchema): JsonSchema | string | undefined {
+export function withDates(
+  schema: StandardSchema,
+  side: 'input' | 'output',
+): JsonSchema | string | undefined {
   const { vendor, jsonSchema } = schema['~standard']
   if (vendor !== 'zod') return undefined
   const faults: string[] = []
@@ -315,7 +321,7 @@ function withDates(schema: StandardSchema): JsonSchema | string | undefined {
   }
   try {
     const libraryOptions = { unrepresentable: 'any', override }
-    const made = jsonSchema?.input({ ...DRAFT, libraryOptions })
+    const made = jsonSchema?.[side]?.({ ...DRAFT, libraryOptions })
     if (faults.length) return [...new Set(faults)].join('; ')
     return dates ? made : undefined
   } catch {

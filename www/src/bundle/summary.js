@@ -27,8 +27,11 @@ export function showSummary(summary) {
   ])
   list('disagreements', summary.disagreements, (one) => [
     element('code', {}, field(one.field)),
-    ` mean distance ${round(one.mean_distance)}, weight ${round(one.weight)}`,
+    one.kind === 'order'
+      ? ' the same members in another order'
+      : ` mean distance ${round(one.mean_distance)}, weight ${round(one.weight)}`,
     element('ul', {}, ...one.values.map(clusterItem)),
+    one.common ? ` most have ${one.common.map(short).join(', ')}` : '',
   ])
   list('distributions', Object.entries(summary.distributions), ([pointer, one]) => [
     element('code', {}, field(pointer)),
@@ -37,7 +40,7 @@ export function showSummary(summary) {
 }
 
 const backing = ({ count, of, method }) =>
-  method === 'median' ? `median of ${of}, all near` : `${count} of ${of}`
+  method === 'median' ? `the middle one of ${of}, all near` : `${count} of ${of}`
 
 function clusterItem({ value, replicates, missing, invalid }) {
   const who = replicates.map(name).join(', ')
