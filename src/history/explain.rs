@@ -4,16 +4,17 @@ use super::code::Code;
 use crate::text::find;
 
 /// Fragments of the providers' error messages, in lower case, and the codes that explain them. The
-/// fragments of an entry are separated by `…` and must all occur in this order. Sources: the
-/// verbatim error messages in the project's provider rules. Messages change between versions, so
-/// the fragments are short.
+/// fragments of an entry are separated by `…` and must all occur in this order. Messages change
+/// between versions, so the fragments are short. Sources and dates of the verbatim messages:
+/// `tests/data/provider-errors` (`errors.md`, and since 2026-11 `refusals.json`); a test finds for
+/// each entry a message that it explains.
 const REFUSALS: &[(&str, &[Code])] = &[
     ("must be followed by tool messages", &[Code::ToolCallUnanswered, Code::ToolResultNotAdjacent]),
     (
         "insufficient tool messages following",
         &[Code::ToolCallUnanswered, Code::ToolResultNotAdjacent],
     ),
-    ("role 'tool' must be a response to a prece", &[Code::ToolResultOrphan]),
+    ("must be a response to a prece", &[Code::ToolResultOrphan]),
     ("tool role, but there was no previous assistant", &[Code::ToolResultOrphan]),
     ("duplicate value for 'tool_call_id'", &[Code::ToolResultDuplicate]),
     ("tool_calls[…].id': string too long", &[Code::ToolCallIdLength]),
@@ -25,8 +26,8 @@ const REFUSALS: &[(&str, &[Code])] = &[
     ("'tools': array too long", &[Code::ToolsTooMany]),
     ("tool_calls': array too long", &[Code::ToolCallsTooMany]),
     ("role' does not support", &[Code::RoleUnsupported]),
-    ("unknown variant `function`", &[Code::RoleUnsupported]),
-    ("unknown variant `developer`", &[Code::RoleUnsupported]),
+    ("role: unknown variant", &[Code::RoleUnsupported]),
+    ("unknown variant 'system'", &[Code::SystemPosition]),
     ("unknown parameter", &[Code::FieldUnknown]),
     ("no tool call found for", &[Code::ToolResultOrphan]),
     ("no tool output found for", &[Code::ToolCallUnanswered, Code::ToolResultNotAdjacent]),
@@ -38,12 +39,18 @@ const REFUSALS: &[(&str, &[Code])] = &[
         "`tool_use` ids were found without `tool_result`",
         &[Code::ToolCallUnanswered, Code::ToolResultNotAdjacent],
     ),
-    ("unexpected `tool_use_id` found in `tool_result`", &[Code::ToolResultOrphan]),
+    ("unexpected `tool_use_id` found in", &[Code::ToolResultOrphan]),
+    (
+        "did not find…tool_result…block(s) at the beginning",
+        &[Code::ToolCallUnanswered, Code::ToolResultNotAdjacent],
+    ),
     ("`tool_use` ids must be unique", &[Code::ToolCallIdDuplicate]),
     ("must have a single result", &[Code::ToolResultDuplicate]),
     (".id: string should match pattern", &[Code::ToolCallIdFormat]),
     ("tool_use.input: input should be a valid dictionary", &[Code::ToolArgsType]),
     ("must be non-empty", &[Code::ContentEmpty]),
+    ("must have non-empty content", &[Code::ContentEmpty]),
+    ("message must be at least 1 token long", &[Code::ContentEmpty]),
     ("non-whitespace text", &[Code::ContentEmpty, Code::ContentWhitespace]),
     ("cannot end with trailing whitespace", &[Code::TrailingWhitespace]),
     (
@@ -51,18 +58,21 @@ const REFUSALS: &[(&str, &[Code])] = &[
         &[Code::LastMessageRole, Code::PrefillUnsupported],
     ),
     ("cannot be modified", &[Code::ReasoningModified]),
+    ("the first block must be `thinking`", &[Code::ReasoningModified]),
+    ("encrypted content…could not be verified", &[Code::ReasoningForeign]),
     ("expected `thinking` or `redacted_thinking`", &[Code::ReasoningRequired]),
     ("final block in an assistant message cannot be `thinking`", &[Code::ReasoningFinal]),
     ("unexpected role \"system\"", &[Code::SystemPosition]),
     ("role 'system' must precede", &[Code::SystemPosition]),
     ("role 'system' is not supported", &[Code::SystemPosition]),
     ("system messages are not allowed", &[Code::SystemPosition]),
-    ("system message must be at the beginning", &[Code::SystemPosition]),
+    ("system message must be at the beginning", &[Code::SystemPosition, Code::SystemMultiple]),
+    ("no user query found in messages", &[Code::FirstMessageRole]),
     ("blocks must define tools", &[Code::ToolsRequiredByHistory]),
     ("extra inputs are not permitted", &[Code::FieldUnknown]),
     ("surrogate", &[Code::UnicodeLoneSurrogate]),
-    ("is unsupported)]", &[Code::FieldUnknown]),
-    ("must have at least one content element", &[Code::ContentNull]),
+    ("property '…' is unsupported", &[Code::FieldUnknown]),
+    ("must have at least one content element", &[Code::ContentNull, Code::ContentEmpty]),
     ("function response parts is equal to", &[Code::ToolCallUnanswered]),
     (
         "function call turn comes immediately after",
@@ -83,6 +93,7 @@ const REFUSALS: &[(&str, &[Code])] = &[
     ("must be passed back", &[Code::ReasoningRequired]),
     ("missing `reasoning_content`", &[Code::ReasoningRequired]),
     ("missing reasoning_content", &[Code::ReasoningRequired]),
+    ("reasoning_content is missing", &[Code::ReasoningRequired]),
     ("successive user or assistant messages", &[Code::RoleAlternation]),
     ("exceeds the number of tooluse blocks", &[Code::ToolResultOrphan]),
     ("roles must alternate", &[Code::RoleAlternation]),
@@ -92,14 +103,24 @@ const REFUSALS: &[(&str, &[Code])] = &[
     ("contain duplicate ids", &[Code::ToolResultDuplicate]),
     ("tool result blocks cannot be provided in the same turn", &[Code::ToolResultMixedTurn]),
     ("toolresult cannot be empty", &[Code::ToolResultEmpty]),
+    ("contentblock object at…is blank", &[Code::ContentEmpty, Code::ContentWhitespace]),
+    ("content field in the message object at…is empty", &[Code::ContentEmpty]),
+    ("text block must be included when using documents", &[Code::ContentShape]),
+    ("conversation blocks and tool use blocks cannot", &[Code::ContentShape]),
     ("tooluse.input is invalid", &[Code::ToolArgsType]),
     ("invalid 'input': value did not match", &[Code::ToolArgsType]),
     ("invalid tool call arguments", &[Code::ToolArgsInvalidJson]),
     ("invalid message content type: <nil>", &[Code::ContentNull]),
     ("cannot unmarshal string into …function.arguments", &[Code::ToolArgsType]),
-    ("cannot unmarshal array into …content", &[Code::ContentShape]),
+    ("cannot unmarshal array into …chatrequest.messages", &[Code::ContentShape]),
     ("invalid type: sequence, expected a string", &[Code::ContentShape]),
+    ("supported values are: 'output_text' and 'refusal'", &[Code::ContentShape]),
+    ("unknown variant…expected `text`", &[Code::ContentShape]),
+    ("unknown variant…expected text at", &[Code::ContentShape]),
+    ("untagged enum chatcompletionrequestcontent", &[Code::ContentShape]),
+    ("messages[…]: missing field `content`", &[Code::ContentNull]),
     ("must start with a user message", &[Code::FirstMessageRole]),
+    ("first message (except the system message)", &[Code::FirstMessageRole]),
     ("first message must use the", &[Code::FirstMessageRole]),
     ("2 or more assistant messages at the end", &[Code::LastMessageRole]),
     ("response prefill is incompatible", &[Code::LastMessageRole]),
@@ -113,6 +134,11 @@ const REFUSALS: &[(&str, &[Code])] = &[
         "tool call result does not follow tool call",
         &[Code::ToolCallIdDuplicate, Code::ToolResultNotAdjacent],
     ),
+    ("tool call and result not match", &[Code::ToolCallUnanswered, Code::ToolResultOrphan]),
+    ("tool result's tool id…not found", &[Code::ToolResultOrphan]),
+    ("tool_call_id…is not found", &[Code::ToolResultOrphan]),
+    ("tool call id is invalid", &[Code::ToolCallIdFormat]),
+    ("invalid function arguments json string", &[Code::ToolArgsInvalidJson]),
     ("which was not in request.tools", &[Code::ToolNameUndeclared]),
     ("tool choice is none, but model called a tool", &[Code::ToolsRequiredByHistory]),
     ("duplicate tool call id…in assistant message", &[Code::ToolCallIdDuplicate]),
@@ -150,4 +176,28 @@ fn occurs(text: &str, fragments: &str) -> bool {
         rest = rest.and_then(|text| text.get(behind(text)?..));
     }
     rest.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn each_entry_explains_a_message_that_a_provider_sent() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/");
+        let texts = [
+            "provider-errors/errors.md",
+            "provider-errors/refusals.json",
+            "histories-provider-verdicts/error-messages.jsonl",
+        ]
+        .map(|name| fs::read_to_string(format!("{folder}{name}")).unwrap().to_ascii_lowercase());
+        let lines: Vec<_> = texts.iter().flat_map(|text| text.lines()).collect();
+        let unused: Vec<_> = REFUSALS
+            .iter()
+            .filter(|(fragments, _)| !lines.iter().any(|line| occurs(line, fragments)))
+            .collect();
+        assert!(unused.is_empty(), "{unused:#?}");
+    }
 }

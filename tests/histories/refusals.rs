@@ -1,5 +1,6 @@
 //! What providers said when they refused a history, and the codes that explain it.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::Value;
@@ -72,4 +73,29 @@ fn verbatim_errors_are_explained() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(seen > 60, "{seen}");
+}
+
+/// Texts of this year, with their source and date: the codes are exactly these.
+#[test]
+fn refusals_of_this_year_are_explained() {
+    let text = fs::read_to_string(data("provider-errors/refusals.json")).unwrap();
+    let Value::Array(rows) = serde_json::from_str(&text).unwrap() else { panic!("a list") };
+    let mut wrong = Vec::new();
+    let (mut providers, mut explained) = (BTreeSet::new(), 0);
+    for row in &rows {
+        for name in ["provider", "text", "source", "date"] {
+            assert!(row[name].as_str().is_some_and(|text| !text.is_empty()), "{row}");
+        }
+        let names = row["codes"].as_array().unwrap().iter().map(|code| code.as_str().unwrap());
+        let codes: BTreeSet<_> = names.collect();
+        let found: BTreeSet<_> =
+            explain(row["text"].as_str().unwrap()).into_iter().map(Code::name).collect();
+        if found != codes {
+            wrong.push(format!("{} {}: {found:?}", row["source"], row["text"]));
+        }
+        providers.insert(row["provider"].as_str());
+        explained += usize::from(!codes.is_empty());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(explained >= 60 && providers.len() >= 8, "{explained} {providers:?}");
 }
