@@ -1,5 +1,6 @@
 // "Your trace" in the page: where a text loops, who would refuse it, a replay, a link.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import test, { afterEach, beforeEach } from 'node:test'
 import { asked, body, LOOP, said, told } from './looping.mjs'
 import { visiting } from './visiting.mjs'
@@ -136,4 +137,20 @@ test('the theme is chosen, and kept', async () => {
   assert.equal(await ground(), dark)
   await page.click('#theme')
   assert.equal(await page.textContent('#theme'), 'Theme: system')
+})
+
+test('the session of a coding agent: its calls, its provider; what is no known format', async () => {
+  const read = (name) => {
+    const at = new URL(`../../pkg/test/recordings/${name}.json`, import.meta.url)
+    return JSON.parse(readFileSync(at, 'utf8'))
+      .lines.map((line) => JSON.stringify(line))
+      .join('\n')
+  }
+  await paste(read('codex-reads-again'))
+  await shows('#recognised', /^Codex session · \d+ elements · \d+ calls/)
+  await shows('#loops-verdict', /^exec_command .* 3 times in one turn/)
+  await paste(read('unknown-pi-session'))
+  await shows('#recognised', /^unknown format · 5 elements/)
+  await shows('#outcome', /^message\.unknown_format: /)
+  assert.equal(await page.locator('#providers .chip.bad').count(), 0)
 })
