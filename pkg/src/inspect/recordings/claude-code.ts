@@ -68,7 +68,7 @@ function branch(lines: readonly JsonObject[]): JsonObject[] {
     type === 'assistant' && responses.has(String(message?.id))
   lines.forEach((line, place) => isBlock(line) && kept.add(place))
   const calls = new Set([...kept].flatMap((place) => idsOf(lines[place] ?? {}, 'tool_use', 'id')))
-  const last = Math.max(...kept)
+  const last = lines.findLastIndex((_, place) => kept.has(place))
   lines.forEach((line, place) => {
     const results = idsOf(line, 'tool_result', 'tool_use_id')
     if (place < last && results.some((id) => calls.has(id))) kept.add(place)

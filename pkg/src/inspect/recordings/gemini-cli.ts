@@ -15,25 +15,27 @@ const isHeader = ({ sessionId, projectHash }: JsonObject) =>
 
 export const readGeminiCli: Reader = (records) => {
   if (!records.some(isHeader)) return undefined
-  let messages: JsonObject[] = []
+  const messages = new Map<unknown, JsonObject>()
+  const restart = (list: readonly unknown[]) => {
+    messages.clear()
+    for (const message of list.filter(isObject)) messages.set(message['id'], message)
+  }
   for (const record of records) {
-    const { $rewindTo: rewound, $set: changed, messages: all, id } = record
+    const { $rewindTo: rewound, $set: update, messages: all, id } = record
     if (rewound !== undefined) {
-      const at = messages.findIndex((message) => message['id'] === rewound)
-      messages = messages.slice(0, Math.max(at, 0))
-    } else if (isObject(changed)) {
-      if (Array.isArray(changed['messages'])) messages = changed['messages'].filter(isObject)
+      const ids = [...messages.keys()]
+      for (const later of ids.slice(Math.max(ids.indexOf(rewound), 0))) messages.delete(later)
+    } else if (isObject(update)) {
+      if (Array.isArray(update['messages'])) restart(update['messages'])
     } else if (Array.isArray(all) && isHeader(record)) {
-      messages = all.filter(isObject)
+      restart(all)
     } else if (id !== undefined) {
-      const at = messages.findIndex((message) => message['id'] === id)
-      if (at < 0) messages.push(record)
-      else messages[at] = record
+      messages.set(id, record)
     }
   }
   return {
     format: 'gemini-cli session',
-    history: messages.flatMap(contentsOf),
+    history: [...messages.values()].flatMap(contentsOf),
     dialect: 'gemini',
   }
 }
