@@ -214,6 +214,31 @@ test('a rollout of Codex from before 2025-09: items without an envelope', () => 
   assert.equal(history[2].output, 'exit code 1')
 })
 
+test('a session of Codex: one unknown item is no refusal, mostly unknown ones are an unknown format', () => {
+  const item = (payload) => ({ timestamp: '2026-11-01T10:00:00Z', type: 'response_item', payload })
+  const said = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi.' }] }
+  const lines = [item(said), item({ type: 'agent_message', author: '/root' })]
+  const { violations, error } = inspectText(textOf({ lines }), { dialect: 'openai-responses' })
+  assert.deepEqual([violations, error], [[], undefined])
+  const unknown = textOf({ lines: [...lines, lines[1]] })
+  const { code } = inspectText(unknown, { dialect: 'openai-responses' }).error
+  assert.equal(code, 'message.unknown_format')
+})
+
+test('a Claude Code session without links between its lines is read in the order of the file', () => {
+  const lines = ['Hi.', 'Hello.', 'Bye.'].map((content, at) => {
+    const role = at % 2 ? 'assistant' : 'user'
+    return {
+      type: role,
+      uuid: `u${at}`,
+      parentUuid: null,
+      sessionId: 's',
+      message: { role, content },
+    }
+  })
+  assert.equal(recognizeFormat(textOf({ lines })).history.length, 3)
+})
+
 test('a session of gemini-cli: newer versions keep calls with their signatures in the content', () => {
   const call = {
     functionCall: { id: 'c', name: 'read_file', args: { path: 'a' } },

@@ -86,9 +86,12 @@ export function inspectHistory(recognized: RecognizedText, options: InspectOptio
 }
 
 const isNotLast = ({ code }: { code: string }) => code !== 'LAST_MESSAGE_ROLE'
-/** The prompt may be missing in a recording, and the next one follows an answer at its end. */
-const isWithin = ({ code }: { code: string }) =>
-  !['FIRST_MESSAGE_ROLE', 'LAST_MESSAGE_ROLE'].includes(code)
+/**
+ * In a recording the prompt may be missing, and the next one follows an answer at its end. An element
+ * that is not known here is known to the agent and its provider.
+ */
+const OF_REQUESTS = ['ELEMENT_UNKNOWN', 'FIRST_MESSAGE_ROLE', 'LAST_MESSAGE_ROLE']
+const isWithin = ({ code }: { code: string }) => !OF_REQUESTS.includes(code)
 
 /** Without the message that stands for the next one of the user. */
 function withoutContinuation(result: NormalizedHistory): NormalizedHistory {

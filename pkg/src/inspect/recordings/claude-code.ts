@@ -48,9 +48,11 @@ export const readClaudeCode: Reader = (records) => {
  * Lines of the branch that ends with the last line, in their order. Of a response with several calls,
  * each block and each result hangs on a line of its own, beside the chain.
  */
-function branch(lines: readonly JsonObject[]): JsonObject[] {
+function branch(lines: readonly JsonObject[]): readonly JsonObject[] {
   const places = new Map<string, number>()
   lines.forEach(({ uuid }, at) => uuid && places.set(String(uuid), at))
+  // Some tools write the lines without links.
+  if (!lines.some(({ parentUuid: parent }) => places.has(String(parent)))) return lines
   const kept = new Set<number>()
   let at = lines.findLastIndex((line) => isTurn(line))
   while (at >= 0 && !kept.has(at)) {
