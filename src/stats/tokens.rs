@@ -122,9 +122,8 @@ impl<'t> Scan<'t> {
             let mut next = self.rest().chars().skip(1);
             let (next, third) = (next.next(), next.next());
             let numeric = |c: Option<char>| c.is_some_and(char::is_numeric);
-            if is_word(c) {
-                self.word(token);
-            } else if c == '.' && open && self.last() != Some('.') && numeric(next) {
+            let fraction = c == '.' && open && self.last() != Some('.') && numeric(next);
+            if is_word(c) || fraction {
                 self.word(token);
             } else if matches!(c, '+' | '-') && open && starts_number(next, third) {
                 token.push(c);
