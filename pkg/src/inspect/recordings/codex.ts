@@ -1,8 +1,9 @@
 /**
- * Sessions of Codex: `~/.codex/sessions/…/rollout-*.jsonl`, a line for each item of Responses.
+ * Sessions of Codex: `~/.codex/sessions/…/rollout-*.jsonl`, a line for each item of Responses; and
+ * what `codex exec --json` prints.
  *
  * Source: `RolloutItem` and `ResponseItem` in github.com/openai/codex, codex-rs/history and
- * codex-rs/protocol (CLI 0.146, read 2026-11-30). Files from before September 2025 have the items
+ * codex-rs/protocol (CLI 0.146), and `ThreadEvent` in codex-rs/exec (read 2026-11-30). Files from before September 2025 have the items
  * without an envelope, after a line with `id`, `timestamp` and `instructions`.
  */
 import { isObject } from '../../checks.js'
@@ -84,4 +85,48 @@ function isPrompt({ role, content }: JsonObject): boolean {
   const [first] = listOf(content)
   const text = String(isObject(first) ? (first['text'] ?? '') : (first ?? ''))
   return role === 'user' && !/^\s*(<[a-z_]+>|# AGENTS\.md)/.test(text)
+}
+
+/** Events of `codex exec --json`, without the prompt: an item for each text and each call. */
+export const readCodexEvents: Reader = (records) => {
+  if (!records.some(({ type }) => type === 'thread.started')) return undefined
+  // Later events about an item replace earlier ones; ids begin anew with a thread.
+  const items = new Map<string, JsonObject>()
+  let thread = 0
+  for (const { type, item } of records) {
+    if (type === 'thread.started') thread++
+    if (/^item\./.test(type) && isObject(item)) items.set(`${thread} ${item['id']}`, item)
+  }
+  return { format: 'Codex exec events', history: [...items.values()].flatMap(messagesOf) }
+}
+
+/** An item as messages of the AI SDK: a text, or a call and its result. */
+function messagesOf(item: JsonObject): JsonObject[] {
+  const { id, item_type: olderType, type = olderType, status, text, ...rest } = item
+  if (/^(agent|assistant)_message$|^reasoning$/.test(type)) {
+    const kind = type === 'reasoning' ? type : 'text'
+    return [{ role: 'assistant', content: [{ type: kind, text: String(text ?? '') }] }]
+  }
+  const { command, aggregated_output: printed, server, tool, arguments: args, result, error } = rest
+  const calls: Record<string, [name: string, input: unknown, value: unknown]> = {
+    command_execution: [type, { command }, printed],
+    mcp_tool_call: [`${server}__${tool}`, args, result],
+    file_change: [type, rest, status],
+    web_search: [type, rest, status],
+    collab_tool_call: [type, rest, status],
+  }
+  const call = Object.hasOwn(calls, type) ? calls[type] : undefined
+  if (!call) return []
+  const [toolName, input, value] = call
+  const names = { toolCallId: String(id), toolName }
+  const asked = { type: 'tool-call', ...names, input: input ?? {} }
+  const messages: JsonObject[] = [{ role: 'assistant', content: [asked] }]
+  if (status === 'in_progress') return messages
+  const isFailed = status === 'failed' || status === 'declined'
+  const reason = isObject(error) ? error['message'] : value
+  const output = isFailed
+    ? { type: 'error-text', value: String(reason ?? status) }
+    : { type: 'json', value: value ?? null }
+  messages.push({ role: 'tool', content: [{ type: 'tool-result', ...names, output }] })
+  return messages
 }

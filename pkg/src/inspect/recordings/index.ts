@@ -1,6 +1,6 @@
 /** Recordings of coding agents, frameworks and tracing tools. */
 import { readClaudeCode } from './claude-code.js'
-import { readCodex } from './codex.js'
+import { readCodex, readCodexEvents } from './codex.js'
 import { readGeminiCli, readQwenCode } from './gemini-cli.js'
 import { readOpencode } from './opencode.js'
 import type { JsonObject, Recording } from './recording.js'
@@ -10,7 +10,15 @@ export { harRequests, type RecordedRequest } from './har.js'
 export type { JsonObject, Recording } from './recording.js'
 export { readSpans } from './spans.js'
 
-const READERS = [readCodex, readGeminiCli, readQwenCode, readClaudeCode, readOpencode, readSteps]
+const READERS = [
+  readCodex,
+  readCodexEvents,
+  readGeminiCli,
+  readQwenCode,
+  readClaudeCode,
+  readOpencode,
+  readSteps,
+]
 
 /**
  * Reads the session of an agent, or the steps of the AI SDK.
