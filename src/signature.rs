@@ -68,7 +68,7 @@ impl Signature {
     }
 
     /// Restores a signature from its stored text.
-    pub(crate) fn kept(text: &str) -> Self {
+    pub(crate) fn from_stored(text: &str) -> Self {
         Self(text.to_owned())
     }
 
@@ -100,7 +100,7 @@ impl FromStr for Signature {
         let hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
         let fits = text.len() == 64 && text.bytes().all(hex);
         let wrong = || Error::option("signature", "64 lower-case hex digits");
-        fits.then(|| Self::kept(text)).ok_or_else(wrong)
+        fits.then(|| Self::from_stored(text)).ok_or_else(wrong)
     }
 }
 

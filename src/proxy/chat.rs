@@ -197,8 +197,8 @@ impl Stream for ChatStream {
         self.written.before_end(event, verdicts)
     }
 
-    fn say(&mut self, text: &str) -> Vec<Json<'static>> {
-        self.written.say(text)
+    fn answer_events(&mut self, text: &str) -> Vec<Json<'static>> {
+        self.written.answer_events(text)
     }
 
     fn finish(&mut self, json: Json<'static>) -> Json<'static> {

@@ -139,7 +139,7 @@ impl Stream for MessagesStream {
         self.count = 0;
     }
 
-    fn say(&mut self, said: &str) -> Vec<Json<'static>> {
+    fn answer_events(&mut self, said: &str) -> Vec<Json<'static>> {
         let index = Json::integer(self.next);
         self.next += 1;
         let block = object! { "type": "text", "text": "" };

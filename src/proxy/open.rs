@@ -109,7 +109,7 @@ impl OpenCalls {
     }
 
     /// Makes a key of a call that is not written in pieces, once all others are taken.
-    pub(super) fn whole(&mut self) -> usize {
+    pub(super) fn add_whole(&mut self) -> usize {
         self.all.push(Writing::default());
         self.first = self.all.len();
         self.first - 1

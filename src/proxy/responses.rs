@@ -79,8 +79,8 @@ impl Stream for ResponsesStream {
         self.written.keep(event, verdicts);
     }
 
-    fn say(&mut self, text: &str) -> Vec<Json<'static>> {
-        self.written.say(text)
+    fn answer_events(&mut self, text: &str) -> Vec<Json<'static>> {
+        self.written.answer_events(text)
     }
 
     fn finish(&mut self, json: Json<'static>) -> Json<'static> {
@@ -232,7 +232,7 @@ impl ResponsesStream {
         let outputs = self.outputs(response);
         let mut complete = self.open.take();
         for (item, told) in outputs {
-            let key = told.unwrap_or_else(|| self.open.whole());
+            let key = told.unwrap_or_else(|| self.open.add_whole());
             keys.push(Some(key));
             let Some(told) = self.told.get(key).and_then(Option::as_ref) else {
                 complete.push(Keyed { key, call: call_of(item) });

@@ -178,7 +178,7 @@ pub(super) trait Stream: Send + Sync {
     /// From here on, events are those of a second response: its head is left out.
     fn again(&mut self);
     /// Events of a text.
-    fn say(&mut self, text: &str) -> Vec<Json<'static>>;
+    fn answer_events(&mut self, text: &str) -> Vec<Json<'static>>;
     /// The event of an end without calls, of the end of a response whose calls are refused.
     fn finish(&mut self, json: Json<'static>) -> Json<'static>;
     /// The events of an end that the provider did not send.

@@ -59,7 +59,7 @@ impl ToolSpec {
     }
 
     /// What the guard needs to know of the tool, whose repeats are `repeats`.
-    pub(crate) fn known<'a>(&self, repeats: &'a [Repeat]) -> KnownTool<'a> {
+    pub(crate) fn known_tool<'a>(&self, repeats: &'a [Repeat]) -> KnownTool<'a> {
         KnownTool { read_only: self.read_only, max_calls: self.max_calls, repeats }
     }
 

@@ -199,7 +199,7 @@ impl Machine {
                     return;
                 };
                 if let Some(heard) = inference.take(record.now(), request, part) {
-                    self.heard(request.0, heard);
+                    self.take_progress(request.0, heard);
                 }
                 return;
             }
@@ -318,14 +318,14 @@ impl Machine {
             }
             State::Asking(inference) => {
                 let (number, heard) = (inference.number(), inference.time_out(now));
-                self.heard(number, heard);
+                self.take_progress(number, heard);
             }
             State::Calling(calling, reading) => {
                 calling.time_out(&mut self.record);
                 let silent = reading.as_mut().filter(|inference| now >= inference.deadline());
                 if let Some(inference) = silent {
                     let (number, heard) = (inference.number(), inference.time_out(now));
-                    self.heard(number, heard);
+                    self.take_progress(number, heard);
                 }
                 self.go_on();
             }
@@ -371,7 +371,7 @@ impl Machine {
         self.enter(State::Asking(Box::new(inference)));
     }
 
-    fn heard(&mut self, inference: u32, heard: Heard) {
+    fn take_progress(&mut self, inference: u32, heard: Heard) {
         heard.deltas.into_iter().for_each(|delta| self.record.show(delta));
         if heard.abort {
             self.record.push(Effect::Abort { inference });
@@ -453,7 +453,7 @@ impl Machine {
         let State::Calling(calling, reading) = &mut self.state else { return };
         calling.judge(&mut self.record);
         while let Some(inference) = reading
-            && calling.hear(inference.response(), &mut self.record)
+            && calling.take_calls(inference.response(), &mut self.record)
         {
             calling.judge(&mut self.record);
         }
@@ -473,7 +473,7 @@ impl Machine {
             self.state = State::Over;
             return self.fail(failure);
         }
-        if !calling.tell(&mut self.record) {
+        if !calling.show_settled(&mut self.record) {
             return;
         }
         calling.close(&mut self.record);

@@ -262,7 +262,7 @@ impl Conversation {
     }
 
     /// The thread of the model has the first elements.
-    pub(super) fn heard(&mut self, elements: usize) {
+    pub(super) fn mark_sent(&mut self, elements: usize) {
         self.history.has(elements);
     }
 

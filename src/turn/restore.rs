@@ -148,7 +148,7 @@ impl RestoreOptions {
     pub(super) fn turn(&mut self) -> Result<(TurnOptions, bool), Error> {
         let mut turn = TurnOptions::blank();
         let mut keep = std::mem::take(&mut self.keep);
-        let stored_members = self.resume.kept.as_ref().and_then(given);
+        let stored_members = self.resume.kept.as_ref().and_then(stored_options);
         let is_stored = stored_members.is_some();
         if let Some(mut members) = stored_members {
             members.retain(|(name, _)| name != "v");
@@ -178,7 +178,9 @@ impl RestoreOptions {
 }
 
 /// Returns the options that the host set when the turn began, if this version wrote them.
-fn given(kept: &StoredTurn) -> Option<Vec<(std::borrow::Cow<'static, str>, Json<'static>)>> {
+fn stored_options(
+    kept: &StoredTurn,
+) -> Option<Vec<(std::borrow::Cow<'static, str>, Json<'static>)>> {
     let text = kept.record("turn")?;
     match Json::parse_host(text.as_bytes(), text.len()).ok()?.into_owned() {
         Json::Object(members) => {

@@ -34,12 +34,12 @@ pub async fn pause_turn(
     let store: Arc<dyn Store> = Arc::new(store);
     let (key, owner) = (turn_key(&tenant, &request_id), clock::random_hex(16));
     for attempt in 1..=ATTEMPTS {
-        let asked = (store.clone(), key.clone());
-        let kept = in_time(move || async move { asked.0.read(&asked.1).await }).await?;
+        let request = (store.clone(), key.clone());
+        let stored = in_time(move || async move { request.0.read(&request.1).await }).await?;
         let unknown = || Error::new("turn.not_found", "no such turn is kept");
-        let kept = kept.filter(|kept| !kept.state.is_empty()).ok_or_else(unknown)?;
+        let stored = stored.filter(|stored| !stored.state.is_empty()).ok_or_else(unknown)?;
         let foreign = || Error::new("store.version", "the turn was kept by another version");
-        let mut state = Json::parse_host(kept.state.as_bytes(), kept.state.len())
+        let mut state = Json::parse_host(stored.state.as_bytes(), stored.state.len())
             .map_err(|_| foreign())?
             .into_owned();
         if state.get("v").and_then(Json::as_u64) != Some(1) {
@@ -50,7 +50,7 @@ pub async fn pause_turn(
             return Ok(status);
         }
         let ttl_ms = state.get("ttlMs").and_then(Json::as_u64).ok_or_else(foreign)?;
-        let revision = kept.revision.saturating_add(1);
+        let revision = stored.revision.saturating_add(1);
         if let Json::Object(members) = &mut state {
             members.push(("pause".into(), Json::integer(revision)));
             members.push(("pausedBy".into(), Json::from(owner.clone())));
@@ -59,14 +59,14 @@ pub async fn pause_turn(
             owner: owner.clone(),
             revision,
             take_over: true,
-            replaces: kept.owner,
+            replaces: stored.owner,
             open: true,
             state: Some(state.to_text()),
             ttl_ms,
             ..Commit::default()
         });
-        let asked = (store.clone(), key.clone());
-        match in_time(move || async move { asked.0.commit(&asked.1, commit).await }).await? {
+        let request = (store.clone(), key.clone());
+        match in_time(move || async move { request.0.commit(&request.1, commit).await }).await? {
             CommitResult::Stored => return Ok(status),
             CommitResult::Failed { code, message } => return Err(Error::new(code, message)),
             // The owner wrote between our reading and our writing.

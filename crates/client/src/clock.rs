@@ -9,7 +9,7 @@ pub(crate) fn now() -> f64 {
 
 /// As [`now`], for a machine.
 pub(crate) fn whole_now() -> u64 {
-    whole(now())
+    whole_ms(now())
 }
 
 /// Milliseconds since 1970.
@@ -24,7 +24,7 @@ pub(crate) fn sleep(ms: f64) -> Timer {
 
 /// Whole milliseconds, from 0 on.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
-pub(crate) fn whole(ms: f64) -> u64 {
+pub(crate) fn whole_ms(ms: f64) -> u64 {
     ms as u64
 }
 

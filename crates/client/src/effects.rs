@@ -170,13 +170,13 @@ impl<M: Asks> Perform<M> for Asked<M> {
             Effect::Reconcile { call, about, idempotency_key, max_result_bytes } => {
                 let tool = self.find(&about.name).cloned();
                 let signal = Signal::default();
-                let asked = async move {
+                let reconciliation = async move {
                     match tool {
                         Some(tool) => tool.reconciled(about, idempotency_key).await,
                         None => Settled::Unknown { why: String::new() },
                     }
                 };
-                let handle = tasks.start(self.settle(call, max_result_bytes, asked));
+                let handle = tasks.start(self.settle(call, max_result_bytes, reconciliation));
                 self.under_way.tools.insert(call, (handle, signal));
             }
             Effect::CancelTool { call, reason } => {

@@ -57,10 +57,10 @@ impl<T> Own<T> {
 
 impl<T> Drop for Own<T> {
     fn drop(&mut self) {
-        let own = self.0.take();
-        if own.is_some() {
+        let callback = self.0.take();
+        if callback.is_some() {
             // Destructors are the host's as well. There is nobody to be told.
-            drop(guarded(|| drop(own)));
+            drop(guarded(|| drop(callback)));
         }
     }
 }

@@ -24,12 +24,17 @@ impl Post {
     /// Resolves with the head of the response.
     pub(crate) async fn send(self) -> Result<Response, String> {
         if cfg!(not(target_arch = "wasm32")) && self.url.starts_with('/') {
-            return Err(format!("an address without a host needs a page: {}", shown(&self.url)));
+            return Err(format!(
+                "an address without a host needs a page: {}",
+                public_address(&self.url)
+            ));
         }
-        let said = Active::post(&self.client, &self.url, &self.headers, self.body).await;
-        said.map_err(|said| match said.as_str() {
-            BROKEN => format!("the connection to the model at {} failed", shown(&self.url)),
-            _ => said,
+        let response = Active::post(&self.client, &self.url, &self.headers, self.body).await;
+        response.map_err(|response| match response.as_str() {
+            BROKEN => {
+                format!("the connection to the model at {} failed", public_address(&self.url))
+            }
+            _ => response,
         })
     }
 
@@ -47,15 +52,15 @@ impl Post {
 
     /// The path of its address.
     pub(crate) fn path(&self) -> String {
-        let shown = shown(&self.url);
-        let host = shown.find("://").map_or(0, |at| at + 3);
-        let path = shown.get(host..).and_then(|rest| rest.get(rest.find('/')?..));
+        let address = public_address(&self.url);
+        let host = address.find("://").map_or(0, |at| at + 3);
+        let path = address.get(host..).and_then(|rest| rest.get(rest.find('/')?..));
         path.unwrap_or_default().to_owned()
     }
 }
 
 /// An address without credentials and query.
-fn shown(url: &str) -> String {
+fn public_address(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -97,9 +102,9 @@ pub(crate) fn retry_after_ms(response: &Response) -> Option<u64> {
     if let Some(precise) = precise.filter(|ms| *ms >= 0.0) {
         return millis(precise);
     }
-    let said = response.header("retry-after").filter(|said| !said.is_empty())?;
-    let seconds = number(&said).map(|seconds| seconds * 1000.0);
-    millis(seconds.unwrap_or_else(|| Active::date(&said) - clock::unix_ms()))
+    let header = response.header("retry-after").filter(|said| !said.is_empty())?;
+    let seconds = number(&header).map(|seconds| seconds * 1000.0);
+    millis(seconds.unwrap_or_else(|| Active::date(&header) - clock::unix_ms()))
 }
 
 /// A decimal number, by the core's parser: that of the standard library weighs 12 KB of wasm.
@@ -116,7 +121,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 fn millis(wait: f64) -> Option<u64> {
-    (!wait.is_nan()).then(|| clock::whole(wait.ceil().clamp(0.0, 9_007_199_254_740_991.0)))
+    (!wait.is_nan()).then(|| clock::whole_ms(wait.ceil().clamp(0.0, 9_007_199_254_740_991.0)))
 }
 
 #[cfg(test)]

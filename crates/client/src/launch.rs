@@ -141,7 +141,7 @@ impl Launch {
         // A store that cannot watch is asked with the next write.
         let watch = host.store.as_ref().map(|store| guarded(|| store.watch(&key, changed)));
         let _watch = watch.and_then(Result::ok).flatten();
-        let asked = Asked {
+        let request_host = Asked {
             model,
             fallbacks: host.fallbacks,
             tools: host.tools.into(),
@@ -157,7 +157,7 @@ impl Launch {
             under_way: UnderWay::default(),
         };
         machine.handle(clock::whole_now(), Input::Start);
-        let _ = self.settle.send(drive(machine, asked, self.inputs).await);
+        let _ = self.settle.send(drive(machine, request_host, self.inputs).await);
     }
 
     /// Ends a turn that could not be resumed. Its event is not stored, and has no `seq` of its own.

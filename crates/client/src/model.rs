@@ -341,10 +341,10 @@ impl Model {
         let url = address(&http.base_url, &request.path);
         let body = request.body.to_text();
         if let Some(sign) = &http.sign {
-            let asked = Signable { url: &url, headers: &headers, body: &body };
+            let signable = Signable { url: &url, headers: &headers, body: &body };
             // What the host says may hold a secret, so it is not shown.
             let unsigned = |_| "the request could not be signed: `sign` failed".to_owned();
-            let added = guarded(|| sign(&asked)).and_then(|added| added).map_err(unsigned)?;
+            let added = guarded(|| sign(&signable)).and_then(|added| added).map_err(unsigned)?;
             headers.extend(added);
         }
         Ok(Opened::Http(Post { client: http.client.clone(), url, headers, body }))

@@ -201,13 +201,13 @@ pub async fn cancel_turn(
         let (launch, turn) = Launch::new(&host);
         let reason = reason.clone();
         let wish = move |kept: &mut Resume| kept.cancel = Some(reason);
-        let kept = restore(launch, None, host.clone(), wish).await;
+        let stored = restore(launch, None, host.clone(), wish).await;
         let result = turn.result().await;
-        let status = kept.as_ref().and_then(state_of).map(|state| state.status);
+        let status = stored.as_ref().and_then(state_of).map(|state| state.status);
         if result.status == TurnStatus::Cancelled || status.as_deref() == Some("cancelled") {
             return Ok(TurnStatus::Cancelled);
         }
-        match (status.as_deref(), kept.is_some_and(|kept| kept.open)) {
+        match (status.as_deref(), stored.is_some_and(|stored| stored.open)) {
             (Some("complete"), _) => return Ok(TurnStatus::Complete),
             (Some("failed"), false) => return Ok(TurnStatus::Failed),
             _ => {}
@@ -254,7 +254,7 @@ async fn restore(
             options = options.model(name).body(body).fallbacks(fallbacks(&host.fallbacks)?);
         }
         let options = options.tools(registry(&host.tools)?).trace(host.on_trace.is_some());
-        let options = options.started_at(clock::whole(clock::unix_ms()));
+        let options = options.started_at(clock::whole_ms(clock::unix_ms()));
         Ok::<_, Error>((Turn::restore(options)?, kept, owner))
     };
     match read.await {
@@ -274,15 +274,15 @@ async fn read(
     store: &Arc<dyn Store>,
     key: &str,
 ) -> Result<(Option<StoredTurn>, Vec<String>), Error> {
-    let asked = (store.clone(), key.to_owned());
-    let kept = in_time(move || async move { asked.0.read(&asked.1).await }).await?;
-    let Some(state) = kept.as_ref().and_then(state_of) else { return Ok((kept, Vec::new())) };
+    let request = (store.clone(), key.to_owned());
+    let stored = in_time(move || async move { request.0.read(&request.1).await }).await?;
+    let Some(state) = stored.as_ref().and_then(state_of) else { return Ok((stored, Vec::new())) };
     let mut texts = Vec::new();
     let mut last = state.seq;
     loop {
-        let asked = (store.clone(), key.to_owned());
+        let request = (store.clone(), key.to_owned());
         let groups =
-            in_time(move || async move { asked.0.events(&asked.1, last, MOST_GROUPS).await });
+            in_time(move || async move { request.0.events(&request.1, last, MOST_GROUPS).await });
         let groups = groups.await?;
         let behind = groups.last().map(|group| group.last);
         let many = groups.len();
@@ -296,7 +296,7 @@ async fn read(
                 }
                 last = next;
             }
-            _ => return Ok((kept, texts)),
+            _ => return Ok((stored, texts)),
         }
     }
 }

@@ -91,7 +91,7 @@ impl<M: Machine, E> Drop for Running<M, E> {
         self.events.leave();
         self.cancel("the reader left");
         if let Some(task) = &self.task {
-            Active::hear(task);
+            Active::poll_now(task);
         }
     }
 }

@@ -197,10 +197,10 @@ impl Validator {
         if is_valid {
             return Vec::new();
         }
-        let say =
+        let message =
             |error: jsonschema::ValidationError<'_>| format!("#{}: {error}", error.instance_path());
         begin();
-        let errors: Vec<_> = self.compiled.iter_errors(&value).take(most).map(say).collect();
+        let errors: Vec<_> = self.compiled.iter_errors(&value).take(most).map(message).collect();
         // Every error may stand behind a reference that was not followed.
         if errors.is_empty() { exhausted() } else { errors }
     }
@@ -221,21 +221,21 @@ mod tests {
     #[test]
     fn a_schema_seen_before_says_the_same_and_those_that_are_kept_are_bounded() {
         let (most, bytes) = KEPT;
-        let kept = || COMPILED.with_borrow(|kept| kept.len());
+        let compiled = || COMPILED.with_borrow(|kept| kept.len());
         for round in 0..2 {
             for n in 0..=most {
                 let schema = json!({ "type": "object", "properties": { "n": { "const": n } } });
                 assert!(says(&schema, &json!({ "n": n })).is_empty(), "{round} {n}");
                 assert_eq!(says(&schema, &json!({ "n": n + 1 })), [format!("{n} was expected")]);
-                assert!(kept() <= most, "{}", kept());
+                assert!(compiled() <= most, "{}", compiled());
             }
         }
-        let before = kept();
+        let before = compiled();
         let large = json!({ "type": "string", "description": "x".repeat(bytes) });
         assert_eq!(says(&large, &json!(1)).len(), 1);
         let wrong = json!({ "type": 5 });
         assert_eq!(compile(&wrong).unwrap_err(), compile(&wrong).unwrap_err());
-        assert_eq!(kept(), before);
+        assert_eq!(compiled(), before);
     }
 
     /// What the validator of a schema says of a value.
@@ -261,10 +261,10 @@ mod tests {
         let items = |count: usize| Value::from(vec![0; count]);
         assert!(errors(&list, &items(1000)).is_empty());
         assert_eq!(errors(&list, &items(150_000)), ["#: the schema follows too many references"]);
-        let own = json!({ "type": "object", "properties": { "a": { "$ref": "#" } } });
-        assert!(errors(&own, &json!({ "a": { "a": {} } })).is_empty());
+        let recursive = json!({ "type": "object", "properties": { "a": { "$ref": "#" } } });
+        assert!(errors(&recursive, &json!({ "a": { "a": {} } })).is_empty());
         assert_eq!(
-            errors(&own, &json!({ "a": { "a": 1 } })),
+            errors(&recursive, &json!({ "a": { "a": 1 } })),
             ["#/a/a: 1 is not of type \"object\""]
         );
         assert!(errors(&json!({ "$ref": "#", "allOf": [{ "$ref": "#" }] }), &json!(1)).len() < 2);

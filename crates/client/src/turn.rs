@@ -296,7 +296,7 @@ fn checked(options: TurnOptions) -> Result<(turn::TurnOptions, Model, TurnHost),
         .request_id(host.request_id.as_str().into())
         .project_id(host.project_id.as_deref().map(Arc::from))
         .secret(clock::random_hex(32).into())
-        .started_at(clock::whole(clock::unix_ms()))
+        .started_at(clock::whole_ms(clock::unix_ms()))
         .trace(host.on_trace.is_some());
     Ok((turn, model, host))
 }
@@ -372,8 +372,8 @@ impl RunningTurn {
         self.running.events.leave();
         let result = (&mut self.result).await;
         // Only a runtime that is being torn down drops a driver.
-        let gone = Failure::new("core.fault", "no answer");
-        result.unwrap_or_else(|_| TurnResult::failed(self.request_id.clone(), gone))
+        let no_answer = Failure::new("core.fault", "no answer");
+        result.unwrap_or_else(|_| TurnResult::failed(self.request_id.clone(), no_answer))
     }
 }
 

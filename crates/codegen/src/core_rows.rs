@@ -26,10 +26,10 @@ pub(crate) fn declarations(
         Some(1) => rooms.get(name).and_then(|all| all.first()).copied().unwrap_or(SHARED),
         _ => SHARED,
     };
-    let known = |name: &&'static str| definitions.get(name);
+    let definition = |name: &&'static str| definitions.get(name);
     order
         .iter()
-        .filter_map(known)
+        .filter_map(definition)
         .map(|one| Ok(Declaration { room: room(one.name).to_owned(), ..declaration(one)? }))
         .collect()
 }

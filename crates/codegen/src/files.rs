@@ -52,18 +52,19 @@ mod tests {
     #[test]
     fn stale_files_are_named() {
         let root = std::env::temp_dir().join(format!("turnlock-codegen-{}", std::process::id()));
-        let own = |name: &str| format!("{GENERATED}/{name}");
+        let generated = |name: &str| format!("{GENERATED}/{name}");
         let files: Files =
-            [(own("a.ts"), "a\n".to_owned()), ("docs/b.md".to_owned(), "b\n".to_owned())].into();
-        let all = ["docs/b.md".to_owned(), own("a.ts")];
+            [(generated("a.ts"), "a\n".to_owned()), ("docs/b.md".to_owned(), "b\n".to_owned())]
+                .into();
+        let all = ["docs/b.md".to_owned(), generated("a.ts")];
         assert_eq!(stale(&root, &files).unwrap(), all);
         write(&root, &files, &all).unwrap();
         assert_eq!(stale(&root, &files).unwrap(), [""; 0]);
-        fs::write(root.join(own("a.ts")), "a\r\n").unwrap();
+        fs::write(root.join(generated("a.ts")), "a\r\n").unwrap();
         assert_eq!(stale(&root, &files).unwrap(), [""; 0]);
         fs::write(root.join("docs/b.md"), "b").unwrap();
-        fs::write(root.join(own("old.ts")), "").unwrap();
-        let both = ["docs/b.md".to_owned(), own("old.ts")];
+        fs::write(root.join(generated("old.ts")), "").unwrap();
+        let both = ["docs/b.md".to_owned(), generated("old.ts")];
         assert_eq!(stale(&root, &files).unwrap(), both);
         write(&root, &files, &both).unwrap();
         assert_eq!(stale(&root, &files).unwrap(), [""; 0]);

@@ -19,8 +19,10 @@ pub(crate) fn options(model: &Model) -> Result<String, String> {
         objects(model, one, &model.members(one)?, &mut inner)?;
     }
     out.push_str("\n# Objects in options\n");
-    let shown: BTreeSet<_> = operations.map(|one| one.name.as_str()).collect();
-    for one in inner.iter().filter(|name| !shown.contains(*name)).filter_map(|n| model.find(n)) {
+    let operation_names: BTreeSet<_> = operations.map(|one| one.name.as_str()).collect();
+    for one in
+        inner.iter().filter(|name| !operation_names.contains(*name)).filter_map(|n| model.find(n))
+    {
         section(model, one, &mut out)?;
     }
     Ok(out)

@@ -117,10 +117,10 @@ impl Model {
             {
                 return Err(format!("{}: {name} has no `{gone}`", of.name));
             }
-            let kept = |member: &&Member| {
+            let is_inherited = |member: &&Member| {
                 !without.contains(&member.name) && members.iter().all(|own| own.name != member.name)
             };
-            all.extend(inherited.into_iter().filter(kept));
+            all.extend(inherited.into_iter().filter(is_inherited));
         }
         all.extend(members);
         Ok(all)

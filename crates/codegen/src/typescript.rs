@@ -105,11 +105,11 @@ fn declaration(one: &Declaration) -> Result<Vec<String>, String> {
     match &one.form {
         Form::Object { bases, members } => {
             let base = |Base { name, without }: &Base| {
-                let gone: Vec<_> = without.iter().map(|gone| format!("'{gone}'")).collect();
-                if gone.is_empty() {
+                let omitted: Vec<_> = without.iter().map(|gone| format!("'{gone}'")).collect();
+                if omitted.is_empty() {
                     name.clone()
                 } else {
-                    format!("Omit<{name}, {}>", gone.join(" | "))
+                    format!("Omit<{name}, {}>", omitted.join(" | "))
                 }
             };
             let bases: Vec<_> = bases.iter().map(base).collect();
@@ -279,8 +279,8 @@ mod tests {
     fn written(name: &str, docs: &str, form: Form) -> String {
         let (room, operation) = ("walks".to_owned(), None);
         let (name, docs) = (name.to_owned(), docs.to_owned());
-        let one = Declaration { room, name, params: String::new(), docs, operation, form };
-        declarations(&Model { declarations: vec![one] }, "walks").unwrap()
+        let declaration = Declaration { room, name, params: String::new(), docs, operation, form };
+        declarations(&Model { declarations: vec![declaration] }, "walks").unwrap()
     }
 
     #[test]
@@ -397,8 +397,8 @@ export type Told = ToldMembers & Promise
         let form = Form::Object { bases: Vec::new(), members };
         let (name, docs) = ("Walk".to_owned(), String::new());
         let (room, params) = ("walks".to_owned(), String::new());
-        let one = Declaration { room, name, params, docs, operation: None, form };
-        let why = declarations(&Model { declarations: vec![one] }, "walks").unwrap_err();
+        let declaration = Declaration { room, name, params, docs, operation: None, form };
+        let why = declarations(&Model { declarations: vec![declaration] }, "walks").unwrap_err();
         assert!(why.contains("names Place"), "{why}");
     }
 }

@@ -34,8 +34,8 @@ impl Running {
 #[must_use]
 pub fn bundle_new(options: &[u8]) -> String {
     let made = BundleOptions::parse(options).and_then(Bundle::new);
-    let kept = |bundle| BUNDLES.with(|all| all.insert(Running { bundle, until: None }));
-    made.map_or_else(|error| failure(&error), kept)
+    let insert = |bundle| BUNDLES.with(|all| all.insert(Running { bundle, until: None }));
+    made.map_or_else(|error| failure(&error), insert)
 }
 
 /// Takes an input, as JSON, with the data of a replicate beside it; the effects that follow, as a

@@ -14,7 +14,7 @@ use turnlock::limits;
 #[wasm_bindgen]
 #[must_use]
 pub fn guard_new(options: &[u8]) -> String {
-    told(|| {
+    result_text(|| {
         let guard = PolicyGuard::new(&read(options)?)?;
         Ok(GUARDS.with(|all| all.insert(guard)))
     })
@@ -83,20 +83,20 @@ pub fn guard_free(handle: u32) {
 #[wasm_bindgen]
 #[must_use]
 pub fn guard_notice(given: &[u8]) -> String {
-    told(|| {
-        let given = read(given)?;
-        let reason = given.get("reason").and_then(Json::as_str).unwrap_or_default();
-        let names = given.get("names").and_then(Json::as_array).unwrap_or(&[]);
+    result_text(|| {
+        let request = read(given)?;
+        let reason = request.get("reason").and_then(Json::as_str).unwrap_or_default();
+        let names = request.get("names").and_then(Json::as_array).unwrap_or(&[]);
         let names: Vec<_> = names.iter().filter_map(Json::as_str).collect();
-        guard::notice(reason, &names, given.get("results") == Some(&Json::Bool(true)))
+        guard::notice(reason, &names, request.get("results") == Some(&Json::Bool(true)))
     })
 }
 
 fn on(handle: u32, work: impl FnOnce(&mut PolicyGuard) -> Result<String, Error>) -> String {
-    told(|| GUARDS.with(|all| all.with(handle, work)).ok_or(Error::Handle)?)
+    result_text(|| GUARDS.with(|all| all.with(handle, work)).ok_or(Error::Handle)?)
 }
 
-fn told(work: impl FnOnce() -> Result<String, Error>) -> String {
+fn result_text(work: impl FnOnce() -> Result<String, Error>) -> String {
     work().unwrap_or_else(|error| failure(&error))
 }
 

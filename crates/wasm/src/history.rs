@@ -39,7 +39,7 @@ pub fn history_diagnose(options: &[u8], tape: &[u32], text: &[u8]) -> Vec<u8> {
 #[wasm_bindgen]
 #[must_use]
 pub fn history_turns(options: &[u8], tape: &[u32], text: &[u8]) -> String {
-    told(|| {
+    result_text(|| {
         let mut all = History::new(HistoryOptions::parse(options)?);
         read(tape, self::text(text)?, &mut |value, replaced| all.append_one(value, replaced))?;
         let number = |turn: usize| Json::from(u64::try_from(turn).unwrap_or_default());
@@ -52,7 +52,7 @@ pub fn history_turns(options: &[u8], tape: &[u32], text: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn history_new(options: &[u8]) -> String {
-    told(|| {
+    result_text(|| {
         let history = History::new(HistoryOptions::parse(options)?);
         Ok(HISTORIES.with(|all| all.insert(history)))
     })
@@ -62,7 +62,7 @@ pub fn history_new(options: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn history_append(handle: u32, tape: &[u32], text: &[u8]) -> String {
-    told(|| {
+    result_text(|| {
         let text = self::text(text)?;
         let done = HISTORIES.with(|all| {
             all.with(handle, |history| {
@@ -97,17 +97,17 @@ pub fn history_free(handle: u32) {
 #[wasm_bindgen]
 #[must_use]
 pub fn thread_id(conversation_id: &[u8], namespace: &[u8]) -> String {
-    told(|| history::thread_id(text(conversation_id)?, Some(text(namespace)?)))
+    result_text(|| history::thread_id(text(conversation_id)?, Some(text(namespace)?)))
 }
 
 /// The codes that explain a provider's refusal, as a JSON array.
 #[wasm_bindgen]
 #[must_use]
 pub fn explain_provider_error(refusal: &[u8]) -> String {
-    told(|| Ok(Json::from(history::explain(text(refusal)?)).to_text()))
+    result_text(|| Ok(Json::from(history::explain(text(refusal)?)).to_text()))
 }
 
-fn told(work: impl FnOnce() -> Result<String, Error>) -> String {
+fn result_text(work: impl FnOnce() -> Result<String, Error>) -> String {
     work().unwrap_or_else(|error| failure(&error))
 }
 

@@ -181,8 +181,8 @@ fn watch(handle: u32, work: impl FnOnce(&mut Gate) -> Progress) -> String {
     let watched = |watching: &mut Watching| {
         let progress = work(&mut watching.gate);
         let state = State::of(&watching.gate);
-        let known = watching.state.replace(state) == Some(state);
-        let text = text_of(&progress, Some(state).filter(|_| !known));
+        let is_same = watching.state.replace(state) == Some(state);
+        let text = text_of(&progress, Some(state).filter(|_| !is_same));
         watching.out = progress.out;
         text
     };

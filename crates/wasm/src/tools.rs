@@ -18,11 +18,11 @@ pub fn diagnose_tools(given: &[u8]) -> String {
 }
 
 fn found(given: &[u8]) -> Result<String, Error> {
-    let given = Json::parse(given, limits::JSON_BYTES)?.into_owned();
-    let dialect = given.get("dialect").and_then(Json::as_str).unwrap_or_default();
+    let request = Json::parse(given, limits::JSON_BYTES)?.into_owned();
+    let dialect = request.get("dialect").and_then(Json::as_str).unwrap_or_default();
     let dialect = Dialect::parse(dialect)?;
-    let strict = given.get("strict") == Some(&Json::Bool(true));
-    let list = given.get("tools").and_then(Json::as_array);
+    let strict = request.get("strict") == Some(&Json::Bool(true));
+    let list = request.get("tools").and_then(Json::as_array);
     let list = list.ok_or_else(|| bad("tools", "a list of tools"))?;
     let tools = list.iter().map(|tool| ToolDeclaration {
         name: tool.get("name").and_then(Json::as_str).unwrap_or_default(),

@@ -108,8 +108,11 @@ fn effects_and_inputs_of_a_turn() {
         {"type":"tool_call_start","index":0,"id":"c","name":"list"},
         {"type":"tool_call_arguments","index":0,"text":"{\"n\":1}"},
         {"type":"tool_call_end","index":0}]}"#;
-    let asked = handle(turn, 2.0, deltas);
-    assert!(asked.contains(r#"{"type":"check","call":1,"name":"list","args":{"n":1}}"#), "{asked}");
+    let request = handle(turn, 2.0, deltas);
+    assert!(
+        request.contains(r#"{"type":"check","call":1,"name":"list","args":{"n":1}}"#),
+        "{request}"
+    );
     let valid = r#"{"type":"valid","action":null,"approval":false}"#;
     let ran = handle(turn, 3.0, &format!(r#"{{"type":"checked","call":1,"verdict":{valid}}}"#));
     assert!(

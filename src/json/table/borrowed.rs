@@ -30,7 +30,7 @@ macro_rules! borrowed {
             #[must_use]
             pub fn into_json(self) -> $crate::json::Json<$life> {
                 let values = vec![$(self.$field.into()),*];
-                $crate::json::Json::Object($crate::json::table::given(Self::ROWS, values))
+                $crate::json::Json::Object($crate::json::table::present_members(Self::ROWS, values))
             }
         }
 
@@ -59,7 +59,10 @@ macro_rules! borrowed {
 pub(crate) use borrowed;
 
 /// Returns the members of a record in JSON, in the order of the rows.
-pub(crate) fn given<'a>(rows: &[Row], values: Vec<Json<'a>>) -> Vec<(Cow<'a, str>, Json<'a>)> {
+pub(crate) fn present_members<'a>(
+    rows: &[Row],
+    values: Vec<Json<'a>>,
+) -> Vec<(Cow<'a, str>, Json<'a>)> {
     let blank = |value: &Json<'_>| match value {
         Json::Null | Json::Bool(false) => true,
         Json::Array(items) => items.is_empty(),

@@ -51,7 +51,7 @@ mod protocol;
 mod result;
 mod value;
 
-pub(crate) use borrowed::{borrowed, given};
+pub(crate) use borrowed::{borrowed, present_members};
 pub(crate) use describe::Describe;
 pub use describe::{Case, Definition, Field, Form, Shape};
 pub(crate) use macros::{

@@ -107,7 +107,7 @@ impl<'a> At<'a> {
     }
 
     /// A whole number of the range, at most `most`.
-    fn whole(&self, number: Option<u64>, most: u64) -> Result<u64, Error> {
+    fn whole_number(&self, number: Option<u64>, most: u64) -> Result<u64, Error> {
         let (least, most) = match self.range {
             Range::Whole(least, end) => (least, end.min(most)),
             Range::Any | Range::Real(..) => (0, most),
@@ -129,15 +129,17 @@ impl<'a> At<'a> {
         number.filter(|number| number.is_finite()).ok_or_else(|| match (least, most) {
             (f64::MIN, f64::MAX) => self.wrong("a number"),
             (_, f64::MAX | f64::INFINITY) => {
-                self.wrong(format!("a number of at least {}", shown(least)))
+                self.wrong(format!("a number of at least {}", number_text(least)))
             }
-            _ => self.wrong(format!("a number from {} to {}", shown(least), shown(most))),
+            _ => {
+                self.wrong(format!("a number from {} to {}", number_text(least), number_text(most)))
+            }
         })
     }
 }
 
 /// The number as JSON. The formatting of std would add its tables to the wasm.
-fn shown(number: f64) -> String {
+fn number_text(number: f64) -> String {
     Json::double(number).to_text()
 }
 
@@ -240,7 +242,7 @@ macro_rules! whole {
 
         impl Read for $type {
             fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
-                let number = at.whole(json.as_u64(), $most)?;
+                let number = at.whole_number(json.as_u64(), $most)?;
                 *self = Self::try_from(number).map_err(|_| at.wrong("a smaller number"))?;
                 Ok(())
             }
@@ -250,7 +252,7 @@ macro_rules! whole {
             }
 
             fn check(&self, at: &At<'_>) -> Result<(), Error> {
-                at.whole(u64::try_from(*self).ok(), $most).map(|_| ())
+                at.whole_number(u64::try_from(*self).ok(), $most).map(|_| ())
             }
         }
     )*};

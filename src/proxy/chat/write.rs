@@ -149,7 +149,7 @@ impl Written {
         frames
     }
 
-    pub(super) fn say(&self, said: &str) -> Vec<Json<'static>> {
+    pub(super) fn answer_events(&self, said: &str) -> Vec<Json<'static>> {
         let delta = object! { "content": Json::string(said.to_owned()) };
         vec![self.chunk(delta, Json::Null)]
     }

@@ -55,7 +55,7 @@ impl Gate {
     /// Ends a response without calls, and with a text.
     fn close(&mut self, ending: Vec<Event>) {
         if !self.said {
-            let answer = self.stream.say(&self.notice(self.reason));
+            let answer = self.stream.answer_events(&self.notice(self.reason));
             self.write(&answer);
         }
         self.said = true;

@@ -15,7 +15,7 @@ impl Gate {
     pub(super) fn run(&mut self) {
         while self.waiting.is_none() {
             let Some(frame) = self.frames.pop() else { return };
-            match self.known(frame) {
+            match self.take_frame(frame) {
                 Ok(all) => {
                     for held in all {
                         self.take(held);
@@ -38,7 +38,7 @@ impl Gate {
     }
 
     /// The frames that can be taken now.
-    fn known(&mut self, frame: Frame) -> Result<Vec<Held>, Failure> {
+    fn take_frame(&mut self, frame: Frame) -> Result<Vec<Held>, Failure> {
         let wire = self.options.wire;
         let event = parse(&frame.data, wire).map(Event::from);
         if event.as_ref().is_some_and(|event| is_foreign(&event.json, wire)) {

@@ -82,7 +82,7 @@ impl Written {
             }
             self.is_over = true;
         }
-        let response = self.whole(event, verdicts);
+        let response = self.whole_response(event, verdicts);
         set(&mut json, "response", response);
         vec![self.numbered(json)]
     }
@@ -109,7 +109,7 @@ impl Written {
     }
 
     /// A response with the output that the client was shown.
-    fn whole(&self, event: &Event, verdicts: &Verdicts) -> Json<'static> {
+    fn whole_response(&self, event: &Event, verdicts: &Verdicts) -> Json<'static> {
         let response = event.json.get("response").cloned().unwrap_or_default();
         let mut response =
             if response.as_object().is_some() { response } else { Json::Object(Vec::new()) };
@@ -148,13 +148,13 @@ impl Written {
 
     /// What the client was shown of the response whose calls are refused.
     pub(super) fn keep(&mut self, event: &Event, verdicts: &Verdicts) {
-        let mut whole = self.whole(event, verdicts);
+        let mut whole = self.whole_response(event, verdicts);
         if let Some(Json::Array(output)) = member(&mut whole, "output").map(std::mem::take) {
             self.first = output;
         }
     }
 
-    pub(super) fn say(&mut self, said: &str) -> Vec<Json<'static>> {
+    pub(super) fn answer_events(&mut self, said: &str) -> Vec<Json<'static>> {
         let at = Json::integer(self.next);
         let item_id = Json::string(format!("msg_turnlock_{}", self.next));
         self.next += 1;

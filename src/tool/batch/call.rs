@@ -129,7 +129,7 @@ impl Call {
         let needed = fate == Fate::Waiting;
         Self {
             number,
-            signature: Signature::kept(&view.signature),
+            signature: Signature::from_stored(&view.signature),
             raw: None,
             view,
             action: None,
@@ -256,7 +256,10 @@ impl Call {
 
     /// Sets the model's own arguments of a stored call, and their signature.
     pub(crate) fn with_raw(self, raw: Option<(Json<'static>, String)>) -> Self {
-        Self { raw: raw.map(|(args, signature)| (args, Signature::kept(&signature))), ..self }
+        Self {
+            raw: raw.map(|(args, signature)| (args, Signature::from_stored(&signature))),
+            ..self
+        }
     }
 
     /// Sets the action of a stored call.

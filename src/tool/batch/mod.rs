@@ -233,7 +233,7 @@ impl CallBatch {
             let repeats: Vec<_> =
                 tool.and_then(|tool| terms.replays.repeat(tool)).into_iter().collect();
             let guarded = GuardedCall {
-                tool: tool.map(|tool| tool.known(&repeats)),
+                tool: tool.map(|tool| tool.known_tool(&repeats)),
                 valid: call.valid,
                 known: call.recalled.is_some(),
                 approval: call.approval,

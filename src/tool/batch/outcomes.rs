@@ -95,7 +95,7 @@ impl CallBatch {
     }
 
     /// Returns the number of the next call that has settled and was not told.
-    pub(crate) fn tell(&mut self) -> Option<u32> {
+    pub(crate) fn next_settled(&mut self) -> Option<u32> {
         let fresh = |call: &&mut Call| call.settled.is_some() && !call.told;
         let call = self.calls.iter_mut().find(fresh)?;
         call.told = true;

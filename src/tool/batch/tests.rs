@@ -283,7 +283,7 @@ fn repeats_are_replayed_or_refused_as_the_terms_say() {
     assert!(outcomes.iter().all(|(outcome, _)| outcome.result == Some(Json::integer(7))));
     assert_eq!(outcomes.iter().map(|(_, ms)| *ms).collect::<Vec<_>>(), [4, 0, 0]);
     assert_eq!(
-        [batch.tell(), batch.tell(), batch.tell(), batch.tell()],
+        [batch.next_settled(), batch.next_settled(), batch.next_settled(), batch.next_settled()],
         [Some(1), Some(2), Some(3), None]
     );
     assert!(batch.calls().iter().all(Call::is_told));

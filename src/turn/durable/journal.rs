@@ -186,7 +186,7 @@ impl Journal {
     }
 
     /// `seq` of the last event that was shown.
-    pub(super) fn shown(&self) -> u64 {
+    pub(super) fn shown_seq(&self) -> u64 {
         self.shown
     }
 
@@ -305,7 +305,7 @@ impl Journal {
     }
 
     /// Releases the effects that waited for the commit in flight, which is now stored.
-    fn kept(&mut self, now: u64) {
+    fn committed(&mut self, now: u64) {
         let Some(flight) = self.flight.take() else { return };
         self.ours = true;
         self.round_trip = now.saturating_sub(flight.made);
@@ -338,7 +338,7 @@ impl Journal {
         let Some(flight) = self.flight.as_mut().filter(|flight| flight.commit.revision == at)
         else {
             self.retake = true;
-            return self.kept(now);
+            return self.committed(now);
         };
         self.revision = at + 1;
         let commit = Commit {
@@ -418,7 +418,7 @@ impl Journal {
         let flight = self.flight.as_mut().filter(|one| one.commit.revision == revision)?;
         match answer {
             CommitResult::Stored => {
-                self.kept(now);
+                self.committed(now);
                 None
             }
             CommitResult::Refused { state } => {

@@ -165,7 +165,7 @@ impl Durable {
         // What the journal has not taken is neither shown nor started.
         let (ends, dropped): (Vec<_>, Vec<_>) = self.fresh.drain(..).partition(Effect::is_kept);
         let unseen = journal.unseen() + dropped.iter().map(text_of).sum::<usize>();
-        let stops = self.turn.lose(end, journal.shown(), unseen, beside);
+        let stops = self.turn.lose(end, journal.shown_seq(), unseen, beside);
         for effect in ends.into_iter().chain(stops) {
             if !dropped.iter().any(|one| effect.ends(one)) {
                 journal.take(effect);

@@ -77,7 +77,7 @@ impl Calling {
 
     /// Takes the calls of a response that may be judged, as far as it is received. Returns whether
     /// there are any. Once the budget is spent, no call starts, so that none is waited for.
-    pub(crate) fn hear(&mut self, response: &Response, record: &mut Record) -> bool {
+    pub(crate) fn take_calls(&mut self, response: &Response, record: &mut Record) -> bool {
         if self.batch.further() >= limits::FURTHER_CALLS {
             return false;
         }
@@ -88,12 +88,12 @@ impl Calling {
                 break;
             }
             self.add(call.clone(), None, record);
-            self.say(response);
+            self.update_exchange(response);
         }
         self.batch.calls().len() > call_count
     }
 
-    fn say(&mut self, response: &Response) {
+    fn update_exchange(&mut self, response: &Response) {
         self.exchange.text.clone_from(&response.text);
         self.exchange.reasoning.clone_from(&response.reasoning);
     }
@@ -120,7 +120,7 @@ impl Calling {
 
     /// Ends the reading of the response. `broken`: it failed.
     pub(crate) fn stop_reading(&mut self, response: &Response, broken: Option<Failure>) {
-        self.say(response);
+        self.update_exchange(response);
         self.reading = false;
         self.broken = broken;
     }
@@ -252,7 +252,7 @@ impl Calling {
         let id = record.progress.batch + 1;
         self.batch.restore(&mut record.guard, |call| outcome(id, call));
         self.open(record);
-        self.tell(record);
+        self.show_settled(record);
         self.batch.is_settled()
     }
 
@@ -334,7 +334,7 @@ fn is_accepted(call: &Call) -> bool {
 }
 
 /// A call with the model's own arguments, for its history.
-fn own(call: &Call) -> CallView {
+fn model_view(call: &Call) -> CallView {
     CallView { args: call.raw_args().clone(), ..call.view().clone() }
 }
 

@@ -30,7 +30,7 @@ impl Record {
             join(&mut said, text.get(from..to).unwrap_or_default());
             from = to;
             let (mut calls, mut results) = (Vec::new(), Vec::new());
-            for (call, outcome) in given(calling) {
+            for (call, outcome) in calls_in_messages(calling) {
                 let (call, result) = pair(call, outcome, &mut ids);
                 calls.push(call);
                 results.push(result);
@@ -65,7 +65,7 @@ impl Record {
         let mut ids = self.conversation.given_ids();
         let mut all = Vec::new();
         for calling in &self.closed {
-            for (call, _) in given(calling) {
+            for (call, _) in calls_in_messages(calling) {
                 all.push((id_of(call, &mut ids), calling.place().id, call.view().id.clone()));
             }
         }
@@ -74,7 +74,7 @@ impl Record {
 }
 
 /// The calls of a batch that are in messages, and their outcomes.
-fn given(calling: &Calling) -> impl Iterator<Item = (&Call, &Outcome)> {
+fn calls_in_messages(calling: &Calling) -> impl Iterator<Item = (&Call, &Outcome)> {
     let refused = |call: &Call| matches!(call.fate(), Fate::Refused(_));
     calling.settled().filter(move |one| !refused(one.0)).map(|(call, outcome, _)| (call, outcome))
 }

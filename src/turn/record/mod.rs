@@ -141,7 +141,7 @@ impl Record {
     pub(super) fn restore(&mut self, progress: Progress) {
         self.progress = progress;
         if self.progress.heard > 0 {
-            self.conversation.heard(self.progress.heard);
+            self.conversation.mark_sent(self.progress.heard);
         }
     }
 
@@ -356,7 +356,7 @@ impl Record {
         self.trace_llm_call(response, status);
         if self.conversation.is_thread() {
             self.progress.heard = self.conversation.elements();
-            self.conversation.heard(self.progress.heard);
+            self.conversation.mark_sent(self.progress.heard);
         }
     }
 

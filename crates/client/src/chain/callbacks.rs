@@ -172,7 +172,7 @@ impl Callbacks {
     }
 
     /// Tells the core which callbacks there are, and what chains were worth.
-    pub(super) fn told(&self, options: ChainOptions) -> ChainOptions {
+    pub(super) fn with_hooks(&self, options: ChainOptions) -> ChainOptions {
         let hooks = Hooks::default()
             .assess(self.assess.is_some())
             .cache(self.cache.is_some())
@@ -226,8 +226,8 @@ where
     F: Future<Output = Result<R, E>> + MaybeSend + 'static,
 {
     Arc::new(move |context, _| {
-        let given = run(context);
-        Box::pin(async move { text(&given.await.map_err(Into::into)?) })
+        let text_of = run(context);
+        Box::pin(async move { text(&text_of.await.map_err(Into::into)?) })
     })
 }
 
@@ -241,9 +241,9 @@ where
     F: Future<Output = Result<T, E>> + MaybeSend + 'static,
 {
     Arc::new(move |context, show| {
-        let given = run(context);
+        let written_text = run(context);
         Box::pin(async move {
-            let ChainText(written) = given.await.map_err(Into::into)?.into();
+            let ChainText(written) = written_text.await.map_err(Into::into)?.into();
             let mut pieces = match written {
                 Written::Whole(whole) => return text(&whole),
                 Written::Pieces(pieces) => pieces,

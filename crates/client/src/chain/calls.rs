@@ -83,13 +83,13 @@ impl Calls {
         let kind = body.kind();
         let (callbacks, inputs) = (self.callbacks.clone(), self.inputs.clone());
         async move {
-            let told = Call::default();
-            let wanted = Wanted::new(told.signal.clone());
-            let (own, chunks) = (told.clone(), inputs.clone());
+            let shared_call = Call::default();
+            let wanted = Wanted::new(shared_call.signal.clone());
+            let (own, chunks) = (shared_call.clone(), inputs.clone());
             let show: Pieces = Arc::new(move |text| chunks.tell(Input::Chunk { call, text }));
             let ended = called(move || callbacks.call(body, own, show)).await;
             wanted.settled();
-            let cost = told.cost();
+            let cost = shared_call.cost();
             inputs.tell(match ended.unwrap_or_else(|why| Err(StepError::new(why))) {
                 Ok(value) => Input::returned(call, &value, cost),
                 Err(StepError { message, code, retryable }) => {
@@ -107,15 +107,15 @@ impl Calls {
         let inputs = self.inputs.clone();
         let key = Active::composed(key);
         async move {
-            let asked = called(move || async move {
+            let lookup = called(move || async move {
                 match cache {
                     Some(cache) => cache.get(&key).await,
                     None => None,
                 }
             });
-            let found = asked.await.ok().flatten();
+            let found = lookup.await.ok().flatten();
             let value = found.and_then(|CacheEntry { value, stored_at }| {
-                let age_ms = clock::whole(clock::unix_ms()).saturating_sub(stored_at);
+                let age_ms = clock::whole_ms(clock::unix_ms()).saturating_sub(stored_at);
                 text(&serde_json::json!({ "value": value, "ageMs": age_ms })).ok()
             });
             inputs.tell(Input::returned(call, value.as_deref().unwrap_or("null"), None));
@@ -126,7 +126,8 @@ impl Calls {
     fn remember(&self, key: &str, value: Json<'static>) {
         let Some(cache) = self.callbacks.cache.clone() else { return };
         let key = Active::composed(key);
-        let entry = CacheEntry { value: value.into(), stored_at: clock::whole(clock::unix_ms()) };
+        let entry =
+            CacheEntry { value: value.into(), stored_at: clock::whole_ms(clock::unix_ms()) };
         let keep = move || async move { cache.set(&key, entry).await };
         let mut kept = Box::pin(called(keep));
         // What takes no time is there at once, for the next chain.

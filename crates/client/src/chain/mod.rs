@@ -86,7 +86,7 @@ pub use turnlock::chain::{
 /// # Panics
 /// Natively, outside of a tokio runtime.
 pub fn run_chain(options: ChainOptions, callbacks: Callbacks) -> Result<RunningChain, Error> {
-    let mut machine = Chain::new(callbacks.told(options))?;
+    let mut machine = Chain::new(callbacks.with_hooks(options))?;
     machine.handle(clock::whole_now(), Input::Start);
     let feedback = callbacks.feedback.clone();
     let callbacks = Arc::new(callbacks);
@@ -161,8 +161,8 @@ impl RunningChain {
     pub async fn result(self) -> ChainResult {
         self.running.events.leave();
         // Only a runtime that is being torn down drops a driver.
-        let gone = |_| ChainResult::failed(Failure::new("core.fault", "no answer"));
-        self.control.result.clone().await.unwrap_or_else(gone)
+        let no_answer = |_| ChainResult::failed(Failure::new("core.fault", "no answer"));
+        self.control.result.clone().await.unwrap_or_else(no_answer)
     }
 }
 

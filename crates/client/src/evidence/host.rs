@@ -7,7 +7,7 @@ use futures::future::AbortHandle;
 
 use super::options::{Check, Replicates};
 use super::record::{BundleRecording, Fact};
-use super::redact::{Redact, before_cuts, redacted, whole};
+use super::redact::{Redact, before_cuts, redact_long, redacted};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError, tokens};
 use super::run::{BundleControl, RunningBundle};
 use crate::clock;
@@ -59,7 +59,7 @@ impl Machine for Told {
         if let Input::Cancel { reason } = &mut input
             && let Some(redact) = self.redact.take()
         {
-            *reason = whole(reason, &redact);
+            *reason = redact_long(reason, &redact);
         }
         let at = now_ms.saturating_sub(self.origin);
         if let Some(tape) = &self.tape {

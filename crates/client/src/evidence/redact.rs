@@ -57,7 +57,7 @@ const LONG: usize = 256;
 
 /// A text that the core may cut, redacted before it does, because half of a secret is known to no
 /// redaction.
-pub(super) fn whole(text: &str, redact: &Redact) -> String {
+pub(super) fn redact_long(text: &str, redact: &Redact) -> String {
     match text.len() > LONG {
         true => guarded(|| redact(text)).unwrap_or_else(|_| FAILED.to_owned()),
         false => text.to_owned(),
@@ -66,7 +66,7 @@ pub(super) fn whole(text: &str, redact: &Redact) -> String {
 
 /// What the core is told of an outcome whose texts it may cut.
 pub(super) fn before_cuts(outcome: Outcome, redact: &Redact) -> Outcome {
-    let hide = |text: &str| whole(text, redact);
+    let hide = |text: &str| redact_long(text, redact);
     match outcome {
         Outcome::Data { json, errors } => {
             let errors = errors.iter().map(|text| hide(text)).collect();
@@ -83,8 +83,8 @@ pub(super) fn before_cuts(outcome: Outcome, redact: &Redact) -> Outcome {
 pub(super) fn redacted(mut event: Event, redact: Option<&Redact>) -> Event {
     let Some(redact) = redact else { return event };
     let hide = |text: &str| {
-        let shown = guarded(|| redact(text));
-        shown.unwrap_or_else(|_| FAILED.to_owned())
+        let redacted = guarded(|| redact(text));
+        redacted.unwrap_or_else(|_| FAILED.to_owned())
     };
     let all = |texts: &mut Vec<String>| texts.iter_mut().for_each(|text| *text = hide(text));
     match &mut event.kind {
@@ -92,16 +92,18 @@ pub(super) fn redacted(mut event: Event, redact: Option<&Redact>) -> Event {
             all(&mut quality.errors);
             *data = data.take().map(|data| apply(data, All, &hide));
         }
-        BundleEvent::PartialSummary { summary, .. } => *summary = shown(summary, SUMMARY, &hide),
+        BundleEvent::PartialSummary { summary, .. } => {
+            *summary = redact_rendered(summary, SUMMARY, &hide)
+        }
         BundleEvent::ReplicateWarning { errors, .. } => all(errors),
         BundleEvent::BundleCancelled { reason, .. } => *reason = hide(reason),
-        BundleEvent::BundleReady { bundle, .. } => *bundle = shown(bundle, BUNDLE, &hide),
+        BundleEvent::BundleReady { bundle, .. } => *bundle = redact_rendered(bundle, BUNDLE, &hide),
         _ => {}
     }
     event
 }
 
-fn shown<T>(text: &Rendered<T>, act: Act, hide: &dyn Fn(&str) -> String) -> Rendered<T> {
+fn redact_rendered<T>(text: &Rendered<T>, act: Act, hide: &dyn Fn(&str) -> String) -> Rendered<T> {
     // The core's own text, of its own size; what it writes, it reads.
     let json = Json::parse_host(text.json().as_bytes(), usize::MAX);
     let json = json.map(Json::into_owned).unwrap_or_default();
@@ -109,23 +111,24 @@ fn shown<T>(text: &Rendered<T>, act: Act, hide: &dyn Fn(&str) -> String) -> Rend
 }
 
 fn apply(value: Json<'static>, act: Act, hide: &dyn Fn(&str) -> String) -> Json<'static> {
-    let one = |value, members| apply(value, Members(members), hide);
+    let member = |value, members| apply(value, Members(members), hide);
     match (act, value) {
         (All, Json::String(text)) => hide(&text).into(),
         (All, Json::Array(items)) => {
             Json::Array(items.into_iter().map(|item| apply(item, All, hide)).collect())
         }
         (All, Json::Object(members)) => named(members, hide, |value| apply(value, All, hide)),
-        (Named(inner), Json::Object(members)) => named(members, hide, |value| one(value, inner)),
+        (Named(inner), Json::Object(members)) => named(members, hide, |value| member(value, inner)),
         (Items(inner), Json::Array(items)) => {
-            Json::Array(items.into_iter().map(|item| one(item, inner)).collect())
+            Json::Array(items.into_iter().map(|item| member(item, inner)).collect())
         }
         (Members(known), Json::Object(members)) => {
-            let own = members.into_iter().map(|(name, value)| {
-                let act = known.iter().find(|(one, _)| *one == name).map_or(Keep, |(_, act)| *act);
+            let redacted = members.into_iter().map(|(name, value)| {
+                let act =
+                    known.iter().find(|(member, _)| *member == name).map_or(Keep, |(_, act)| *act);
                 (name, apply(value, act, hide))
             });
-            Json::Object(own.collect())
+            Json::Object(redacted.collect())
         }
         (_, value) => value,
     }

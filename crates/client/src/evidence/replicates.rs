@@ -99,10 +99,10 @@ pub fn replicate_by_model(
     message("user", &prompt)?;
     // Each turn has an id of its own.
     let each = move |context: &ReplicateContext| {
-        let own = context.strategy.as_ref().and_then(|strategy| strategy.prompt.as_ref());
-        let content = fill(own.unwrap_or(&prompt), &input)?;
-        let asked = Json::object([("role", "user".into()), ("content", content.into())]);
-        let messages = system.iter().cloned().chain([asked]).collect();
+        let own_prompt = context.strategy.as_ref().and_then(|strategy| strategy.prompt.as_ref());
+        let content = fill(own_prompt.unwrap_or(&prompt), &input)?;
+        let message = Json::object([("role", "user".into()), ("content", content.into())]);
+        let messages = system.iter().cloned().chain([message]).collect();
         Ok(TurnOptions::new(model.clone(), Json::Array(messages)).request_id(clock::random_id()))
     };
     Ok(by_turn(each, read))
@@ -138,14 +138,14 @@ fn by_turn(
     move |context| {
         let each = each.clone();
         attempt(move || async move {
-            let own = context.strategy.as_ref().and_then(|strategy| strategy.model.clone());
+            let model_name = context.strategy.as_ref().and_then(|strategy| strategy.model.clone());
             let mut options = each(&context).map_err(ReplicateError::from)?;
-            if let Some(name) = &own {
+            if let Some(name) = &model_name {
                 options = options.named(name);
             }
             let (model, takes_seed) = options.model_and_seed();
             let turn = run_turn(options.seeded(context.seed)).map_err(ReplicateError::from)?;
-            let (model, seed_unsent) = (model.or(own), !takes_seed);
+            let (model, seed_unsent) = (model.or(model_name), !takes_seed);
             match settled(turn.result().await, read) {
                 Ok(replicate) => Ok(Replicate { model, seed_unsent, ..replicate }),
                 Err(error) => Err(ReplicateError { model, seed_unsent, ..error }),

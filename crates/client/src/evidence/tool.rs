@@ -73,7 +73,7 @@ pub fn bundle_tool(
 ) -> Tool {
     let (name, description) = (name.into(), description.into());
     let options = settings(BundleOptions::new(name.as_str()).compact(true));
-    let limits = shown(options.limits.clone().unwrap_or_default());
+    let limits = visible_limits(options.limits.clone().unwrap_or_default());
     let budget = options.budget.clone().unwrap_or_default();
     let seconds = budget.seconds.unwrap_or(SECONDS);
     let most = limits.max_bytes.unwrap_or(MAX_BYTES);
@@ -150,18 +150,18 @@ fn progress(event: &Event) -> String {
     let BundleEvent::BundleReady { .. } = &event.kind else { return event.to_text() };
     let event = event.to_json();
     let meta = event.get("bundle").and_then(|bundle| bundle.get("meta"));
-    let said = ["stopped", "usage", "cost"];
-    let said = said.map(|name| {
+    let members = ["stopped", "usage", "cost"];
+    let members = members.map(|name| {
         let value = meta.and_then(|meta| meta.get(name));
         (name.into(), value.cloned().unwrap_or_default())
     });
     let rest = event.as_object().unwrap_or_default().iter();
     let rest = rest.filter(|(name, _)| name != "bundle").cloned();
-    Json::Object(rest.chain(said).collect()).to_text()
+    Json::Object(rest.chain(members).collect()).to_text()
 }
 
 /// Adds the caps that are lacking.
-fn shown(limits: BundleLimits) -> BundleLimits {
+fn visible_limits(limits: BundleLimits) -> BundleLimits {
     let (fields, diffs) =
         (limits.max_fields.or(Some(MAX_FIELDS)), limits.max_diffs.or(Some(MAX_DIFFS)));
     let bytes = limits.max_bytes.or(Some(MAX_BYTES));

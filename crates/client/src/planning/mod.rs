@@ -75,7 +75,7 @@ pub fn run_planning(options: PassOptions) -> Result<RunningPass, Error> {
     let (settle, result) = oneshot::channel();
     let mut running = Running::<Pass, PassEvent>::new();
     let inputs = running.inputs.clone();
-    let asked = Asked {
+    let request_host = Asked {
         fallbacks: Vec::new(),
         model: Some(begun.model),
         tools: begun.tools.into(),
@@ -92,7 +92,7 @@ pub fn run_planning(options: PassOptions) -> Result<RunningPass, Error> {
     running.spawn(async move {
         // Behind whatever the host has said by now: a pass that is cancelled at once asks nobody.
         inputs.tell(Input::Start);
-        let mut done = drive(begun.machine, asked, inputs).await;
+        let mut done = drive(begun.machine, request_host, inputs).await;
         done.cut(begun.most_reason);
         let mut ended = ended(done, begun.input, begun.plan_schema.as_ref());
         keep(&mut ended, begun.on_record.as_ref(), begun.in_result);

@@ -184,7 +184,7 @@ impl PassOptions {
             }
             pass.secret = clock::random_hex(32).into();
             if !self.started {
-                pass.started_at = clock::whole(clock::unix_ms());
+                pass.started_at = clock::whole_ms(clock::unix_ms());
             }
         } else if recording {
             return Err(Error::option("record", "none when replaying"));

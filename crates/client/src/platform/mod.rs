@@ -58,7 +58,7 @@ pub(crate) trait Platform {
 
     /// Polls the future of `task` now, where the platform may have ended whatever would wake it.
     /// What it was told before is heard in any case, now or soon.
-    fn hear(task: &Self::Task);
+    fn poll_now(task: &Self::Task);
 
     /// What `work`, code of the host's, returns; words where it panicked.
     fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String>;

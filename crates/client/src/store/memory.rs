@@ -12,7 +12,7 @@ use super::{
     Changed, EventGroup, ListedTurn, Store, StoreError, StoredOutcome, Watch, names_of,
     repeated_name,
 };
-use crate::clock::{self, whole};
+use crate::clock::{self, whole_ms};
 use crate::lock::Lock;
 use crate::platform::{BoxFuture, Dyn, MaybeSend};
 use turnlock::json::Json;
@@ -127,7 +127,7 @@ impl Store for MemoryStore {
             Ok(kept.turns.get(turn, now).map(|Entry { value, at, .. }| StoredTurn {
                 owner: Some(value.standing.owner.clone()),
                 revision: value.standing.revision,
-                idle_ms: Some(whole((now - at).floor())),
+                idle_ms: Some(whole_ms((now - at).floor())),
                 open: value.standing.open,
                 state: value.state.clone(),
                 records: value.records.clone(),
@@ -169,7 +169,7 @@ impl Store for MemoryStore {
     ) -> BoxFuture<'a, Result<Option<StoredOutcome>, StoreError>> {
         self.with(move |kept, now| {
             let found = kept.reusable.get(key, now);
-            let age_ms = |at: f64| whole((now - at).ceil());
+            let age_ms = |at: f64| whole_ms((now - at).ceil());
             Ok(found.map(|one| StoredOutcome { text: one.value.clone(), age_ms: age_ms(one.at) }))
         })
     }
@@ -182,13 +182,13 @@ impl Store for MemoryStore {
         self.with(move |kept, now| {
             let begin = names_of(tenant);
             let all = kept.turns.entries.range(begin.clone()..);
-            let own = all.take_while(|(turn, _)| turn.starts_with(&begin));
-            let open = own.filter(|(_, one)| one.value.standing.open && one.expires > now);
+            let matching = all.take_while(|(turn, _)| turn.starts_with(&begin));
+            let open = matching.filter(|(_, one)| one.value.standing.open && one.expires > now);
             let mut listed: Vec<_> = open
                 .map(|(turn, one)| ListedTurn {
                     turn: turn.clone(),
                     state: one.value.state.clone(),
-                    idle_ms: Some(whole((now - one.at).floor())),
+                    idle_ms: Some(whole_ms((now - one.at).floor())),
                 })
                 .collect();
             listed.sort_by_key(|one| one.idle_ms);
@@ -337,8 +337,8 @@ mod tests {
                 let answer = store.commit(&turn, Arc::new(commit)).now_or_never();
                 assert_eq!(answer, Some(Ok(CommitResult::Stored)));
             }
-            let kept = store.0.kept.lock();
-            let (turns, reusable) = (&kept.turns, &kept.reusable);
+            let shelves = store.0.kept.lock();
+            let (turns, reusable) = (&shelves.turns, &shelves.reusable);
             assert!(turns.entries.len() <= 200 && reusable.entries.len() <= 200);
             let over = turns.entries.values().filter(|turn| !turn.value.standing.open).count();
             let spare = |tenants: &BTreeMap<String, Tenant>| {

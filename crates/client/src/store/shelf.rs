@@ -74,10 +74,10 @@ impl<T> Shelf<T> {
     ) {
         self.count += 1;
         let spare = rank.map(|rank| (rank, self.count));
-        let own = self.tenants.entry(tenant.to_owned()).or_default();
-        own.entries += 1;
-        own.size += size;
-        own.spare.extend(spare.map(|place| (place, name.to_owned())));
+        let usage = self.tenants.entry(tenant.to_owned()).or_default();
+        usage.entries += 1;
+        usage.size += size;
+        usage.spare.extend(spare.map(|place| (place, name.to_owned())));
         self.size += size;
         let (tenant, expires) = (tenant.to_owned(), now + milliseconds(ttl_ms));
         let entry = Entry { value, tenant, size, at: now, expires, spare };

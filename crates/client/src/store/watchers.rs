@@ -47,8 +47,8 @@ impl Watchers {
         Active::spawn(async move {
             for id in ids {
                 // Looked up one by one: each may stop another, and the lock must not last.
-                let one = turns.lock().get(&turn).and_then(|all| all.get(&id).cloned());
-                if let Some(changed) = one {
+                let watcher = turns.lock().get(&turn).and_then(|all| all.get(&id).cloned());
+                if let Some(changed) = watcher {
                     changed(owner.as_deref());
                 }
             }

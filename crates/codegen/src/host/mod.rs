@@ -252,8 +252,8 @@ fn member(row: &Row, model: &Model) -> Result<Member, String> {
     };
     let required =
         flags.contains(&"required") || core.is_some_and(|core| core.presence == Presence::Required);
-    let own = text::prose(docs, &[]).0;
-    let docs = [core.map(|core| core.docs.as_str()).unwrap_or_default(), &own].join(" ");
+    let own_docs = text::prose(docs, &[]).0;
+    let docs = [core.map(|core| core.docs.as_str()).unwrap_or_default(), &own_docs].join(" ");
     let default = match default.map(|text| (text, text.strip_prefix("base URL of "))) {
         Some((_, Some(provider))) => Some(base_url(provider)?),
         Some((text, None)) => Some(text.to_owned()),

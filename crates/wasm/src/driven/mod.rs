@@ -55,8 +55,8 @@ pub fn turn_free(handle: u32) {
 
 /// Keeps a machine; its number as text.
 pub(super) fn made(machine: Result<impl Into<Machine>, Error>) -> String {
-    let kept = |machine| TURNS.with(|all| all.insert(machine));
-    machine.map_or_else(|error| failure(&error), |machine| kept(machine.into()))
+    let insert = |machine| TURNS.with(|all| all.insert(machine));
+    machine.map_or_else(|error| failure(&error), |machine| insert(machine.into()))
 }
 
 /// Effects of one answer. The others follow the next input, which is due at once.

@@ -65,12 +65,12 @@ fn owned(keep: Keep) -> Journal {
     let mut journal = Journal::new(keep, 1, None);
     journal.take(begins(1));
     store(&mut journal, 0);
-    assert_eq!(shown(&mut journal), ["1"]);
+    assert_eq!(take_shown(&mut journal), ["1"]);
     journal
 }
 
 /// What need not wait: events by `seq`, tools and commits by their numbers.
-fn shown(journal: &mut Journal) -> Vec<String> {
+fn take_shown(journal: &mut Journal) -> Vec<String> {
     let name = |effect| match effect {
         Effect::Emit(event) => event.seq.to_string(),
         Effect::RunTool { call, .. } => format!("run {call}"),
@@ -107,7 +107,7 @@ fn code(end: Option<End>) -> String {
 fn nothing_is_shown_before_it_is_stored() {
     let mut journal = Journal::new(keep(), 1, None);
     assert!(!journal.is_due(0));
-    assert_eq!((journal.deadline(false), journal.shown()), (None, 0));
+    assert_eq!((journal.deadline(false), journal.shown_seq()), (None, 0));
     journal.take(begins(1));
     journal.take(says(2, "ab"));
     journal.take(runs(1));
@@ -119,21 +119,21 @@ fn nothing_is_shown_before_it_is_stored() {
     assert_eq!((*last, events.as_array().unwrap().len()), (2, 2));
     journal.take(says(3, "cde"));
     assert_eq!((journal.unseen(), journal.deadline(false)), (5, Some(5_000)));
-    assert!(shown(&mut journal).is_empty());
+    assert!(take_shown(&mut journal).is_empty());
 
     // An answer to another commit says nothing.
     assert_eq!(journal.stored(5, 2, 1, CommitResult::Stored), None);
-    assert!(shown(&mut journal).is_empty());
+    assert!(take_shown(&mut journal).is_empty());
     assert_eq!(journal.stored(7, 1, 1, CommitResult::Stored), None);
-    assert_eq!(shown(&mut journal), ["1", "2", "run 1"]);
-    assert_eq!((journal.shown(), journal.unseen()), (2, 3));
+    assert_eq!(take_shown(&mut journal), ["1", "2", "run 1"]);
+    assert_eq!((journal.shown_seq(), journal.unseen()), (2, 3));
 
     // Text waits for four round trips, or `gather_ms`, from the last commit on.
     assert_eq!((journal.deadline(false), journal.is_due(27)), (Some(28), false));
     let second = commit(&mut journal, 28);
     assert_eq!(second.revision, 2);
     assert_eq!(journal.stored(4_028, 2, 1, CommitResult::Stored), None);
-    assert_eq!(shown(&mut journal), ["3"]);
+    assert_eq!(take_shown(&mut journal), ["3"]);
     journal.take(says(4, ""));
     assert_eq!(journal.deadline(false), Some(28 + 1_000), "a slow store is not waited for longer");
     let mut quick = owned(keep());
@@ -166,20 +166,20 @@ fn what_is_added_is_in_the_next_commit() {
 fn text_that_is_not_kept_waits_for_nothing_but_its_turn() {
     let mut journal = Journal::new(Keep { events: 0, ..keep() }, 1, None);
     journal.take(says(1, "a"));
-    assert!(shown(&mut journal).is_empty(), "the turn is not this owner's yet");
+    assert!(take_shown(&mut journal).is_empty(), "the turn is not this owner's yet");
     journal.take(begins(2));
     let first = commit(&mut journal, 0);
     assert_eq!(first.events.as_ref().map(|(last, _)| *last), Some(2));
     journal.take(says(3, "b"));
-    assert!(shown(&mut journal).is_empty(), "a commit is in flight");
+    assert!(take_shown(&mut journal).is_empty(), "a commit is in flight");
     assert_eq!(journal.stored(0, 1, 1, CommitResult::Stored), None);
-    assert_eq!(shown(&mut journal), ["1", "2"]);
+    assert_eq!(take_shown(&mut journal), ["1", "2"]);
     journal.take(says(4, "c"));
-    assert!(shown(&mut journal).is_empty(), "another one is before it");
+    assert!(take_shown(&mut journal).is_empty(), "another one is before it");
     assert_eq!(store(&mut journal, 25).events, None);
-    assert_eq!(shown(&mut journal), ["3", "4"]);
+    assert_eq!(take_shown(&mut journal), ["3", "4"]);
     journal.take(says(5, "d"));
-    assert_eq!((shown(&mut journal), journal.shown()), (vec!["5".to_owned()], 5));
+    assert_eq!((take_shown(&mut journal), journal.shown_seq()), (vec!["5".to_owned()], 5));
     assert!(!journal.is_due(u64::MAX));
 }
 
@@ -208,7 +208,7 @@ fn the_oldest_events_are_dropped_by_groups() {
 
     // Those of an earlier owner count.
     let mut later = Journal::new(Keep { events: 3, ..keep() }, 2, Some((6, 9, (3, 100))));
-    assert_eq!((later.size(), later.shown()), ((3, 100), 9));
+    assert_eq!((later.size(), later.shown_seq()), ((3, 100), 9));
     later.take(begins(10));
     assert_eq!(store(&mut later, 0).forget, 9);
     assert_eq!(later.size(), (1, bytes + 1));
@@ -265,9 +265,9 @@ fn a_pause_from_beside_is_heard_and_the_turn_taken_back() {
     let Some(Effect::Commit { attempt: 1, commit: again }) = journal.pop() else { panic!("none") };
     assert_eq!((again.revision, again.take_over, again.owner.as_str()), (3, true, "o"));
     assert_eq!((again.replaces.as_deref(), again.events.is_some()), (Some("beside"), true));
-    assert_eq!((journal.deadline(false), shown(&mut journal).len()), (Some(5_020), 0));
+    assert_eq!((journal.deadline(false), take_shown(&mut journal).len()), (Some(5_020), 0));
     assert_eq!(journal.stored(21, 3, 1, CommitResult::Stored), None);
-    assert_eq!(shown(&mut journal), ["2"]);
+    assert_eq!(take_shown(&mut journal), ["2"]);
     let next = store(&mut journal, 22);
     assert_eq!((next.revision, next.take_over), (4, false), "its state is without the wish");
 
@@ -275,7 +275,7 @@ fn a_pause_from_beside_is_heard_and_the_turn_taken_back() {
     let mut journal = in_flight();
     assert_eq!(journal.stored(20, 2, 1, state_with(3, 1, "running")), None);
     assert!(journal.take_pause());
-    assert_eq!(shown(&mut journal), ["2"]);
+    assert_eq!(take_shown(&mut journal), ["2"]);
     let next = store(&mut journal, 21);
     assert_eq!((next.revision, next.take_over), (4, true));
     assert_eq!(next.replaces.as_deref(), Some("beside"));
@@ -303,10 +303,10 @@ fn a_commit_is_attempted_four_times() {
         assert_eq!(journal.deadline(false), Some(now + wait));
         assert_eq!(journal.stored(now, 2, attempt - 1, failed("a")), None, "it is known");
         assert_eq!(journal.expire(now + wait - 1, false), None);
-        assert!(shown(&mut journal).is_empty());
+        assert!(take_shown(&mut journal).is_empty());
         now += wait;
         assert_eq!(journal.expire(now, false), None);
-        assert_eq!(shown(&mut journal), [format!("commit 2 {attempt}")]);
+        assert_eq!(take_shown(&mut journal), [format!("commit 2 {attempt}")]);
         assert_eq!(journal.deadline(false), Some(now + 5_000));
         assert_eq!(journal.stored(now, 2, attempt - 1, failed("a")), None, "of the one before");
         if attempt < 4 {
@@ -325,7 +325,7 @@ fn a_commit_is_attempted_four_times() {
     commit(&mut journal, 0);
     assert_eq!(journal.stored(10, 2, 1, failed("a")), None);
     assert_eq!(journal.stored(11, 2, 1, CommitResult::Stored), None);
-    assert_eq!(shown(&mut journal), ["2"]);
+    assert_eq!(take_shown(&mut journal), ["2"]);
 }
 
 #[test]
@@ -359,19 +359,19 @@ fn no_tool_starts_on_a_lease_that_may_be_over() {
         commit(&mut journal, 0);
         journal.take(runs(2));
         assert_eq!(journal.stored(after, 2, 1, CommitResult::Stored), None);
-        (shown(&mut journal), journal)
+        (take_shown(&mut journal), journal)
     };
     assert_eq!(started(299).0, ["run 1", "2"]);
     let (effects, mut journal) = started(300);
     assert_eq!(effects, ["2"]);
     store(&mut journal, 301);
-    assert_eq!(shown(&mut journal), ["run 1", "run 2"]);
+    assert_eq!(take_shown(&mut journal), ["run 1", "run 2"]);
 
     let mut asleep = owned(Keep { lease_ms: 300, ..keep() });
     asleep.take(runs(1));
     commit(&mut asleep, 0);
     assert_eq!(asleep.stored(300, 2, 1, CommitResult::Stored), None);
-    assert!(shown(&mut asleep).is_empty() && asleep.is_due(300), "it is verified at once");
+    assert!(take_shown(&mut asleep).is_empty() && asleep.is_due(300), "it is verified at once");
 }
 
 #[test]
@@ -384,13 +384,13 @@ fn what_did_not_start_is_dropped_and_not_ended() {
     journal.take(runs(3));
     journal.take(cancel(1));
     journal.take(cancel(3));
-    assert!(shown(&mut journal).is_empty());
+    assert!(take_shown(&mut journal).is_empty());
     journal.take(cancel(4));
-    assert_eq!(shown(&mut journal), ["cancel 4"]);
+    assert_eq!(take_shown(&mut journal), ["cancel 4"]);
     assert_eq!(journal.stored(0, 2, 1, CommitResult::Stored), None);
-    assert_eq!(shown(&mut journal), ["run 2"]);
+    assert_eq!(take_shown(&mut journal), ["run 2"]);
     journal.take(cancel(2));
-    assert_eq!(shown(&mut journal), ["cancel 2"]);
+    assert_eq!(take_shown(&mut journal), ["cancel 2"]);
     // The journal ends, and what need not wait is left.
     journal.take(cancel(5));
     assert_eq!(journal.into_ready(), [cancel(5)]);

@@ -8,7 +8,7 @@ use super::super::super::prompt::{Answered, Exchange};
 use super::super::super::protocol::{CancelReason, Effect};
 use super::super::Record;
 use super::super::outcomes::{answer, cancelled, elsewhere, repeated};
-use super::{Calling, Place, has_run, is_accepted, own, tenant, terms, view};
+use super::{Calling, Place, has_run, is_accepted, model_view, tenant, terms, view};
 use crate::guard::Refusal;
 use crate::json::Json;
 use crate::signature::hex;
@@ -72,14 +72,14 @@ impl Calling {
         for call in self.batch.cancel(record.now, &outcome) {
             record.push(Effect::CancelTool { call, reason: CancelReason::Cancelled });
         }
-        self.tell(record);
+        self.show_settled(record);
         self.close(record);
     }
 
     /// Shows the results of the calls that have settled. Returns whether the batch is over.
-    pub(crate) fn tell(&mut self, record: &mut Record) -> bool {
+    pub(crate) fn show_settled(&mut self, record: &mut Record) -> bool {
         self.batch.settle_replays(&mut record.guard);
-        while let Some(number) = self.batch.tell() {
+        while let Some(number) = self.batch.next_settled() {
             let found = self.settled().find(|(call, ..)| call.number() == number);
             let Some((call, outcome, duration_ms)) = found else { continue };
             record.trace_tool_result(call, outcome, duration_ms);
@@ -137,7 +137,7 @@ impl Calling {
                 record.conversation.add_notice(repeated(&call.view().name));
             }
             answered.push(Answered {
-                view: own(call),
+                view: model_view(call),
                 answer: answer(call, outcome),
                 failed: outcome.status != Status::Ok,
             });
@@ -145,8 +145,11 @@ impl Calling {
         if self.place.phase != PhaseName::Unified {
             for (refusal, calls) in self.batch.refused() {
                 let answer = |call: &Call| Call::notice(refusal, &[call], has_results);
-                let answer =
-                    |call: &Call| Answered { view: own(call), answer: answer(call), failed: true };
+                let answer = |call: &Call| Answered {
+                    view: model_view(call),
+                    answer: answer(call),
+                    failed: true,
+                };
                 answered.extend(calls.into_iter().map(answer));
             }
         }

@@ -65,7 +65,7 @@ impl Platform for Tokio {
     }
 
     /// What it was told has woken it already.
-    fn hear(_: &Task) {}
+    fn poll_now(_: &Task) {}
 
     /// The words of the panic are the panic hook's.
     fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {

@@ -56,13 +56,13 @@ impl Fetch {
         body: String,
     ) -> Result<Answer, ()> {
         let abort = AbortOnDrop(AbortController::new().map_err(drop)?);
-        let own = web_sys::Headers::new().map_err(drop)?;
+        let request_headers = web_sys::Headers::new().map_err(drop)?;
         for (name, value) in headers {
-            own.set(name, value).map_err(drop)?;
+            request_headers.set(name, value).map_err(drop)?;
         }
         let request = RequestBuilder::new(url)
             .method(Method::POST)
-            .headers(Headers::from_raw(own))
+            .headers(Headers::from_raw(request_headers))
             .abort_signal(Some(&abort.0.signal()))
             .redirect(RequestRedirect::Manual)
             .body(body)

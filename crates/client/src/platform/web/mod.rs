@@ -65,8 +65,8 @@ impl Platform for Web {
         task::spawn(future)
     }
 
-    fn hear(task: &task::Task) {
-        task.hear();
+    fn poll_now(task: &task::Task) {
+        task.poll_now();
     }
 
     fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {

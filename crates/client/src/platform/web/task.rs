@@ -56,7 +56,7 @@ impl Running {
 impl Task {
     /// Has the driver hear what it was told, now: a runtime that ends whatever a request has begun
     /// wakes nothing any more, and what the driver holds would never be given back.
-    pub(super) fn hear(&self) {
+    pub(super) fn poll_now(&self) {
         let waker = self.0.waker.borrow().clone();
         if let Some(waker) = waker {
             let _ = self.0.poll(&mut Context::from_waker(&waker));

@@ -32,8 +32,8 @@ pub(super) async fn commit(
         match attempt(connection, locks, turn, commit, holder.as_deref()).await? {
             Attempt::Judged(judged) => return Ok(judged),
             Attempt::Doubtful(owner) => {
-                let held = locks.is_held(&owner).await;
-                holder = Some(if held { owner } else { String::new() });
+                let is_held = locks.is_held(&owner).await;
+                holder = Some(if is_held { owner } else { String::new() });
             }
         }
     }
@@ -75,8 +75,8 @@ async fn judge_and_write(
         return Ok(Attempt::Doubtful(doubtful.row.owner.clone()));
     }
     let before = found.and_then(|found| {
-        let held = found.is_doubtful && holder == Some(found.row.owner.as_str());
-        (held || !found.is_expired).then_some(found.row)
+        let is_held = found.is_doubtful && holder == Some(found.row.owner.as_str());
+        (is_held || !found.is_expired).then_some(found.row)
     });
     let judgement = judge(before.as_ref().map(Turn::standing).as_ref(), commit);
     if judgement != Judgement::Apply {

@@ -21,17 +21,17 @@ impl Listener {
         kind: &'static str,
         heard: impl FnMut(Event) + 'static,
     ) -> Self {
-        let heard = Closure::new(heard);
+        let callback = Closure::new(heard);
         // It throws for no name and no function.
-        let _ = target.add_event_listener_with_callback(kind, heard.as_ref().unchecked_ref());
-        Self { target: target.clone(), kind, heard }
+        let _ = target.add_event_listener_with_callback(kind, callback.as_ref().unchecked_ref());
+        Self { target: target.clone(), kind, heard: callback }
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let heard = self.heard.as_ref().unchecked_ref();
-        let _ = self.target.remove_event_listener_with_callback(self.kind, heard);
+        let callback = self.heard.as_ref().unchecked_ref();
+        let _ = self.target.remove_event_listener_with_callback(self.kind, callback);
     }
 }
 
@@ -41,13 +41,13 @@ pub(super) fn first(
     kinds: [&'static str; 2],
 ) -> impl Future<Output = Option<&'static str>> + 'static + use<> {
     let (tell, told) = oneshot::channel();
-    let tell = Rc::new(Cell::new(Some(tell)));
+    let sender = Rc::new(Cell::new(Some(tell)));
     let listeners = kinds.map(|kind| {
-        let tell = Rc::clone(&tell);
+        let sender = Rc::clone(&sender);
         Listener::new(target, kind, move |_| {
-            if let Some(tell) = tell.take() {
+            if let Some(sender) = sender.take() {
                 // Nobody waits any more.
-                let _ = tell.send(kind);
+                let _ = sender.send(kind);
             }
         })
     });

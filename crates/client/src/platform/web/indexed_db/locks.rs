@@ -106,14 +106,14 @@ impl OwnerLocks {
         }
         let before = self.0.asked.borrow().get(owner).cloned();
         let fresh = before.is_none();
-        let asked = before.unwrap_or_else(|| {
+        let request = before.unwrap_or_else(|| {
             let (locks, turn, name) = (Rc::downgrade(&self.0), turn.to_owned(), owner.to_owned());
             let asked = take(manager, locks, turn, name, format!("{}{owner}", self.0.prefix));
             let asked = asked.boxed_local().shared();
             self.0.asked.borrow_mut().insert(owner.to_owned(), asked.clone());
             asked
         });
-        asked.await;
+        request.await;
         if fresh {
             self.0.asked.borrow_mut().remove(owner);
         }
@@ -121,9 +121,9 @@ impl OwnerLocks {
     }
 
     pub(super) fn release(&self, owner: &str) {
-        let held = self.0.held.borrow_mut().remove(owner);
-        if let Some(held) = held {
-            held.release();
+        let lock = self.0.held.borrow_mut().remove(owner);
+        if let Some(lock) = lock {
+            lock.release();
         }
     }
 
@@ -190,14 +190,14 @@ async fn take(manager: LockManager, locks: Weak<Locks>, turn: String, owner: Str
         until
     });
     let options = serde_wasm_bindgen::to_value(&LockOptions { if_available: true });
-    let asked = manager.request(
+    let request = manager.request(
         &name,
         &options.unwrap_or(JsValue::UNDEFINED),
         wait.as_ref().unchecked_ref(),
     );
     // A document that may not have locks, or is being unloaded, goes without: its promise is
     // rejected. That of a lock that is held stays open until it is let go.
-    if let Ok(asked) = asked {
-        select(granted, JsFuture::from(asked)).await;
+    if let Ok(request) = request {
+        select(granted, JsFuture::from(request)).await;
     }
 }

@@ -28,7 +28,7 @@ use self::expiry::{Found, clock_at, clock_row, find};
 use self::listener::Listener;
 use self::locks::OwnerLocks;
 use self::rows::{EventRow, RecordRow, Reusable, Row, Turn};
-use crate::clock::{self, whole};
+use crate::clock::{self, whole_ms};
 use crate::store::watchers::Watchers;
 use crate::store::{
     Changed, EventGroup, ListedTurn, Store, StoreError, StoredOutcome, Watch, names_of,
@@ -105,9 +105,9 @@ impl IndexedDbStore {
             let page: Result<EventTarget, _> = js_sys::global().dyn_into();
             let page = page.ok().map(|page| {
                 ["pagehide", "pageshow"].map(|kind| {
-                    let told = Weak::clone(this);
+                    let store_ref = Weak::clone(this);
                     Listener::new(&page, kind, move |event| {
-                        if let Some(store) = told.upgrade() {
+                        if let Some(store) = store_ref.upgrade() {
                             store.page_event(event.unchecked_ref());
                         }
                     })
@@ -220,11 +220,11 @@ impl Inner {
         let (Some(found), rows) = (found?, rows?) else { return Ok(None) };
         let Some(kept) = found.current(&self.locks).await else { return Ok(None) };
         // Asked after reading: an owner that came since is not taken for gone.
-        let gone = kept.open && kept.locked && !self.locks.is_held(&kept.owner).await;
+        let is_abandoned = kept.open && kept.locked && !self.locks.is_held(&kept.owner).await;
         Ok(Some(StoredTurn {
             owner: Some(kept.owner),
             revision: kept.revision,
-            idle_ms: (!gone).then(|| whole(clock::unix_ms() - kept.at)),
+            idle_ms: (!is_abandoned).then(|| whole_ms(clock::unix_ms() - kept.at)),
             open: kept.open,
             state: kept.state,
             records: rows.into_iter().map(|row| (row.name, row.text)).collect(),
@@ -250,7 +250,7 @@ impl Inner {
             }
         }
         let news = News { turn: turn.to_owned(), owner: owner.clone(), open: commit.open };
-        self.heard(&news);
+        self.apply_news(&news);
         self.listen();
         if let Some(channel) = self.channel.borrow().as_ref() {
             channel.post(&news);
@@ -285,11 +285,13 @@ impl Inner {
 
     async fn recall(&self, key: &str) -> Result<Option<StoredOutcome>, StoreError> {
         let tx = self.connection.transaction(Mode::Read).await?;
-        let kept: Option<Reusable> = tx.get(key).await?;
+        let stored: Option<Reusable> = tx.get(key).await?;
         let now = clock::unix_ms();
-        let found = kept.filter(|kept| kept.expires > now);
-        Ok(found
-            .map(|kept| StoredOutcome { text: kept.text, age_ms: whole((now - kept.at).ceil()) }))
+        let found = stored.filter(|stored| stored.expires > now);
+        Ok(found.map(|stored| StoredOutcome {
+            text: stored.text,
+            age_ms: whole_ms((now - stored.at).ceil()),
+        }))
     }
 
     async fn list(&self, begin: &str, most: u32) -> Result<Vec<ListedTurn>, StoreError> {
@@ -305,8 +307,12 @@ impl Inner {
         rows.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         let mut listed = Vec::with_capacity(rows.len());
         for Turn { turn, owner, state, locked, at, .. } in rows {
-            let gone = locked && !self.locks.is_held(&owner).await;
-            listed.push(ListedTurn { turn, state, idle_ms: (!gone).then(|| whole(now - at)) });
+            let is_abandoned = locked && !self.locks.is_held(&owner).await;
+            listed.push(ListedTurn {
+                turn,
+                state,
+                idle_ms: (!is_abandoned).then(|| whole_ms(now - at)),
+            });
         }
         // Those whose owners are gone are last.
         listed.sort_by_key(|one| one.idle_ms.unwrap_or(u64::MAX));
@@ -340,7 +346,7 @@ impl Inner {
     }
 
     /// `owner` wrote to a turn.
-    fn heard(&self, news: &News) {
+    fn apply_news(&self, news: &News) {
         self.locks.release_others(&news.turn, news.open.then_some(news.owner.as_str()));
         self.watchers.tell(&news.turn, Some(&news.owner));
     }
@@ -354,7 +360,7 @@ impl Inner {
         let this = Weak::clone(&self.this);
         *channel = Channel::open(&format!("turnlock:{}", self.name), move |news| {
             if let Some(this) = this.upgrade() {
-                this.heard(&news);
+                this.apply_news(&news);
             }
         });
     }

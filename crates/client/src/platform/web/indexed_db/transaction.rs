@@ -122,9 +122,9 @@ pub(super) fn answer<R: AsRef<IdbRequest>>(
     request: Result<R, JsValue>,
 ) -> impl Future<Output = Result<JsValue, StoreError>> + use<R> {
     // Before the first poll: the event may come until then.
-    let asked = request.map(|request| (first(request.as_ref(), ["success", "error"]), request));
+    let pending = request.map(|request| (first(request.as_ref(), ["success", "error"]), request));
     async move {
-        let (ended, request) = asked.map_err(thrown)?;
+        let (ended, request) = pending.map_err(thrown)?;
         ended.await;
         let request = request.as_ref();
         match request.error().map_err(thrown)? {
