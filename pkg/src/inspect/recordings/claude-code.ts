@@ -35,8 +35,8 @@ export const readClaudeCode: Reader = (records) => {
   const isSession = records.some((line) => 'parentUuid' in line || 'sessionId' in line)
   // The file of a subagent has nothing but its lines; elsewhere they are of another conversation.
   const isMain = (line: JsonObject) => !line['isSidechain'] && !line['parent_tool_use_id']
-  const own = turns.some(isMain) ? records.filter(isMain) : records
-  const lines = (isSession ? branch(own) : own).filter(isTurn)
+  const main = turns.some(isMain) ? records.filter(isMain) : records
+  const lines = (isSession ? branch(main) : main).filter(isTurn)
   return {
     format: isSession ? 'Claude Code session' : 'Claude Code stream-json',
     history: messagesOf(lines.filter((line) => !isSynthetic(line))),
@@ -53,29 +53,31 @@ function branch(lines: readonly JsonObject[]): readonly JsonObject[] {
   lines.forEach(({ uuid }, at) => uuid && places.set(String(uuid), at))
   // Some tools write the lines without links.
   if (!lines.some(({ parentUuid: parent }) => places.has(String(parent)))) return lines
-  const kept = new Set<number>()
+  const selection = new Set<number>()
   let at = lines.findLastIndex((line) => isTurn(line))
-  while (at >= 0 && !kept.has(at)) {
-    kept.add(at)
+  while (at >= 0 && !selection.has(at)) {
+    selection.add(at)
     const { parentUuid: parent } = lines[at] as JsonObject
     // Where the file lacks the parent, the conversation goes on with the line before.
     at = parent === null ? -1 : (places.get(String(parent)) ?? at - 1)
   }
   const responses = new Set<string>()
-  for (const place of kept) {
+  for (const place of selection) {
     const id = lines[place]?.['message']?.id
     if (id) responses.add(String(id))
   }
   const isBlock = ({ type, message }: JsonObject) =>
     type === 'assistant' && responses.has(String(message?.id))
-  lines.forEach((line, place) => isBlock(line) && kept.add(place))
-  const calls = new Set([...kept].flatMap((place) => idsOf(lines[place] ?? {}, 'tool_use', 'id')))
-  const last = lines.findLastIndex((_, place) => kept.has(place))
+  lines.forEach((line, place) => isBlock(line) && selection.add(place))
+  const calls = new Set(
+    [...selection].flatMap((place) => idsOf(lines[place] ?? {}, 'tool_use', 'id')),
+  )
+  const last = lines.findLastIndex((_, place) => selection.has(place))
   lines.forEach((line, place) => {
     const results = idsOf(line, 'tool_result', 'tool_use_id')
-    if (place < last && results.some((id) => calls.has(id))) kept.add(place)
+    if (place < last && results.some((id) => calls.has(id))) selection.add(place)
   })
-  return lines.filter((_, place) => kept.has(place))
+  return lines.filter((_, place) => selection.has(place))
 }
 
 /** Joins the lines of a response, and messages of the user that follow each other. */
@@ -86,18 +88,18 @@ function messagesOf(lines: readonly JsonObject[]): JsonObject[] {
     const { role, id, content } = message
     const previous = messages.at(-1)
     // Results of calls may stand between the lines of a response.
-    const same = id ? ids.get(String(id)) : undefined
-    if (same) {
-      same['content'] = withBlocks(same['content'], content)
+    const response = id ? ids.get(String(id)) : undefined
+    if (response) {
+      response['content'] = withBlocks(response['content'], content)
       continue
     }
     if (role === 'user' && previous?.['role'] === 'user') {
       previous['content'] = [...blocksOf(previous['content']), ...blocksOf(content)]
       continue
     }
-    const next = { role, content }
-    messages.push(next)
-    if (id) ids.set(String(id), next)
+    const entry = { role, content }
+    messages.push(entry)
+    if (id) ids.set(String(id), entry)
   }
   return messages
 }
@@ -106,8 +108,8 @@ const blocksOf = (content: unknown): unknown[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
 
 /** Adds the blocks that are not there yet: a line may repeat the blocks before it. */
-function withBlocks(content: unknown, more: unknown): unknown[] {
+function withBlocks(content: unknown, additions: unknown): unknown[] {
   const blocks = blocksOf(content)
   const seen = new Set(blocks.map((block) => JSON.stringify(block)))
-  return [...blocks, ...blocksOf(more).filter((block) => !seen.has(JSON.stringify(block)))]
+  return [...blocks, ...blocksOf(additions).filter((block) => !seen.has(JSON.stringify(block)))]
 }

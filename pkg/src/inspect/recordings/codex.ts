@@ -119,8 +119,8 @@ function messagesOf(item: JsonObject): JsonObject[] {
   if (!call) return []
   const [toolName, input, value] = call
   const names = { toolCallId: String(id), toolName }
-  const asked = { type: 'tool-call', ...names, input: input ?? {} }
-  const messages: JsonObject[] = [{ role: 'assistant', content: [asked] }]
+  const callPart = { type: 'tool-call', ...names, input: input ?? {} }
+  const messages: JsonObject[] = [{ role: 'assistant', content: [callPart] }]
   if (status === 'in_progress') return messages
   const isFailed = status === 'failed' || status === 'declined'
   const reason = isObject(error) ? error['message'] : value

@@ -57,11 +57,11 @@ function contentsOf({ type, content, toolCalls }: JsonObject): JsonObject[] {
   const calls: JsonObject[] = listOf(toolCalls).filter(isObject)
   // Newer versions keep the calls in `content` too, with their thought signatures.
   const isWhole = parts.some((part) => part['functionCall'])
-  const asked = calls.map(({ id, name, args }) => ({ functionCall: { id, name, args } }))
-  const said = isWhole ? parts : [...parts, ...asked]
+  const callParts = calls.map(({ id, name, args }) => ({ functionCall: { id, name, args } }))
+  const answer = isWhole ? parts : [...parts, ...callParts]
   const results = calls.flatMap(resultsOf)
   return [
-    ...(said.length ? [{ role: 'model', parts: said }] : []),
+    ...(answer.length ? [{ role: 'model', parts: answer }] : []),
     ...(results.length ? [{ role: 'user', parts: results }] : []),
   ]
 }
@@ -101,12 +101,12 @@ export const readQwenCode: Reader = (records) => {
 /** Records from the root to the last one: a rewind begins another branch. */
 function chain(records: readonly JsonObject[]): JsonObject[] {
   const places = new Map(records.map(({ uuid }, at) => [uuid, at]))
-  const kept = new Set<number>()
+  const selection = new Set<number>()
   let at = records.length - 1
-  while (at >= 0 && !kept.has(at)) {
-    kept.add(at)
+  while (at >= 0 && !selection.has(at)) {
+    selection.add(at)
     const { parentUuid: parent } = records[at] as JsonObject
     at = parent ? (places.get(parent) ?? at - 1) : -1
   }
-  return records.filter((_, place) => kept.has(place))
+  return records.filter((_, place) => selection.has(place))
 }

@@ -20,13 +20,13 @@ export const readSpans: Reader = (records) => {
   const visit = (value: unknown, depth: number): void => {
     if (depth > DEPTH || typeof value !== 'object' || value === null) return
     if (isObject(value)) {
-      const { attributes, tags, events: own } = value
-      const found = conversationOf(attributesOf(attributes ?? tags))
-      const legacy = listOf(own).flatMap(eventOf)
-      for (const each of [found, legacy]) {
-        if (each.length > longest.length) longest = each
+      const { attributes, tags, events: spanEvents } = value
+      const conversation = conversationOf(attributesOf(attributes ?? tags))
+      const legacy = listOf(spanEvents).flatMap(eventOf)
+      for (const list of [conversation, legacy]) {
+        if (list.length > longest.length) longest = list
       }
-      if (!Array.isArray(own)) events.push(...eventOf(value))
+      if (!Array.isArray(spanEvents)) events.push(...eventOf(value))
     }
     for (const inner of Object.values(value)) visit(inner, depth + 1)
   }
@@ -63,8 +63,8 @@ function conversationOf(attributes: JsonObject): JsonObject[] {
   const input = listAt(attributes, 'gen_ai.input.messages')
   if (input.length) {
     const system = listAt(attributes, 'gen_ai.system_instructions')
-    const said = [...input, ...listAt(attributes, 'gen_ai.output.messages')]
-    return [...(system.length ? [{ role: 'system', parts: system }] : []), ...said].flatMap(
+    const messages = [...input, ...listAt(attributes, 'gen_ai.output.messages')]
+    return [...(system.length ? [{ role: 'system', parts: system }] : []), ...messages].flatMap(
       messagesOf,
     )
   }
@@ -122,14 +122,14 @@ const inOrder = (value: unknown): JsonObject[] =>
 function eventOf(event: unknown): JsonObject[] {
   if (!isObject(event)) return []
   const { name, eventName, event_name: snake, body, attributes } = event as JsonObject
-  const own = attributesOf(attributes)
-  const called = String(name ?? eventName ?? snake ?? own['event.name'])
-  const role = /^gen_ai\.(system|user|assistant|tool)\.message$/.exec(called)?.[1]
-  if (!role && called !== 'gen_ai.choice') return []
-  const json = tryJson(own['gen_ai.event.content'])
-  const found = [plain(body), json, own].find(isObject) ?? {}
-  const { message } = found
-  const inner = isObject(message) ? message : (tryJson(message) ?? found)
+  const members = attributesOf(attributes)
+  const label = String(name ?? eventName ?? snake ?? members['event.name'])
+  const role = /^gen_ai\.(system|user|assistant|tool)\.message$/.exec(label)?.[1]
+  if (!role && label !== 'gen_ai.choice') return []
+  const json = tryJson(members['gen_ai.event.content'])
+  const payload = [plain(body), json, members].find(isObject) ?? {}
+  const { message } = payload
+  const inner = isObject(message) ? message : (tryJson(message) ?? payload)
   return chatMessage({ role: role ?? 'assistant', ...(inner as JsonObject) })
 }
 
@@ -147,13 +147,13 @@ function chatMessage(message: JsonObject): JsonObject[] {
     return [{ role, content: [resultPart(toolCallId ?? id, message['name'], value)] }]
   }
   const listed = Array.isArray(calls) ? calls.filter(isObject) : inOrder(calls)
-  const asked = listed.map((call) => {
-    const own = isObject(call['tool_call']) ? call['tool_call'] : call
-    const { name, arguments: args } = isObject(own['function']) ? own['function'] : own
-    return callPart(own['id'], name, tryJson(args) ?? args)
+  const callParts = listed.map((call) => {
+    const details = isObject(call['tool_call']) ? call['tool_call'] : call
+    const { name, arguments: args } = isObject(details['function']) ? details['function'] : details
+    return callPart(details['id'], name, tryJson(args) ?? args)
   })
-  if (typeof role !== 'string' || !(content.length || asked.length)) return []
-  return [chat(role, [...content, ...asked])]
+  if (typeof role !== 'string' || !(content.length || callParts.length)) return []
+  return [chat(role, [...content, ...callParts])]
 }
 
 /** A message of the AI SDK; a system message has a text. */
@@ -180,21 +180,21 @@ const resultPart = (toolCallId: unknown, toolName: unknown, value: unknown) => (
 /** A message of the conventions, whose parts may be calls and results at once. */
 function messagesOf({ role, parts, content }: JsonObject): JsonObject[] {
   if (!Array.isArray(parts)) return chatMessage({ role, content })
-  const said: JsonObject[] = []
+  const answer: JsonObject[] = []
   const results: JsonObject[] = []
   for (const part of parts.filter(isObject)) {
     const { type, id, name, content, arguments: args, response, result } = part
-    if (type === 'text') said.push({ type, text: String(content ?? '') })
+    if (type === 'text') answer.push({ type, text: String(content ?? '') })
     if (type === 'reasoning' || type === 'thinking') {
-      said.push({ type: 'reasoning', text: String(content ?? '') })
+      answer.push({ type: 'reasoning', text: String(content ?? '') })
     }
-    if (type === 'tool_call') said.push(callPart(id, name, tryJson(args) ?? args))
+    if (type === 'tool_call') answer.push(callPart(id, name, tryJson(args) ?? args))
     if (type === 'tool_call_response') results.push(resultPart(id, name, response ?? result))
-    if (type === 'uri' || type === 'blob') said.push(mediaOf(part))
+    if (type === 'uri' || type === 'blob') answer.push(mediaOf(part))
   }
   return [
     ...(results.length ? [{ role: 'tool', content: results }] : []),
-    ...(said.length && role !== 'tool' ? [chat(String(role), said)] : []),
+    ...(answer.length && role !== 'tool' ? [chat(String(role), answer)] : []),
   ]
 }
 

@@ -25,7 +25,7 @@ export const readSteps: Reader = (records) => {
     history: [
       ...promptOf(steps[0] as JsonObject),
       ...(responses.every(({ length }) => length > 0)
-        ? joined(responses)
+        ? joinLists(responses)
         : steps.flatMap(messagesOf)),
     ],
   }
@@ -34,13 +34,17 @@ export const readSteps: Reader = (records) => {
 /** The messages of the first request, if the step has them. */
 function promptOf({ request }: JsonObject): JsonObject[] {
   const { messages, body } = isObject(request) ? request : ({} as JsonObject)
-  const sent = typeof body === 'string' ? tryJson(body) : body
-  const { messages: own, input, contents } = isObject(sent) ? sent : ({} as JsonObject)
-  const lists = [messages, own, input, contents].filter(Array.isArray)
+  const requestBody = typeof body === 'string' ? tryJson(body) : body
+  const {
+    messages: bodyMessages,
+    input,
+    contents,
+  } = isObject(requestBody) ? requestBody : ({} as JsonObject)
+  const lists = [messages, bodyMessages, input, contents].filter(Array.isArray)
   return (lists[0] ?? []).filter(isObject)
 }
 
-function joined(lists: readonly JsonObject[][]): JsonObject[] {
+function joinLists(lists: readonly JsonObject[][]): JsonObject[] {
   const starts = (list: readonly JsonObject[], start: readonly JsonObject[]) =>
     list.length >= start.length &&
     JSON.stringify(list.slice(0, start.length)) === JSON.stringify(start)
@@ -60,9 +64,9 @@ function messagesOf(step: JsonObject): JsonObject[] {
           ...listOf(toolResults).map((result) => ({ ...result, type: 'tool-result' })),
         ]
   ).filter(isObject)
-  const said = parts.filter(({ type }) => ['text', 'reasoning', 'tool-call'].includes(type))
+  const answerParts = parts.filter(({ type }) => ['text', 'reasoning', 'tool-call'].includes(type))
   const results = parts.filter(({ type }) => ['tool-result', 'tool-error'].includes(type))
-  const content = said.map(({ type, text, toolCallId, toolName, input, args }) =>
+  const content = answerParts.map(({ type, text, toolCallId, toolName, input, args }) =>
     type === 'tool-call'
       ? { type, toolCallId, toolName, input: input ?? args ?? {} }
       : { type, text },
