@@ -31,6 +31,22 @@ pub(super) fn is_majority(count: usize, valid: usize) -> bool {
     count >= 2 && 2 * count > valid
 }
 
+/// Whether one of the keys of the valid replicates has the majority.
+fn has_majority<K: PartialEq, I: Iterator<Item = K>>(keys: impl Fn() -> I, valid: usize) -> bool {
+    // The only one that can have more than half (Boyer and Moore).
+    let (mut leader, mut lead) = (None, 0_usize);
+    for key in keys() {
+        if lead == 0 {
+            (leader, lead) = (Some(key), 1);
+        } else if leader.as_ref() == Some(&key) {
+            lead += 1;
+        } else {
+            lead -= 1;
+        }
+    }
+    is_majority(keys().filter(|key| leader.as_ref() == Some(key)).count(), valid)
+}
+
 impl Evidence {
     /// The classes at a field, in the order of their first replicates.
     pub(super) fn groups<'e>(&self, leaf: &Leaf<'e>, valid: bool) -> Vec<Group<'e>> {
@@ -130,37 +146,50 @@ impl Evidence {
     }
 
     fn is_settled_at(&self, leaf: &Leaf<'_>) -> bool {
+        let valid = self.valid_count();
+        let unordered = self.comparer.is_unordered(leaf.node);
+        let near = || self.near(leaf, &self.groups(leaf, true)).is_some();
+        let holds = |held: Held<'_>| self.holds_prose(leaf.node, held.value);
+        if !self.held(leaf).flatten().any(holds) {
+            let votes = || self.held(leaf).map(|held| held.map(|held| held.value.vote));
+            let orders = || self.held(leaf).map(|held| held.map(|held| held.value.order));
+            return match has_majority(votes, valid) {
+                true => unordered || has_majority(orders, valid),
+                false => near(),
+            };
+        }
         let mut prose = Vec::new();
         for held in self.held(leaf).flatten() {
             self.collect_prose(leaf.node, held.value, "", &mut prose);
         }
         sort_by(&mut prose, Ord::cmp);
         prose.dedup();
-        // The values of each replicate, once without the order of lists and once with it.
+        // What each replicate says without its prose, once without the order of lists.
         let keys = |ordered: bool| -> Vec<Option<Vec<u32>>> {
-            let key = |held: Held<'_>| match prose.is_empty() {
-                true if ordered => vec![held.value.order],
-                true => vec![held.value.vote],
-                false => self.bare(leaf.node, held.value, "", &prose, ordered).unwrap_or_default(),
-            };
-            self.held(leaf).map(|held| held.map(key)).collect()
+            let key = |held: Held<'_>| self.bare(leaf.node, held.value, "", &prose, ordered);
+            self.held(leaf).map(|held| held.map(|held| key(held).unwrap_or_default())).collect()
         };
-        let valid = self.valid_count();
-        let has_majority = |keys: &[Option<Vec<u32>>]| {
-            // The only one that can have more than half (Boyer and Moore).
-            let (mut leader, mut lead) = (None, 0_usize);
-            for key in keys {
-                if lead == 0 {
-                    leader = Some(key);
-                }
-                lead = if leader == Some(key) { lead + 1 } else { lead - 1 };
-            }
-            is_majority(keys.iter().filter(|key| leader == Some(*key)).count(), valid)
+        let agree = |ordered: bool| {
+            let keys = keys(ordered);
+            has_majority(|| keys.iter(), valid)
         };
-        match has_majority(&keys(false)) {
-            true => self.comparer.is_unordered(leaf.node) || has_majority(&keys(true)),
-            false => self.near(leaf, &self.groups(leaf, true)).is_some(),
+        if agree(false) { unordered || agree(true) } else { near() }
+    }
+
+    /// Whether there is prose in a list, or in what is in it.
+    fn holds_prose(&self, node: NodeId, value: &Value) -> bool {
+        if self.comparer.is_prose(node, value) {
+            return true;
         }
+        if let Some(items) = value.items() {
+            let inner = self.comparer.items(node);
+            return items.iter().any(|item| self.holds_prose(inner, item));
+        }
+        let mut members = value.members().into_iter().flatten();
+        members.any(|(name, _, value)| {
+            let (inner, weight) = self.comparer.member(node, name);
+            weight > 0.0 && self.holds_prose(inner, value)
+        })
     }
 
     /// The paths of prose inside of lists, where every item has the same path.
