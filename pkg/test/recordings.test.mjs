@@ -426,3 +426,24 @@ test('a HAR file without a refusal: the longest request, for the provider of its
   assert.equal(detectProvider(text, recognized), 'groq')
   assert.deepEqual(recognized.body, { model: 'm', messages })
 })
+
+test('a session of thousands of short calls: a report, though its repair is at the limit', () => {
+  const line = (type, at, content) => ({
+    type,
+    uuid: `u${at}`,
+    parentUuid: at ? `u${at - 1}` : null,
+    sessionId: 's',
+    message: { role: type, content },
+  })
+  const lines = Array.from({ length: 4000 }, (_, at) => {
+    if (at === 0) return line('user', at, 'Go.')
+    const id = `t${at - (at % 2 ? 0 : 1)}`
+    return at % 2
+      ? line('assistant', at, [{ type: 'tool_use', id, name: 'f', input: { at } }])
+      : line('user', at, [{ type: 'tool_result', tool_use_id: id, content: 'x'.repeat(100) }])
+  })
+  for (const dialect of ['anthropic', 'openai-responses']) {
+    const { error, trace } = inspectText(textOf({ lines }), { dialect })
+    assert.deepEqual([error, trace.calls.length], [undefined, 2000], dialect)
+  }
+})

@@ -22,7 +22,7 @@ export interface InspectReport extends Partial<RecognizedText> {
   violations?: Violation[]
   /** The repaired history. */
   result?: NormalizedHistory
-  /** Violations of the repaired messages: empty. */
+  /** Violations of the repaired messages: empty. Undefined if they cannot be diagnosed. */
   remaining?: Violation[]
   error?: Error
 }
@@ -72,10 +72,8 @@ export function inspectHistory(recognized: RecognizedText, options: InspectOptio
     const thread = strategy === 'thread' && conversationId ? { conversationId } : {}
     const result = normalizeHistory(history, { dialect, strategy, partial, ...thread })
     report.result = isConversation ? withoutContinuation(result) : result
-    const { messages } = report.result
-    // A thread that has everything is sent nothing, which no rule about messages fits.
-    const remaining = messages.length ? diagnoseHistory(messages, { dialect, partial }) : []
-    report.remaining = isConversation ? remaining.filter(isNotLast) : remaining
+    const remaining = remainingIn(report.result.messages, { dialect, partial })
+    if (remaining) report.remaining = isConversation ? remaining.filter(isNotLast) : remaining
   } catch (error) {
     report.error = error as Error
     if (isTurnlockError(error) && error.code === 'message.unknown_format') {
@@ -98,6 +96,24 @@ function withoutContinuation(result: NormalizedHistory): NormalizedHistory {
   const repairs = result.repairs.filter(isNotLast)
   if (repairs.length === result.repairs.length) return result
   return { ...result, messages: result.messages.slice(0, -1), repairs }
+}
+
+/**
+ * Diagnoses repaired messages; undefined if they are shorter than the given ones, and so many for
+ * their length that they exceed the limit.
+ */
+function remainingIn(
+  messages: readonly unknown[],
+  options: HistoryOptions,
+): Violation[] | undefined {
+  // A thread that has everything is sent nothing, which no rule about messages fits.
+  if (!messages.length) return []
+  try {
+    return diagnoseHistory(messages, options)
+  } catch (error) {
+    if (isTurnlockError(error) && error.code === 'message.too_many_parts') return undefined
+    throw error
+  }
 }
 
 /** Diagnoses a history, unless most of it is unknown: no provider was sent it. */
