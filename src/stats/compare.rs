@@ -18,8 +18,8 @@ macro_rules! compared {
             $(#[$($doc)*])*
             pub struct $name as $ts {
                 $($rows)*
-                /// JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key` and `ignore`, by
-                /// which values are compared. Without one, the types of the values decide.
+                /// JSON Schema with `x-compare`, `x-range`, `x-tolerance`, `x-weight`, `x-key` and
+                /// `ignore`, by which values are compared. Without one, the types of the values decide.
                 schema "schema?": Option<$crate::json::Json<'static>>;
                 /// Whether a member that is `null` counts as absent.
                 null_is_missing "nullIsMissing": bool = false;

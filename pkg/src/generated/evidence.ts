@@ -88,8 +88,8 @@ export interface CoreBundleOptions {
    */
   compact?: boolean | undefined
   /**
-   * JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key` and `ignore`, by which values are
-   * compared. Without one, the types of the values decide.
+   * JSON Schema with `x-compare`, `x-range`, `x-tolerance`, `x-weight`, `x-key` and `ignore`, by
+   * which values are compared. Without one, the types of the values decide.
    */
   schema?: unknown
   /** Whether a member that is `null` counts as absent. @defaultValue false */
@@ -178,8 +178,8 @@ export interface CoreSummaryOptions {
    */
   compact?: boolean | undefined
   /**
-   * JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key` and `ignore`, by which values are
-   * compared. Without one, the types of the values decide.
+   * JSON Schema with `x-compare`, `x-range`, `x-tolerance`, `x-weight`, `x-key` and `ignore`, by
+   * which values are compared. Without one, the types of the values decide.
    */
   schema?: unknown
   /** Whether a member that is `null` counts as absent. @defaultValue false */
@@ -189,8 +189,8 @@ export interface CoreSummaryOptions {
 /** The options of `distance`. */
 export interface CoreDistanceOptions {
   /**
-   * JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key` and `ignore`, by which values are
-   * compared. Without one, the types of the values decide.
+   * JSON Schema with `x-compare`, `x-range`, `x-tolerance`, `x-weight`, `x-key` and `ignore`, by
+   * which values are compared. Without one, the types of the values decide.
    */
   schema?: unknown
   /** Whether a member that is `null` counts as absent. @defaultValue false */
@@ -920,7 +920,10 @@ export interface BundleSettings {
   concurrency?: number | undefined
   /** Maximum further attempts after a replicate failed or was invalid. 0 to 10. @defaultValue 0 */
   retries?: number | undefined
-  /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or Standard Schema. */
+  /**
+   * JSON Schema with `x-compare`, `x-range`, `x-tolerance`, `x-weight`, `x-key`, `ignore`, or
+   * Standard Schema.
+   */
   schema?: JsonSchema | StandardSchema | undefined
   /** The schema for comparison, if a Standard Schema cannot be converted to JSON Schema. */
   jsonSchema?: object | undefined
@@ -1017,7 +1020,10 @@ export interface BundleToolOptions extends Omit<BundleSettings, 'task' | 'source
 
 /** The options of `distance`. */
 export interface DistanceOptions {
-  /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or Standard Schema. */
+  /**
+   * JSON Schema with `x-compare`, `x-range`, `x-tolerance`, `x-weight`, `x-key`, `ignore`, or
+   * Standard Schema.
+   */
   schema?: JsonSchema | StandardSchema | undefined
   /** Whether a member that is `null` counts as absent. @defaultValue false */
   nullIsMissing?: boolean | undefined

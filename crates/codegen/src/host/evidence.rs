@@ -17,8 +17,8 @@ pub(super) fn tables() -> Vec<Table> {
                 parallel from "CoreBundleOptions";
                 concurrency from "CoreBundleOptions";
                 retries from "CoreBundleOptions";
-                /// JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or
-                /// Standard Schema.
+                /// JSON Schema with `x-compare`, `x-range`, `x-tolerance`, `x-weight`, `x-key`,
+                /// `ignore`, or Standard Schema.
                 schema: "JsonSchema | StandardSchema";
                 /// The schema for comparison, if a Standard Schema cannot be converted to JSON
                 /// Schema.
@@ -92,8 +92,8 @@ pub(super) fn tables() -> Vec<Table> {
         table! {
             /// The options of `distance`.
             "DistanceOptions" for "distance" {
-                /// JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or
-                /// Standard Schema.
+                /// JSON Schema with `x-compare`, `x-range`, `x-tolerance`, `x-weight`, `x-key`,
+                /// `ignore`, or Standard Schema.
                 schema: "JsonSchema | StandardSchema";
                 nullIsMissing from "CoreDistanceOptions";
             }
