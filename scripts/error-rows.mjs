@@ -151,8 +151,8 @@ export const AREAS = {
         'Rename the tool.',
       ],
       'tool.invalid_schema': [
-        '`inputSchema` or `answerSchema` is no JSON Schema that can be checked, or a Standard Schema that makes no JSON Schema for the model (valibot, zod/mini, zod 3, a vendor of your own; a type that JSON does not have).',
-        'The message has the place, or the converter of the library: pass what it makes as `jsonSchema`. `z.coerce.date()` takes a date as text.',
+        '`inputSchema` or `answerSchema` is not a valid JSON Schema, or it is a Standard Schema that cannot be converted to JSON Schema (valibot, zod/mini, zod 3, other vendors, types without a JSON form).',
+        'Fix the schema at the place in the message, or pass the output of the library’s converter as `jsonSchema`. For dates, use `z.coerce.date()`.',
       ],
       'tool.invalid_arguments': [
         'A resumed call, whose arguments the tool of now does not take. Before a call runs, the event `refused` says `invalid_arguments`.',

@@ -318,7 +318,7 @@ test('redaction runs before anything leaves', async () => {
   assert.equal(replicates[0].data, '[redaction failed]')
 })
 
-test('a schema whose data JSON does not have compares by the types of the values', async () => {
+test('schema without a JSON form: values are compared by type', async () => {
   const made = z.object({ at: z.coerce.date(), n: z.number() })
   const replicate = async () => ({ data: { at: '2026-11-30T08:00:00Z', n: 1 } })
   const { summary } = await runBundle({ task: 't', schema: made, replicate }).result
@@ -328,7 +328,7 @@ test('a schema whose data JSON does not have compares by the types of the values
   assert.deepEqual(other.summary.consensus, { '/n': 1 })
 })
 
-test('members that lists have in common are redacted', async () => {
+test('redaction: includes `common` of disagreements', async () => {
   const redact = (text) => text.replaceAll(/sk-\w+/g, '[key]')
   const lists = [['sk-1', 'a'], ['sk-1', 'b'], ['sk-1', 'c']] // prettier-ignore
   const replicate = async ({ id }) => ({ data: { l: lists[Number(id.slice(1)) - 1] } })
@@ -336,7 +336,7 @@ test('members that lists have in common are redacted', async () => {
   assert.deepEqual(summary.disagreements[0].common, ['[key]'])
 })
 
-test('each symbol is a token, and no punctuation mark is', () => {
+test('text tokens: include every symbol and no punctuation', () => {
   const [symbols, marks] = [[], []]
   for (let code = 0xa0; code <= 0x10ffff; code++) {
     if (code >= 0xd800 && code < 0xe000) continue

@@ -60,9 +60,9 @@ test('a schema that makes none is refused, and the error names the cure', () => 
     'zod with a date': [z.object({ at: z.date() }), /jsonSchema.*`at`.*z\.coerce\.date/],
     'zod with a bigint': [
       z.object({ user: z.object({ id: z.bigint() }), at: z.coerce.date() }),
-      /`user\.id`: JSON has no bigint/,
+      /`user\.id`: bigint is not JSON/,
     ],
-    'a literal': [z.object({ n: z.literal(5n) }), /`n`: JSON has no such literal/],
+    'a literal': [z.object({ n: z.literal(5n) }), /`n`: the literal is not JSON/],
     effect: [hand('effect'), /Schema\.toStandardJSONSchemaV1/],
     'any other vendor': [hand('mine'), /pass `jsonSchema`/],
   }
@@ -72,7 +72,7 @@ test('a schema that makes none is refused, and the error names the cure', () => 
   }
 })
 
-test('a date that is made of a text is declared as one', async () => {
+test('`z.coerce.date()`: the tool declares a date-time string', async () => {
   const schema = z.object({ at: z.coerce.date(), list: z.array(z.coerce.date()).optional() })
   const text = { type: 'string', format: 'date-time' }
   const own = tool(schema)

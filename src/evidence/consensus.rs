@@ -1,4 +1,4 @@
-//! Which value a field has by consensus, and whether it is settled (§2.6, §2.10).
+//! Consensus of fields, and settled fields (§2.6, §2.10).
 
 use super::replicates::{Evidence, Held, Leaf};
 use super::results::SupportMethod;
@@ -93,12 +93,12 @@ impl Evidence {
             let (count, method) = (group.replicates.len(), SupportMethod::Majority);
             return Some(Consensus { field, value: shown.held?.json, count, method });
         }
-        let value = self.near(leaf, groups)?.json;
+        let value = self.middle_number(leaf, groups)?.json;
         Some(Consensus { field, value, count: valid, method: SupportMethod::Median })
     }
 
     /// The number in the middle, of an even count the lower one, if all are near to each other.
-    fn near<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Held<'e>> {
+    fn middle_number<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Held<'e>> {
         if groups.len() < 2 {
             return None;
         }
@@ -109,13 +109,13 @@ impl Evidence {
             held.extend(std::iter::repeat_n((number, one), group.replicates.len()));
         }
         let whole = held.iter().all(|(number, _)| number.fract() == 0.0);
-        if !self.comparer.is_measured(leaf.node, whole) {
+        if !self.comparer.has_tolerance(leaf.node, whole) {
             return None;
         }
         sort_by(&mut held, |(a, _), (b, _)| a.total_cmp(b));
         // If the two furthest apart are near, all are.
         let ((_, least), (_, most)) = (held.first()?, held.last()?);
-        if !self.comparer.are_near(leaf.node, least.value, most.value) {
+        if !self.comparer.within_tolerance(leaf.node, least.value, most.value) {
             return None;
         }
         held.get((held.len() - 1) / 2).map(|(_, held)| *held)
@@ -148,14 +148,14 @@ impl Evidence {
     fn is_settled_at(&self, leaf: &Leaf<'_>) -> bool {
         let valid = self.valid_count();
         let unordered = self.comparer.is_unordered(leaf.node);
-        let near = || self.near(leaf, &self.groups(leaf, true)).is_some();
-        let holds = |held: Held<'_>| self.holds_prose(leaf.node, held.value);
+        let has_middle = || self.middle_number(leaf, &self.groups(leaf, true)).is_some();
+        let holds = |held: Held<'_>| self.contains_prose(leaf.node, held.value);
         if !self.held(leaf).flatten().any(holds) {
             let votes = || self.held(leaf).map(|held| held.map(|held| held.value.vote));
             let orders = || self.held(leaf).map(|held| held.map(|held| held.value.order));
             return match has_majority(votes, valid) {
                 true => unordered || has_majority(orders, valid),
-                false => near(),
+                false => has_middle(),
             };
         }
         let mut prose = Vec::new();
@@ -166,35 +166,36 @@ impl Evidence {
         prose.dedup();
         // What each replicate says without its prose, once without the order of lists.
         let keys = |ordered: bool| -> Vec<Option<Vec<u32>>> {
-            let key = |held: Held<'_>| self.bare(leaf.node, held.value, "", &prose, ordered);
+            let key =
+                |held: Held<'_>| self.key_without_prose(leaf.node, held.value, "", &prose, ordered);
             self.held(leaf).map(|held| held.map(|held| key(held).unwrap_or_default())).collect()
         };
         let agree = |ordered: bool| {
             let keys = keys(ordered);
             has_majority(|| keys.iter(), valid)
         };
-        if agree(false) { unordered || agree(true) } else { near() }
+        if agree(false) { unordered || agree(true) } else { has_middle() }
     }
 
     /// Whether there is prose in a list, or in what is in it.
-    fn holds_prose(&self, node: NodeId, value: &Value) -> bool {
+    fn contains_prose(&self, node: NodeId, value: &Value) -> bool {
         if self.comparer.is_prose(node, value) {
             return true;
         }
         if let Some(items) = value.items() {
             let inner = self.comparer.items(node);
-            return items.iter().any(|item| self.holds_prose(inner, item));
+            return items.iter().any(|item| self.contains_prose(inner, item));
         }
         let mut members = value.members().into_iter().flatten();
         members.any(|(name, _, value)| {
             let (inner, weight) = self.comparer.member(node, name);
-            weight > 0.0 && self.holds_prose(inner, value)
+            weight > 0.0 && self.contains_prose(inner, value)
         })
     }
 
     /// The paths of prose inside of lists, where every item has the same path.
     fn collect_prose(&self, node: NodeId, value: &Value, path: &str, found: &mut Vec<String>) {
-        for (path, inner, value) in self.parts(node, value, path) {
+        for (path, inner, value) in self.children(node, value, path) {
             if self.comparer.is_prose(inner, value) {
                 found.push(path);
             } else {
@@ -204,7 +205,7 @@ impl Evidence {
     }
 
     /// The items of a list, or the members of an object that have a weight, with their paths and nodes.
-    fn parts<'v>(
+    fn children<'v>(
         &self,
         node: NodeId,
         value: &'v Value,
@@ -225,7 +226,7 @@ impl Evidence {
     }
 
     /// What identifies a value without its prose; `None` for prose.
-    fn bare(
+    fn key_without_prose(
         &self,
         node: NodeId,
         value: &Value,
@@ -240,10 +241,12 @@ impl Evidence {
         if is_text {
             return Some(vec![0, value.vote]);
         }
-        let parts = self.parts(node, value, path);
+        let parts = self.children(node, value, path);
         let mut keys: Vec<Vec<u32>> = Vec::new();
         for (at, inner, part) in &parts {
-            let Some(mut key) = self.bare(*inner, part, at, prose, ordered) else { continue };
+            let Some(mut key) = self.key_without_prose(*inner, part, at, prose, ordered) else {
+                continue;
+            };
             if value.members().is_some() {
                 key.extend(at.bytes().map(u32::from));
             }

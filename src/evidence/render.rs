@@ -127,7 +127,7 @@ impl Evidence {
                     piece.push("\":");
                     piece.push(&view.number(number));
                 }
-                piece.push(if one.of_order { ",\"kind\":\"order\"" } else { "" });
+                piece.push(if one.order_only { ",\"kind\":\"order\"" } else { "" });
                 piece.push(",\"values\":[");
                 for (at, said) in one.values.iter().enumerate() {
                     piece.push(if at > 0 { ",{\"value\":" } else { "{\"value\":" });

@@ -38,7 +38,7 @@ pub(super) struct Disagreement<'e> {
     pub(super) mean: f64,
     pub(super) max: f64,
     /// Whether the values differ in the order of a list only.
-    pub(super) of_order: bool,
+    pub(super) order_only: bool,
     pub(super) values: Vec<Said<'e>>,
     /// Members that a majority of lists have.
     pub(super) common: Vec<&'e Json<'static>>,
@@ -97,7 +97,7 @@ impl Evidence {
         for leaf in &leaves {
             let groups = self.groups(leaf, true);
             summary.consensus.extend(self.consensus(leaf, &groups));
-            summary.disagreements.extend(self.disorder(leaf, &groups));
+            summary.disagreements.extend(self.order_difference(leaf, &groups));
             summary.disagreements.extend(self.disagreement(leaf, groups, &mut efforts));
             let rough = |effort: &mut Effort| std::mem::take(&mut effort.rough);
             if efforts.iter_mut().map(rough).fold(false, |any, one| any | one) {
@@ -113,7 +113,7 @@ impl Evidence {
         };
         sort_by(&mut summary.disagreements, |a, b| {
             let ((mean_a, max_a), (mean_b, max_b)) = (severity(a), severity(b));
-            let order = a.of_order.cmp(&b.of_order);
+            let order = a.order_only.cmp(&b.order_only);
             let order = order.then(mean_b.total_cmp(&mean_a)).then(max_b.total_cmp(&max_a));
             order.then_with(|| a.field.cmp(&b.field))
         });
@@ -132,14 +132,18 @@ impl Evidence {
             return None;
         }
         let (mean, max) = self.spread(leaf, efforts);
-        let common = if groups.len() > 1 { self.common(leaf) } else { Vec::new() };
-        let values = said(groups, false).chain(said(invalid, true)).collect();
-        let (field, weight, of_order) = (leaf.field.clone(), leaf.weight, false);
-        Some(Disagreement { field, weight, mean, max, of_order, values, common })
+        let common = if groups.len() > 1 { self.common_members(leaf) } else { Vec::new() };
+        let values = group_values(groups, false).chain(group_values(invalid, true)).collect();
+        let (field, weight, order_only) = (leaf.field.clone(), leaf.weight, false);
+        Some(Disagreement { field, weight, mean, max, order_only, values, common })
     }
 
     /// An entry for lists of one class that are in several orders (§2.7).
-    fn disorder<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Disagreement<'e>> {
+    fn order_difference<'e>(
+        &self,
+        leaf: &Leaf<'e>,
+        groups: &[Group<'e>],
+    ) -> Option<Disagreement<'e>> {
         let orders = groups.iter().filter(|group| group.replicates.len() > 1);
         let orders = orders.map(|group| self.orders(leaf, group)).filter(|orders| orders.len() > 1);
         let orders: Vec<Group<'e>> = orders.flatten().collect();
@@ -148,15 +152,15 @@ impl Evidence {
             weight: leaf.weight,
             mean: 0.0,
             max: 0.0,
-            of_order: true,
-            values: said(orders, false).collect(),
+            order_only: true,
+            values: group_values(orders, false).collect(),
             common: Vec::new(),
         })
     }
 
     /// The members that more than half of the valid replicates have in their lists, each as often as
     /// that many have it.
-    fn common<'e>(&self, leaf: &Leaf<'e>) -> Vec<&'e Json<'static>> {
+    fn common_members<'e>(&self, leaf: &Leaf<'e>) -> Vec<&'e Json<'static>> {
         let mut found: Vec<(u32, usize, usize, usize, &'e Json<'static>)> = Vec::new();
         for (place, held) in self.held(leaf).enumerate() {
             let Some(held) = held else { continue };
@@ -293,7 +297,7 @@ impl Evidence {
 }
 
 /// Groups as values, those of most replicates first; of invalid ones in their order.
-fn said(mut groups: Vec<Group<'_>>, invalid: bool) -> impl Iterator<Item = Said<'_>> {
+fn group_values(mut groups: Vec<Group<'_>>, invalid: bool) -> impl Iterator<Item = Said<'_>> {
     if !invalid {
         sort_by(&mut groups, |a, b| b.replicates.len().cmp(&a.replicates.len()));
     }

@@ -35,12 +35,12 @@ mod distribution;
 mod effort;
 mod intern;
 mod lcs;
-mod near;
 mod nfc;
 mod schema;
 mod stop;
 mod symbols;
 mod tokens;
+mod tolerance;
 mod value;
 
 pub use agreement::{Agreement, Level, agreement};

@@ -88,11 +88,10 @@ pub(super) struct Node {
     pub(super) integer: bool,
     /// The difference up to which numbers have a consensus (`x-tolerance`).
     pub(super) tolerance: Option<f64>,
-    /// Whether it says `uniqueItems`, `set` or `multiset`.
+    /// Whether the schema declares a set or multiset (`uniqueItems`, `x-compare`).
     pub(super) unordered: bool,
-    /// Whether it says which texts there may be: by `enum`, `const`, `format`, `pattern`, or as a
-    /// category.
-    pub(super) closed: bool,
+    /// Whether `enum`, `const`, `format`, `pattern` or a category constrains its texts.
+    pub(super) constrained: bool,
     /// Equality class and index of each value of an enum, sorted by class.
     pub(super) ranks: Vec<(u32, usize)>,
     pub(super) key: Option<String>,
@@ -189,7 +188,7 @@ impl<'a, 'j> Reading<'a, 'j> {
         node.tolerance = tolerance(schema, path)?;
         let declared = node.kind == Some(Kind::Multiset) && schema.get("x-compare").is_some();
         node.unordered = node.kind == Some(Kind::Set) || declared;
-        node.closed = !matches!(node.kind, None | Some(Kind::Text))
+        node.constrained = !matches!(node.kind, None | Some(Kind::Text))
             || ["enum", "const", "format", "pattern"].iter().any(|key| schema.get(key).is_some());
         if node.kind == Some(Kind::Ordinal) {
             let values = schema.get("enum").and_then(Json::as_array).unwrap_or_default();
@@ -324,7 +323,7 @@ fn range(schema: &Json<'_>, path: &str) -> Result<Option<f64>, Error> {
     }
     let number = |key: &str| {
         let bound = schema.get(key).and_then(Json::as_f64);
-        bound.filter(|bound| bound.is_finite() && !ends_type(*bound))
+        bound.filter(|bound| bound.is_finite() && !is_type_limit(*bound))
     };
     let tighter = |a: Option<f64>, b: Option<f64>, pick: fn(f64, f64) -> f64| match (a, b) {
         (Some(a), Some(b)) => Some(pick(a, b)),
@@ -336,9 +335,9 @@ fn range(schema: &Json<'_>, path: &str) -> Result<Option<f64>, Error> {
     Ok(width.filter(|width| *width > 0.0 && width.is_finite()))
 }
 
-/// Whether a bound only states a numeric type: 32 bits with or without a sign, safe integers of
-/// JavaScript, and what is beyond (64 bits, floats).
-fn ends_type(bound: f64) -> bool {
+/// Returns whether a bound is the limit of a numeric type: 32-bit integers, safe integers of
+/// JavaScript, 64-bit integers, floats.
+fn is_type_limit(bound: f64) -> bool {
     const BITS_31: f64 = 2_147_483_648.0;
     const BITS_32: f64 = 4_294_967_296.0;
     const SAFE: f64 = 9_007_199_254_740_991.0;

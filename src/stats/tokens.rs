@@ -1,7 +1,7 @@
-//! The tokens of a text: what changes its meaning (§2.3, text).
+//! Tokens of a text (§2.3, text).
 //!
-//! Letters in any case, bullets, quotes, emphasis and final punctuation do not count. Signs,
-//! comparisons, units, operators and the brackets of an interval do: "-5" is not "5".
+//! Case, bullets, quotes, emphasis and final punctuation are ignored. Signs, comparisons, units,
+//! operators and the brackets of an interval are tokens: "-5" differs from "5".
 
 use std::borrow::Cow;
 
@@ -17,15 +17,15 @@ const CHARACTERS: usize = 3;
 /// Characters between the brackets of an interval, at most.
 const INTERVAL: usize = 80;
 
-/// Passes the tokens of a text in NFC to `found`, in order. Returns whether it is prose: whether it
+/// Passes the tokens of a text in NFC to `emit`, in order. Returns whether it is prose: whether it
 /// has more than twelve tokens, three Chinese or Japanese characters counted as one.
-pub(super) fn tokens(text: &str, mut found: impl FnMut(&str)) -> bool {
+pub(super) fn tokens(text: &str, mut emit: impl FnMut(&str)) -> bool {
     let text = prepared(text);
-    let mut scan = Scan { text: &text, at: 0, closes: None };
+    let mut scan = Scan { text: &text, at: 0, interval_end: None };
     let mut token = String::new();
     let mut count = 0;
     while scan.token(&mut token) {
-        found(&token);
+        emit(&token);
         let character = token.chars().next().is_some_and(is_character);
         count += if character { 1 } else { CHARACTERS };
         token.clear();
@@ -93,8 +93,8 @@ fn is_line_end(c: char) -> bool {
 struct Scan<'t> {
     text: &'t str,
     at: usize,
-    /// Where the bracket is that closes an interval.
-    closes: Option<usize>,
+    /// Position of the bracket that closes the current interval.
+    interval_end: Option<usize>,
 }
 
 impl<'t> Scan<'t> {
@@ -117,27 +117,27 @@ impl<'t> Scan<'t> {
     /// Reads the next token into an empty `token`; `false` at the end.
     fn token(&mut self, token: &mut String) -> bool {
         while let Some(c) = self.rest().chars().next() {
-            let open =
+            let sign_allowed =
                 self.last().is_none_or(|last| !is_word(last) && !matches!(last, ')' | ']' | '}'));
             let mut next = self.rest().chars().skip(1);
             let (next, third) = (next.next(), next.next());
             let numeric = |c: Option<char>| c.is_some_and(char::is_numeric);
-            let fraction = c == '.' && open && self.last() != Some('.') && numeric(next);
+            let fraction = c == '.' && sign_allowed && self.last() != Some('.') && numeric(next);
             if is_word(c) || fraction {
                 self.word(token);
-            } else if matches!(c, '+' | '-') && open && starts_number(next, third) {
+            } else if matches!(c, '+' | '-') && sign_allowed && starts_number(next, third) {
                 token.push(c);
                 self.skip(c);
                 self.word(token);
-            } else if matches!(c, '+' | '-') && open && next.is_some_and(is_symbol) {
+            } else if matches!(c, '+' | '-') && sign_allowed && next.is_some_and(is_symbol) {
                 // Of an amount, "-$5", or of an infinity.
                 self.skip(c);
                 if numeric(third) || third == Some('.') || next == Some('∞') {
                     token.push(c);
                 }
             } else if matches!(c, '<' | '>' | '=' | '!' | '~') {
-                let of_run = |c: char| matches!(c, '<' | '>' | '=' | '!' | '~');
-                let run = self.rest().trim_start_matches(of_run).len();
+                let is_comparison = |c: char| matches!(c, '<' | '>' | '=' | '!' | '~');
+                let run = self.rest().trim_start_matches(is_comparison).len();
                 let run = self.rest().get(..self.rest().len() - run).unwrap_or_default();
                 self.at += run.len();
                 if run.contains(['<', '>', '=']) {
@@ -166,7 +166,7 @@ impl<'t> Scan<'t> {
     /// Reads letters and digits, with what belongs to them. `token` may have a sign.
     fn word(&mut self, token: &mut String) {
         let touched = self.last().is_some_and(|last| last.is_numeric() || last == ',');
-        if let Some((bytes, _)) = grouped(self.rest()).filter(|_| !touched) {
+        if let Some((bytes, _)) = thousands(self.rest()).filter(|_| !touched) {
             let digits = self.rest().get(..bytes).unwrap_or_default();
             token.extend(digits.chars().filter(|c| *c != ','));
             self.at += bytes;
@@ -176,10 +176,10 @@ impl<'t> Scan<'t> {
             let digit = next.is_some_and(char::is_numeric);
             let first = token.chars().all(|c| matches!(c, '+' | '-'));
             let last = token.chars().next_back();
-            let of_it = is_word(c)
+            let continues = is_word(c)
                 || c == '.' && digit && (first || last.is_some_and(char::is_numeric))
                 || matches!(c, '+' | '-') && digit && is_mantissa(token);
-            if !of_it {
+            if !continues {
                 break;
             }
             token.push(c);
@@ -232,13 +232,13 @@ impl<'t> Scan<'t> {
 
     /// Whether a bracket opens or closes an interval, such as `[1, 2)`.
     fn is_interval(&mut self) -> bool {
-        let closes = self.closes == Some(self.at);
+        let closes = self.interval_end == Some(self.at);
         let inside = self.rest().get(1..).unwrap_or_default();
         let end = inside.chars().take(INTERVAL).position(|c| !may_stand_between(c));
         let end = end.and_then(|at| inside.char_indices().nth(at));
         let inner = end.filter(|(_, c)| is_bracket(*c)).and_then(|(end, _)| inside.get(..end));
         let Some(inner) = inner.filter(|inner| is_pair(inner)) else { return closes };
-        self.closes = Some(self.at + 1 + inner.len());
+        self.interval_end = Some(self.at + 1 + inner.len());
         true
     }
 }
@@ -249,7 +249,7 @@ fn starts_number(c: Option<char>, next: Option<char>) -> bool {
 }
 
 /// Bytes of a number with its thousands set off by commas, and what follows.
-fn grouped(text: &str) -> Option<(usize, &str)> {
+fn thousands(text: &str) -> Option<(usize, &str)> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let first = digits(text);
     if !(1..=3).contains(&first) || text.starts_with('0') {
@@ -288,7 +288,7 @@ fn is_pair(inner: &str) -> bool {
 fn is_bound(text: &str) -> bool {
     let text = text.trim();
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let plain = match grouped(text) {
+    let plain = match thousands(text) {
         Some((bytes, rest)) => {
             return rest.strip_prefix('.').map_or(text.len() == bytes, |rest| {
                 !rest.is_empty() && rest.bytes().all(|c| c.is_ascii_digit())
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_the_meaning_is_a_token() {
+    fn tokens_of_texts() {
         #[rustfmt::skip]
         let rows = [
             // Numbers.
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_has_more_than_twelve_tokens() {
+    fn prose_threshold() {
         let words = |n: usize| "word ".repeat(n);
         for (text, prose) in [
             (words(12), false),

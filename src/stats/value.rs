@@ -198,7 +198,7 @@ impl Reading<'_> {
         value
     }
 
-    /// The order of a value, where the order of a list that a schema calls a set is none.
+    /// Returns the order of a value, or its vote if the schema declares it a set.
     fn order(&self, value: &Value, node: NodeId) -> u32 {
         let unordered = self.schema.node(node).unordered && value.kind() == Type::Array;
         if unordered { value.vote } else { value.order }
@@ -262,7 +262,7 @@ impl Reading<'_> {
             _ => class,
         };
         let order = match kind {
-            Kind::Set => self.interner.list(b's', distinct(&items).into_iter()),
+            Kind::Set => self.interner.list(b's', distinct_classes(&items).into_iter()),
             Kind::Keyed | Kind::Assign | Kind::Positional => {
                 let orders: Vec<u32> = items.iter().map(|item| self.order(item, inner)).collect();
                 self.interner.list(b'o', orders.into_iter())
@@ -328,7 +328,7 @@ pub(super) fn sorted_votes(items: &[Value]) -> Vec<u32> {
 }
 
 /// The classes of items in the order in which they occur first.
-fn distinct(items: &[Value]) -> Vec<u32> {
+fn distinct_classes(items: &[Value]) -> Vec<u32> {
     let mut places: Vec<(u32, usize)> =
         items.iter().enumerate().map(|(at, item)| (item.class, at)).collect();
     sort_by(&mut places, Ord::cmp);

@@ -1,6 +1,5 @@
-// Answers that nobody thought of: what changes the meaning of a text parts two answers, what does not
-// keeps them together; a consensus was given by somebody, and nothing stops early without one.
-// docs/statistics.md §2.3, §2.6, §2.10.
+// Properties of text classes, consensus and early stop over generated answers: docs/statistics.md §2.3,
+// §2.6, §2.10.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -12,8 +11,8 @@ const words = fc.uniqueArray(word, { minLength: 1, maxLength: 8 })
 const whole = fc.integer({ min: 1, max: 999_999 }).map(String)
 const apart = (a, b) => distance({ v: a }, { v: b })
 
-/** Other ways to write the same answer. */
-const DRESSES = [
+/** Spellings of the same answer. */
+const SPELLINGS = [
   (text) => `"${text}"`,
   (text) => `${text}.`,
   (text) => `- ${text}`,
@@ -25,17 +24,17 @@ const DRESSES = [
   (text) => text.replaceAll(/[a-z]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0)),
 ]
 
-test('case, quotes, bullets, emphasis and punctuation part no answers', () =>
+test('text classes: ignore case, quotes, bullets, emphasis and punctuation', () =>
   holds(
-    'dresses',
-    fc.property(words, fc.constantFrom(...DRESSES), (all, dress) => {
-      assert.equal(apart(all.join(' '), dress(all.join(' '))), 0)
+    'spellings',
+    fc.property(words, fc.constantFrom(...SPELLINGS), (all, spell) => {
+      assert.equal(apart(all.join(' '), spell(all.join(' '))), 0)
     }),
     300,
   ))
 
-/** Ways to make another answer of a number. */
-const TURNS = [
+/** Changes that make a different answer. */
+const CHANGES = [
   (n) => `-${n}`,
   (n) => `${n}%`,
   (n) => `$${n}`,
@@ -52,12 +51,12 @@ const TURNS = [
   (n) => `(${n}, 7]`,
 ]
 
-test('signs, units, comparisons and brackets part answers, and no bundle stops early on them', () =>
+test('text classes: distinguish signs, units, comparisons and brackets', () =>
   holds(
-    'turns',
+    'changes',
     fc.property(whole, fc.nat(), fc.nat(), fc.boolean(), (n, one, other, spoken) => {
-      const turns = [(same) => same, ...TURNS]
-      const [a, b] = [turns[one % turns.length](n), turns[other % turns.length](n)]
+      const changes = [(same) => same, ...CHANGES]
+      const [a, b] = [changes[one % changes.length](n), changes[other % changes.length](n)]
       const said = (text) => (spoken ? `It is ${text}` : text)
       const same = a === b
       assert.equal(apart(said(a), said(b)) === 0, same)
@@ -68,14 +67,14 @@ test('signs, units, comparisons and brackets part answers, and no bundle stops e
     300,
   ))
 
-test('the same words in another order are near, and another answer', () =>
+test('word order: has a small distance of its own', () =>
   holds(
     'orders',
     fc.property(words, fc.nat(), (all, by) => {
       const at = all.length > 1 ? 1 + (by % (all.length - 1)) : 0
-      const turned = [...all.slice(at), ...all.slice(0, at)]
+      const rotated = [...all.slice(at), ...all.slice(0, at)]
       const wanted = at ? 1 / (4 * (all.length + 1)) : 0
-      assert.ok(Math.abs(apart(all.join(' '), turned.join(' ')) - wanted) < 1e-12)
+      assert.ok(Math.abs(apart(all.join(' '), rotated.join(' ')) - wanted) < 1e-12)
       // Less than half of any distance to other words.
       const more = apart(all.join(' '), [...all, '7'].join(' '))
       assert.ok(wanted < more / 2)
@@ -95,7 +94,7 @@ const answer = fc.record(
   { requiredKeys: ['label'] },
 )
 
-/** What a field's values are counted by, from the definitions. */
+/** Class of a field's value, by the definitions. */
 const CLASSES = {
   note: (text) => text.toLowerCase().replace('.', ''),
   tags: (list) => [...list].sort().join(),
@@ -114,7 +113,7 @@ function isSettled(name, all) {
   return name === 'share' && numbers.every((n) => n === 0.5 || n === 0.51)
 }
 
-test('a consensus was given, nothing stops early without one, and the order of answers is nothing', () =>
+test('consensus and early stop: follow the definitions in any order of answers', () =>
   holds(
     'consensus',
     fc.property(fc.array(answer, { minLength: 2, maxLength: 5 }), fc.nat(), (all, by) => {
@@ -142,13 +141,13 @@ test('a consensus was given, nothing stops early without one, and the order of a
         assert.equal(entry !== undefined, classes.size > 1, name)
       }
       const at = by % all.length
-      const turned = of([...all.slice(at), ...all.slice(0, at)])
-      assert.ok(Math.abs(turned.confidence - got.confidence) < 1e-12)
-      assert.equal(turned.early_stop, got.early_stop)
-      assert.deepEqual(Object.keys(turned.consensus), Object.keys(got.consensus))
+      const rotated = of([...all.slice(at), ...all.slice(0, at)])
+      assert.ok(Math.abs(rotated.confidence - got.confidence) < 1e-12)
+      assert.equal(rotated.early_stop, got.early_stop)
+      assert.deepEqual(Object.keys(rotated.consensus), Object.keys(got.consensus))
       const entries = ({ disagreements }) =>
         disagreements.map(({ field, kind }) => `${field} ${kind}`).sort()
-      assert.deepEqual(entries(turned), entries(got))
+      assert.deepEqual(entries(rotated), entries(got))
     }),
     300,
   ))

@@ -134,10 +134,10 @@ fn bundles() {
             assert!(valid > 1 || values.len() > valid, "{entry}");
             assert!(valid > 1 || entry["max_distance"] == json!(0), "{entry}");
         }
-        invented_nothing(&replicates, &got);
+        assert_consensus_was_given(&replicates, &got);
         if got["early_stop"] == json!(true) {
             assert!(stops(0.2), "only where the mean distance is small");
-            settled(&replicates, &got);
+            assert_settled(&replicates, &got);
         }
         permuted(random, &schema, &replicates, &got);
         grown(random, &schema, replicates, &got);
@@ -145,7 +145,7 @@ fn bundles() {
 }
 
 /// A consensus is a value that a valid replicate gave there (amendment 2.16.3).
-fn invented_nothing(replicates: &[(Value, bool)], got: &Value) {
+fn assert_consensus_was_given(replicates: &[(Value, bool)], got: &Value) {
     for (field, value) in got["consensus"].as_object().unwrap() {
         let there = |(data, valid): &(Value, bool)| {
             let said = data.pointer(field).filter(|_| *valid);
@@ -157,7 +157,7 @@ fn invented_nothing(replicates: &[(Value, bool)], got: &Value) {
 
 /// Nothing stops early while replicates differ on a field without a consensus (amendment 2.16.4). No
 /// text of these values is prose.
-fn settled(replicates: &[(Value, bool)], got: &Value) {
+fn assert_settled(replicates: &[(Value, bool)], got: &Value) {
     let valid = replicates.iter().filter(|(_, valid)| *valid).count();
     for entry in got["disagreements"].as_array().unwrap() {
         let (field, values) =
@@ -171,7 +171,7 @@ fn settled(replicates: &[(Value, bool)], got: &Value) {
 
 /// A distance of 0 is one class, and nothing else is (amendment 2.16.2).
 #[test]
-fn no_distance_is_one_class() {
+fn zero_distance_means_one_class() {
     let (apart, same_class) = (Cell::new(0), Cell::new(0));
     each(6_000, |random| {
         let schema = any_schema(random);
@@ -194,7 +194,7 @@ fn no_distance_is_one_class() {
 /// Lists of one class in several orders are told, and only a declared set stops early with them
 /// (amendment 2.16.5).
 #[test]
-fn orders_are_told() {
+fn order_differences_are_reported() {
     let list = json!({ "type": "array", "items": { "type": "string" } });
     let mut set = list.clone();
     set["uniqueItems"] = json!(true);
@@ -222,7 +222,7 @@ fn orders_are_told() {
 
 /// Numbers that are no measure need equality; a tolerance or a range makes them one (2.16.3).
 #[test]
-fn numbers_that_nobody_gave_are_no_consensus() {
+fn consensus_of_numbers_is_a_given_number() {
     let of = |schema: Value, numbers: &[f64]| {
         let schema = json!({ "type": "object", "properties": { "n": schema } });
         let all: Vec<_> = numbers.iter().map(|n| (json!({ "n": n }), true)).collect();
@@ -256,7 +256,7 @@ fn numbers_that_nobody_gave_are_no_consensus() {
 
 /// What prose says settles nothing, unless there is nothing else (2.16.4).
 #[test]
-fn prose_does_not_hold_up() {
+fn early_stop_ignores_prose() {
     let long = |word: &str| format!("because {word} {}", "and so on ".repeat(5));
     let stops = |replicates: &[Value], schema: Value| {
         let all: Vec<_> = replicates.iter().map(|data| (data.clone(), true)).collect();

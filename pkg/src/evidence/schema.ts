@@ -1,7 +1,7 @@
 /** Schemas of data that a model or the host returned: of replicates, and of plans. */
 import { isObject } from '../checks.js'
 import { issueLine } from '../shared/issues.js'
-import { isStandard, withDates, type JsonSchema, type StandardSchema } from '../tools/tools.js'
+import { isStandard, convertDates, type JsonSchema, type StandardSchema } from '../tools/tools.js'
 import { validatorOf } from '../tools/validate.js'
 
 /** The result of a validation: the data, as transformed by the schema, and the errors. */
@@ -30,16 +30,16 @@ export function replicateSchema(schema: unknown, jsonSchema?: object): Replicate
   if (schema === undefined) return { json: given, check: (data) => ({ data, errors: [] }) }
   const check = checkOf(schema, 'schema')
   if (!isStandard(schema)) return { json: given ?? (schema as JsonSchema), check }
-  return { json: given ?? made(schema, 'output') ?? made(schema, 'input'), check }
+  return { json: given ?? convert(schema, 'output') ?? convert(schema, 'input'), check }
 }
 
-/** What a schema makes; `undefined` for none, or for one that holds what JSON does not have. */
-function made(schema: StandardSchema, side: 'input' | 'output'): JsonSchema | undefined {
+/** Converts a schema; `undefined` if it has no converter or a type has no JSON form. */
+function convert(schema: StandardSchema, side: 'input' | 'output'): JsonSchema | undefined {
   try {
     return schema['~standard'].jsonSchema?.[side]?.(DRAFT)
   } catch {
-    const dated = withDates(schema, side)
-    return typeof dated === 'object' ? dated : undefined
+    const converted = convertDates(schema, side)
+    return typeof converted === 'object' ? converted : undefined
   }
 }
 

@@ -240,7 +240,7 @@ function wireSchema(schema: unknown, given: object | undefined, option?: string)
   if (!isStandard(schema)) return schema as JsonSchema
   const { vendor, jsonSchema } = schema['~standard']
   const { toJSONSchema, toJsonSchema } = schema as Converting
-  let why = `a schema of ${vendor} that makes none itself`
+  let reason = `${vendor} schemas do not include one`
   try {
     const made =
       jsonSchema?.input(DRAFT) ??
@@ -248,16 +248,16 @@ function wireSchema(schema: unknown, given: object | undefined, option?: string)
       toJsonSchema?.call(schema)
     if (made) return made
   } catch (error) {
-    why = describe(error)
-    const dated = withDates(schema, 'input')
-    if (typeof dated === 'object') return dated
-    if (dated) why = dated
+    reason = describe(error)
+    const converted = convertDates(schema, 'input')
+    if (typeof converted === 'object') return converted
+    if (converted) reason = converted
   }
-  const made = CONVERTERS[vendor] ?? 'what your library makes of it, or written by hand'
-  const cure = option
-    ? `pass \`${option}\`, of ${made}`
-    : `pass a JSON Schema, of ${made}, or a schema with \`~standard.jsonSchema\``
-  throw new TurnlockError('tool.invalid_schema', `the model needs a JSON Schema: ${cure} (${why})`)
+  const converter = CONVERTERS[vendor]
+  const source = converter ? `, for example from ${converter}` : ''
+  const fix = option ? `pass \`${option}\`${source}` : `use a JSON Schema${source}`
+  const message = `the model needs a JSON Schema: ${fix} (${reason})`
+  throw new TurnlockError('tool.invalid_schema', message)
 }
 
 const DRAFT = { target: 'draft-2020-12' }
@@ -276,22 +276,24 @@ const CONVERTERS: Record<string, string> = {
   effect: '`Schema.toStandardJSONSchemaV1`, or `JSONSchema.make` of effect 3',
 }
 
-/** What zod tells of a part of a schema. */
-interface Visited {
+/** The argument of zod's `override`. */
+interface ZodVisit {
   zodSchema?: { _zod?: { def?: { type?: string; coerce?: boolean; values?: unknown[] } } }
   jsonSchema: JsonSchema
   path?: readonly (string | number)[]
 }
 
-/** The types of zod that JSON does not have. `pipe` and others are represented by what they hold. */
+/** Zod types without a JSON form. */
 const NOT_IN_JSON = 'bigint symbol undefined void date map set transform nan function custom'
 
 /**
- * The JSON Schema of a schema of zod that refuses to make one: a date that is made of what is given
- * (`z.coerce.date()`) is a text with date and time. If there is anything else that JSON does not
- * have, the fault with its place; `undefined` if that is not known.
+ * Converts a zod schema that zod itself refuses to convert. `z.coerce.date()` becomes a string of the
+ * format `date-time`.
+ *
+ * @returns the JSON Schema; a message that names the fields if a type has no JSON form; `undefined` if
+ * the cause is unknown
  */
-export function withDates(
+export function convertDates(
   schema: StandardSchema,
   side: 'input' | 'output',
 ): JsonSchema | string | undefined {
@@ -299,7 +301,7 @@ export function withDates(
   if (vendor !== 'zod') return undefined
   const faults: string[] = []
   let dates = 0
-  const override = ({ zodSchema, jsonSchema: made, path = [] }: Visited) => {
+  const override = ({ zodSchema, jsonSchema: made, path = [] }: ZodVisit) => {
     const { type = '', coerce, values = [] } = zodSchema?._zod?.def ?? {}
     const place = path.filter(
       (_, at) => !KEYWORDS.has(String(path[at])) || path[at - 1] === 'properties',
@@ -309,14 +311,14 @@ export function withDates(
       dates++
       Object.assign(made, { type: 'string', format: 'date-time' })
     } else if (type === 'date') {
-      faults.push(`${named}: no JSON is a Date; \`z.coerce.date()\` takes a text`)
+      faults.push(`${named}: a Date is not JSON; use \`z.coerce.date()\``)
     } else if (NOT_IN_JSON.split(' ').includes(type)) {
-      faults.push(`${named}: JSON has no ${type}`)
+      faults.push(`${named}: ${type} is not JSON`)
     } else if (
       type === 'literal' &&
       values.some((one) => typeof one === 'bigint' || one === undefined)
     ) {
-      faults.push(`${named}: JSON has no such literal`)
+      faults.push(`${named}: the literal is not JSON`)
     }
   }
   try {
@@ -329,5 +331,5 @@ export function withDates(
   }
 }
 
-/** Keywords in the paths of zod, which are no names of fields. */
+/** Keywords in zod's paths that are not field names. */
 const KEYWORDS = new Set(['properties', 'items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf'])

@@ -1,4 +1,4 @@
-//! What a consensus asks of values beyond their distance (§2.6, §2.10).
+//! Tolerances of numbers, order of lists and prose, for consensus and early stop (§2.6, §2.10).
 
 use super::compare::{Comparer, difference, number};
 use super::schema::{Kind, NodeId};
@@ -25,12 +25,12 @@ impl Comparer {
     pub(crate) fn is_prose(&self, node: NodeId, value: &Value) -> bool {
         let own = self.schema.node(node);
         let Body::Text(text) = &value.body else { return false };
-        text.prose && !own.closed
+        text.prose && !own.constrained
     }
 
     /// Whether numbers that are not equal may have a consensus (§2.6): they are not whole, or the
     /// schema says how far apart they may be.
-    pub(crate) fn is_measured(&self, node: NodeId, all_whole: bool) -> bool {
+    pub(crate) fn has_tolerance(&self, node: NodeId, all_whole: bool) -> bool {
         let own = self.schema.node(node);
         let number = matches!(own.kind, None | Some(Kind::Number));
         let said = own.range.is_some() || own.tolerance.is_some();
@@ -39,7 +39,7 @@ impl Comparer {
 
     /// Whether two numbers are near: within `x-tolerance`, else within 0.05 of distance. With a
     /// tolerance for rounding errors, so that 0.21 and 0.26 are near.
-    pub(crate) fn are_near(&self, node: NodeId, a: &Value, b: &Value) -> bool {
+    pub(crate) fn within_tolerance(&self, node: NodeId, a: &Value, b: &Value) -> bool {
         let (Body::Number(a), Body::Number(b)) = (&a.body, &b.body) else { return false };
         let own = self.schema.node(node);
         match own.tolerance {
