@@ -27,6 +27,7 @@ macro_rules! codes {
 
 codes! {
     AssistantBridgeRequired "ASSISTANT_BRIDGE_REQUIRED" "a user may not speak directly after a tool result",
+    CacheMarksTooMany "CACHE_MARKS_TOO_MANY" "more blocks are marked for the cache than this provider takes",
     ContentEmpty "CONTENT_EMPTY" "nothing was said here",
     ContentNull "CONTENT_NULL" "content may not be null here",
     ContentShape "CONTENT_SHAPE" "this provider does not take content of this shape",
@@ -35,6 +36,9 @@ codes! {
     FieldUnknown "FIELD_UNKNOWN" "a field that this provider does not know",
     FirstMessageRole "FIRST_MESSAGE_ROLE" "the first message must be the user's",
     ItemIdDuplicate "ITEM_ID_DUPLICATE" "the id of this item is used twice",
+    ItemIdFormat "ITEM_ID_FORMAT" "the id of this item has a form that this provider refuses",
+    ItemIdLength "ITEM_ID_LENGTH" "the id of this item is too long",
+    ItemNotStored "ITEM_NOT_STORED" "the provider does not have this item",
     LastMessageRole "LAST_MESSAGE_ROLE" "the last message may not be the assistant's",
     MsgListEmpty "MSG_LIST_EMPTY" "there is no message but instructions",
     NameFieldFormat "NAME_FIELD_FORMAT" "the name is one that this provider refuses",

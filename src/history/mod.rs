@@ -52,6 +52,7 @@ mod prepare;
 mod report;
 mod thread;
 mod trim;
+mod typed;
 
 pub(crate) use any::AnyHistory;
 pub use client::demote_instructions;

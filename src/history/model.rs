@@ -45,6 +45,8 @@ pub(super) struct Entry<'a> {
     pub(super) beside: bool,
     /// The last part that is a call with a result.
     pub(super) answered: Option<usize>,
+    /// The parts that are calls of tools that the provider runs, and whether each has its result.
+    pub(super) awaits: Vec<(usize, bool)>,
 }
 
 impl<'a> Entry<'a> {
@@ -64,6 +66,7 @@ impl<'a> Entry<'a> {
             hollow: false,
             beside: false,
             answered: None,
+            awaits: Vec::new(),
         }
     }
 
@@ -82,6 +85,7 @@ impl<'a> Entry<'a> {
     pub(super) fn depends(&self, anywhere: bool) -> bool {
         anywhere && matches!(self.speaker, Speaker::System | Speaker::Developer)
             || self.parts.iter().any(|part| matches!(part, Part::Call(_) | Part::Reasoning(_)))
+            || !self.awaits.is_empty()
     }
 
     /// Whether the model wrote it. The result of a call that only the provider has is not.
@@ -183,6 +187,8 @@ pub(super) struct Call<'a> {
     pub(super) conflict: bool,
     /// Gemini's thought signature for the call.
     pub(super) thought_signature: Option<Json<'a>>,
+    /// The item of OpenAI Responses that it is, if it is of a type of its own (`typed`).
+    pub(super) item: Option<Box<Json<'a>>>,
     pub(super) result: Option<ToolResult<'a>>,
 }
 
@@ -248,6 +254,8 @@ pub(super) struct ToolResult<'a> {
     pub(super) kept: Option<usize>,
     /// The batch whose result it replaces, because a resume says so.
     pub(super) revises: Option<Box<str>>,
+    /// Whether it is made of a denied approval, beside which the host may have stored a result.
+    pub(super) implied: bool,
 }
 
 /// The content of a result.
@@ -282,6 +290,16 @@ pub(super) enum Piece<'a> {
     /// A result, and the id of its call; empty if it has none.
     Result {
         id: Cow<'a, str>,
+        result: ToolResult<'a>,
+    },
+    /// The user is asked whether this call may run.
+    Asked {
+        approval: Cow<'a, str>,
+        call: Cow<'a, str>,
+    },
+    /// The user said no: the result of the call, which counts if it has no other.
+    Denied {
+        approval: Cow<'a, str>,
         result: ToolResult<'a>,
     },
     /// More of the arguments of a call.

@@ -79,6 +79,10 @@ options! {
         /// `previous_response_id` and `conversation` of OpenAI. A call and its result may then be
         /// there, so neither is an orphan, and the history may begin with anything.
         partial "partial": bool = false;
+        /// OpenAI Responses: whether the provider keeps the items of the history. With `false`, as for a
+        /// request with `store: false`, references to items and reasoning without its encrypted
+        /// content, which nobody could find, are left out.
+        stored "stored": bool = true;
         /// Whether the model continues an assistant message at the end.
         prefill "prefill": bool = false;
         /// Whether the model accepts system messages within the conversation, as Anthropic's newer

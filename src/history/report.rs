@@ -48,6 +48,10 @@ record! {
         code "code": Code;
         /// The index of the message, from 0.
         index "index": usize;
+        /// The member that is wrong, as a JSON pointer into the message, where one is.
+        path "path?": Option<String>;
+        /// What is expected: the name of a member or of a form.
+        expected "expected?": Option<String>;
         /// The id of the call, if the violation concerns one.
         tool_call_id "toolCallId?": Option<String>;
         /// A description of the violation.
@@ -69,6 +73,8 @@ pub(super) struct Finding {
     /// What was done, if the action alone is not clear.
     pub(super) done: Cow<'static, str>,
     pub(super) weight: Weight,
+    /// The member that is wrong, as a JSON pointer into the message, and what is expected.
+    pub(super) member: Option<(String, &'static str)>,
 }
 
 /// How a finding is reported.
@@ -99,6 +105,7 @@ impl Finding {
             more: Cow::Borrowed(""),
             done: Cow::Borrowed(""),
             weight: Weight::Fault,
+            member: None,
         }
     }
 
@@ -145,6 +152,10 @@ impl Finding {
             text.push_str(": ");
             text.push_str(&self.more);
         }
+        if let Some((path, expected)) = self.member.as_ref().filter(|(_, want)| !want.is_empty()) {
+            let member = path.rsplit('/').next().unwrap_or_default();
+            text.push_str(&format!(" (`{member}`: use `{expected}`)"));
+        }
         text
     }
 
@@ -171,6 +182,12 @@ impl Finding {
         Violation {
             code: self.code,
             index: self.index,
+            path: self.member.as_ref().map(|(path, _)| path.clone()),
+            expected: self
+                .member
+                .as_ref()
+                .filter(|(_, want)| !want.is_empty())
+                .map(|(_, want)| (*want).to_owned()),
             message: self.sentence(),
             tool_call_id: self.id.clone(),
         }

@@ -179,14 +179,15 @@ pub(crate) fn is_format(format: &str) -> bool {
 }
 
 /// The name of a document as Bedrock takes it: 200 of `[a-zA-Z0-9()[\]-]` and of spaces, which are
-/// single.
+/// single. It takes `_` too, which its documentation does not name, and no other space (github:
+/// vercel/ai#20366 of 2026-09-04, aws-samples/generative-ai-use-cases#1671 of 2026-08-21).
 pub(crate) fn document_name(name: &str) -> String {
     let mut spaced = false;
     let fitting = name.chars().take(200).map(|c| {
-        let space = c.is_ascii_whitespace();
+        let space = c == ' ';
         let single = space && !spaced;
         spaced = space;
-        let fits = single || c.is_ascii_alphanumeric() || matches!(c, '(' | ')' | '[' | ']');
+        let fits = single || c.is_ascii_alphanumeric() || matches!(c, '(' | ')' | '[' | ']' | '_');
         if fits { c } else { '-' }
     });
     let made: String = fitting.collect();

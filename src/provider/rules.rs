@@ -67,6 +67,8 @@ pub(crate) struct Rules {
     pub(crate) blocks: &'static [&'static str],
     pub(crate) fields: Fields,
     pub(crate) undeclared_tools: UndeclaredTools,
+    /// The most blocks that are marked for the provider's cache.
+    pub(crate) cache_marks: usize,
 }
 
 impl Rules {
@@ -114,6 +116,7 @@ impl Rules {
             blocks: &["image_url"],
             fields: Fields::NONE,
             undeclared_tools: UndeclaredTools::Accepted,
+            cache_marks: usize::MAX,
         }
     }
 }

@@ -108,7 +108,9 @@ impl Conversation {
         let strategy = if keeps { history::Strategy::Reconstruct } else { options.strategy };
         let thread = conversation.filter(|_| strategy == history::Strategy::Thread);
         let thread = thread.map(|id| history::thread_id(id, None)).transpose()?;
-        let mut history = history::History::new(rules.strategy(strategy));
+        // A request of a turn says `store: false`, unless the host's body says otherwise.
+        let stored = keeps || options.body.get("store").and_then(Json::as_bool) == Some(true);
+        let mut history = history::History::new(rules.strategy(strategy).stored(stored));
         let messages = options.messages.len();
         let element_count = messages + usize::from(options.system.is_some());
         let original = (!options.fallbacks.is_empty())

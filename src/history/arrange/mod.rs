@@ -3,6 +3,7 @@
 mod tail;
 
 use super::code::Code;
+use super::entries::CacheMark;
 use super::model::{Entry, Speaker};
 use super::options::{HistoryOptions, Strategy};
 use super::prepare::{self, Prepared};
@@ -30,6 +31,10 @@ pub(super) struct Context<'c> {
     pub(super) signatures: bool,
     /// The index of the last user entry.
     pub(super) turn: usize,
+    /// The last place where something was said, if hosted calls before it may have no result.
+    pub(super) settled: Option<(usize, usize)>,
+    /// The mark for the provider's cache before which none is sent.
+    pub(super) cached_from: Option<CacheMark>,
     /// The first entry that is sent.
     pub(super) from: usize,
     /// The index of the last element.
@@ -295,27 +300,29 @@ impl<'a> Arranger<'a> {
             System::First if !self.state.spoke => {
                 self.push(message, index, context, before);
             }
-            _ if self.may_stand(next, context) => {
+            _ if context.options.system_anywhere && self.may_stand(next, context) => {
                 self.push(message, index, context, before);
             }
             _ => {
+                // Newer models take it there, and what the host's model is, nobody knows.
+                let risk = self.may_stand(next, context);
                 let mut text = Joined::default();
                 text.text("<system>");
                 text.value(&joined(&message.parts, "\n\n"));
                 text.text("</system>");
                 let text = text.into_json();
                 let finding = Finding::new(Code::SystemPosition, Action::Converted, index);
-                self.findings.push(finding.done("now a <system> text of the user"));
+                let finding = finding.done("now a <system> text of the user");
+                self.findings.push(finding.risk_if(risk));
                 let text = Out::Text { text, extra: Vec::new(), apart: false };
                 self.push(plain(Role::User, vec![text]), index, context, before);
             }
         }
     }
 
-    /// Whether a system message may stay in place, after the user and before the assistant.
+    /// Whether newer models take a system message in its place, after the user and before the assistant.
     fn may_stand(&self, next: Option<&Entry<'a>>, context: &Context<'_>) -> bool {
-        context.options.system_anywhere
-            && context.rules.system_after_user
+        context.rules.system_after_user
             && self.last.as_ref().map(|last| last.role).or(self.state.before) == Some(Role::User)
             && next.is_none_or(Entry::is_output)
     }

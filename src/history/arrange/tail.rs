@@ -22,7 +22,7 @@ impl<'a> Arranger<'a> {
             let calls = assistant && last.parts.iter().any(|part| matches!(part, Out::Call { .. }));
             // A turn that the provider paused in its own tools is sent back unchanged.
             let paused = matches!(last.parts.last(), Some(Out::Native(block))
-                if block.kind() == Some("server_tool_use"));
+                if block.kind().is_some_and(|kind| kind.ends_with("_tool_use")));
             ends_with_assistant = assistant && !calls && !paused;
             prefill |=
                 last.extra.iter().any(|(key, on)| key == "prefix" && on.as_bool() == Some(true));

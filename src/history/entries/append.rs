@@ -1,21 +1,31 @@
 //! Appends an entry, or continues the last one.
 
-use std::borrow::Cow;
-
 use super::super::code::Code;
 use super::super::model::{Entry, Part, Speaker};
 use super::super::options::Strategy;
 use super::super::report::{Action, Finding};
 use super::History;
 use super::ingest::by_message;
+use super::results::CALLS_MEMBERS;
 use crate::index::slot;
-use crate::json::Json;
-use crate::provider::{Elements, Marks, Members, Merge, Reasoning, Results, System};
+use crate::provider::{Elements, Marks, Merge, Results, System};
 
 impl<'a> History<'a> {
     pub(super) fn say(&mut self, mut entry: Entry<'a>) {
         self.shape(entry.marks, entry.index);
+        if entry.calls().any(|call| call.own) {
+            self.misspelt("/toolCalls", CALLS_MEMBERS, entry.index);
+        }
         self.document_names(&mut entry.parts, entry.index);
+        let place = match self.one_message(&entry) {
+            true => self.entries.last().map(|last| (self.entries.len() - 1, last.parts.len())),
+            false => None,
+        };
+        let place = place.unwrap_or((self.entries.len(), 0));
+        if self.pair_hosted(&mut entry, place) {
+            return;
+        }
+        self.cached_in(&entry, place);
         if self.rules.elements == Elements::Items {
             let items = entry.parts.len();
             self.item_ids(&mut entry);
@@ -129,6 +139,7 @@ impl<'a> History<'a> {
             last.marks.add(entry.marks);
             last.open = entry.open;
             last.extra.extend(entry.extra);
+            last.awaits.extend(entry.awaits);
         }
         for part in entry.parts {
             let Part::Call(call) = part else {
@@ -178,70 +189,4 @@ impl<'a> History<'a> {
             self.turn = at;
         }
     }
-
-    /// The ids of items are unique: a message or a call loses its repeated id, and a native item with
-    /// a repeated id is dropped.
-    pub(super) fn item_ids(&mut self, entry: &mut Entry<'a>) {
-        let index = entry.index;
-        if entry.marks.within(self.rules.own) {
-            self.item_id(&mut entry.extra, "msg_", index);
-        }
-        let parts = std::mem::take(&mut entry.parts);
-        for mut part in parts {
-            let kept = match &mut part {
-                Part::Call(call) => {
-                    self.item_id(&mut call.extra, "fc_", index);
-                    true
-                }
-                Part::Native { block, .. } | Part::Reasoning(Reasoning::Native { block, .. }) => {
-                    let reference = block.kind() == Some("item_reference");
-                    let again = !reference
-                        && block.as_object().is_some_and(|all| self.used_again(all, index));
-                    !again
-                }
-                _ => true,
-            };
-            if kept {
-                entry.parts.push(part);
-            }
-        }
-    }
-
-    /// Drops a repeated id of an item, and what a host calls `id` or `status`. OpenAI: "Expected an ID
-    /// that begins with 'msg'".
-    pub(super) fn item_id(&mut self, members: &mut Members<'a>, kind: &str, index: usize) {
-        members.retain(|(key, value)| {
-            let text = value.as_str().unwrap_or_default();
-            let own = match key.as_ref() {
-                "id" => text.starts_with(kind),
-                "status" => ["in_progress", "completed", "incomplete"].contains(&text),
-                _ => true,
-            };
-            if !own {
-                let finding = Finding::new(Code::FieldUnknown, Action::Dropped, index);
-                self.read.push(finding.more(key.clone().into_owned()));
-            }
-            own
-        });
-        if self.used_again(members, index) {
-            members.retain(|(key, _)| key != "id");
-        }
-    }
-
-    /// Records the id among the members; returns whether an earlier item has it.
-    fn used_again(&mut self, members: &[(Cow<'a, str>, Json<'a>)], index: usize) -> bool {
-        let id = members.iter().find(|(key, _)| key == "id").and_then(|(_, id)| id.as_str());
-        let Some(id) = id else { return false };
-        let again = std::mem::replace(self.noted(&by_item(id)), 1) > 0;
-        if again {
-            let finding = Finding::new(Code::ItemIdDuplicate, Action::Dropped, index);
-            self.read.push(finding.more(id.to_owned()));
-        }
-        again
-    }
-}
-
-/// The key of an item in the index; no call id begins with the same character.
-fn by_item(id: &str) -> String {
-    format!("\u{2}{id}")
 }

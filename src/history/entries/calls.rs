@@ -39,24 +39,40 @@ impl<'a> History<'a> {
 
     /// Takes the calls that an earlier message has out of a message. Returns whether it has nothing else.
     pub(super) fn describes(&mut self, entry: &mut Entry<'a>) -> bool {
+        let message = entry.id.clone();
         let known = |part: &mut Part<'a>| match part {
-            Part::Call(call) => self.is_described(call),
+            Part::Call(call) => self.is_described(call, message.as_deref()),
             _ => false,
         };
         let known = entry.parts.extract_if(.., known).count();
-        if known == 0 || !entry.parts.is_empty() {
+        if known == 0 {
+            return false;
+        }
+        entry.parts.retain(|part| !self.is_said_in(part, message.as_deref()));
+        if !entry.parts.is_empty() {
             return false;
         }
         self.shape(entry.marks, entry.index);
         true
     }
 
+    /// Whether the last messages have this text under this id: a host stored a message in two states.
+    fn is_said_in(&self, part: &Part<'a>, message: Option<&str>) -> bool {
+        let Part::Text(said) = part else { return false };
+        let before = self.entries.iter().rev().take(16);
+        let same = before.filter(|entry| message.is_some() && entry.id.as_deref() == message);
+        same.flat_map(|entry| &entry.parts).any(|part| match part {
+            Part::Text(text) => text.text == said.text,
+            _ => false,
+        })
+    }
+
     /// Whether a message before has this call already, with arguments where this description has none or
     /// the other way round: then it is one call, and gets what this description adds. The message is
     /// the last one, or any of the current turn if this description has the result, as hosts store the
     /// results of tools that run in a page. A call that uses an id again comes behind a result, or has
-    /// arguments of its own.
-    fn is_described(&mut self, call: &mut Call<'a>) -> bool {
+    /// arguments of its own, or stands in another message: `message` is the host's id of this one.
+    fn is_described(&mut self, call: &mut Call<'a>, message: Option<&str>) -> bool {
         let number = self.index.find(&call.id).filter(|_| !call.id.is_empty());
         let Some((number, place)) = number.and_then(|id| Some((id, self.pairs.last_of(id)?)))
         else {
@@ -66,14 +82,19 @@ impl<'a> History<'a> {
             || call.result.is_some()
                 && place.0 >= self.turn
                 && self.entries.get(place.0).is_some_and(|entry| !entry.gone);
-        let Some(known) = self.call_at(place).filter(|_| is_near) else { return false };
-        let is_same = known.result.is_none()
+        let before = self.entries.get(place.0).and_then(|entry| entry.id.as_deref());
+        let is_message = message.is_some() && before == message;
+        let Some(known) = self.call_at(place).filter(|_| is_near || is_message) else {
+            return false;
+        };
+        let is_same = (known.result.is_none() || is_message && call.result.is_none())
             && (known.name == call.name || known.name.is_empty() || call.name.is_empty());
         let (knows, adds) = (!known.is_bare(), !call.is_bare());
-        if !is_same || knows == adds {
+        if !is_same || knows == adds && !is_message {
             return false;
         }
-        if adds {
+        // Of two states of a message, the one with the result is complete.
+        if adds && (!knows || call.result.is_some()) {
             known.args = std::mem::replace(&mut call.args, Args::Value(Json::Null));
             known.streamed = false;
         }
@@ -96,7 +117,7 @@ impl<'a> History<'a> {
     /// Adds a call that is an element of its own; it joins the calls before it where possible.
     pub(super) fn call(&mut self, mut call: Call<'a>, marks: Marks) {
         // Without arguments it may be the beginning of another call, whose arguments follow.
-        if !call.is_bare() && self.is_described(&mut call) {
+        if !call.is_bare() && self.is_described(&mut call, None) {
             return self.shape(marks, call.index);
         }
         let blank = |part: &&Part<'_>| matches!(part, Part::Text(text) if text.text.is_blank());
@@ -140,7 +161,8 @@ impl<'a> History<'a> {
     /// Adds a call to an entry.
     pub(super) fn join(&mut self, mut call: Call<'a>, at: usize) {
         if self.rules.elements == Elements::Items {
-            self.item_id(&mut call.extra, "fc_", call.index);
+            let index = call.index;
+            self.call_item(&mut call, index);
         }
         let id = self.name_call(&mut call);
         let index = call.index;
@@ -201,6 +223,7 @@ impl<'a> History<'a> {
                 self.read.push(finding.risk_if(true));
             }
         }
+        self.cached_result(&result, place);
         if let Some(call) = self.call_at(place) {
             call.result = Some(result);
         }

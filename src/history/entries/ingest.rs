@@ -140,6 +140,11 @@ impl<'a> History<'a> {
                 Piece::Whole { call } => self.whole(*call),
                 Piece::Described { id, args } => self.described(&id, args),
                 Piece::Result { id, result } => self.result(&id, result),
+                Piece::Asked { approval, call } => {
+                    let approval = self.index.number(&by_approval(&approval));
+                    *slot(&mut self.asked, approval) = call.into_owned();
+                }
+                Piece::Denied { approval, result } => self.denied(&approval, result),
                 Piece::ArgsDelta { id, delta } => self.args_delta(&id, &delta, index),
                 Piece::TextDelta { id, delta, speaker, shown } => {
                     let turn = shown.map(|(turn, seq)| (self.index.number(&by_turn(&turn)), seq));
@@ -374,6 +379,11 @@ impl<'a> History<'a> {
 /// The key of a batch of calls in the index; no call id begins with the same character.
 pub(super) fn by_batch(id: &str) -> String {
     format!("\u{4}{id}")
+}
+
+/// The key of a question to the user in the index; no call id begins with the same character.
+pub(super) fn by_approval(id: &str) -> String {
+    format!("\u{6}{id}")
 }
 
 /// The key of a turn in the index; no call id begins with the same character.

@@ -1,13 +1,17 @@
 //! A growing history: each element is read once, and only the end is arranged again.
 
 mod append;
+mod cached;
 mod calls;
 mod documents;
+mod hosted;
 mod ingest;
+mod items;
 mod output;
 mod results;
 mod turns;
 
+pub(in crate::history) use cached::{CacheMark, is_mark, is_marked, unmarked};
 pub use output::{Normalized, Update};
 
 use super::arrange::Arranger;
@@ -15,7 +19,7 @@ use super::code::Code;
 use super::ids::{IdMap, NameMap};
 use super::model::{Entry, Part, Speaker, Text};
 use super::options::HistoryOptions;
-use super::pair::Pairs;
+use super::pair::{Pairs, Place};
 use super::report::{Action, Finding};
 use crate::error::Error;
 use crate::index::Index;
@@ -87,6 +91,17 @@ pub struct History<'a> {
     batches: Vec<(usize, usize)>,
     /// Elements that belong to an earlier turn, and an element of that turn.
     links: Vec<(usize, usize)>,
+    cache: cached::Cached,
+    /// OpenAI Responses: whether the last reasoning has no id, so that what it led to may have none.
+    loose: bool,
+    /// The ids of the calls that the user was asked about, by the number of the question.
+    asked: Vec<String>,
+    /// Calls of tools that the provider runs, by the number of their ids.
+    hosted: Vec<hosted::Hosted<'a>>,
+    /// The first entry that has one without a result when it was read.
+    awaits_from: Option<usize>,
+    /// The last place where something was said, as it was arranged.
+    settled: Option<Place>,
     /// Whether a call carried a thought signature.
     signed: bool,
     /// The shapes seen so far.
@@ -131,6 +146,12 @@ impl<'a> History<'a> {
             shown_by: None,
             batches: Vec::new(),
             links: Vec::new(),
+            cache: cached::Cached::default(),
+            loose: false,
+            asked: Vec::new(),
+            hosted: Vec::new(),
+            awaits_from: None,
+            settled: None,
             signed: false,
             marks: Marks::NONE,
         }

@@ -159,7 +159,15 @@ impl<'a> History<'a> {
         if self.options.strategy == Strategy::Thread {
             self.arranger.rewind(0);
         }
+        let settled = self.settled();
+        if settled != self.settled {
+            self.arranger.rewind(self.awaits_from.unwrap_or_default());
+            self.settled = settled;
+        }
+        let cached_from = self.cached_from();
         let context = Context {
+            settled,
+            cached_from,
             rules: self.rules,
             options: &self.options,
             own: self.marks.within(self.rules.own),

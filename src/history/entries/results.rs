@@ -9,14 +9,41 @@ use super::super::options::Strategy;
 use super::super::pair::{Answers, Place, by_name};
 use super::super::report::{Action, Finding};
 use super::calls::key;
-use super::ingest::by_batch;
+use super::ingest::{by_approval, by_batch};
 use super::{History, INTERRUPTED};
 use crate::json::{Add, Json};
 use crate::provider::{Bridge, Elements, Ids, Marks, Results, SentIds};
 
+/// What the providers call the member of a result that names its call, and of a message that lists
+/// calls.
+const ID_MEMBERS: &[(Marks, &str)] = &[
+    (Marks::CHAT, "tool_call_id"),
+    (Marks::LANGCHAIN, "tool_call_id"),
+    (Marks::RESPONSES, "call_id"),
+    (Marks::ANTHROPIC, "tool_use_id"),
+    (Marks::BEDROCK, "toolUseId"),
+];
+pub(super) const CALLS_MEMBERS: &[(Marks, &str)] =
+    &[(Marks::CHAT, "tool_calls"), (Marks::LANGCHAIN, "tool_calls")];
+
 impl<'a> History<'a> {
+    /// Names the member in the report of an element's shape, and what the provider calls it.
+    pub(super) fn misspelt(&mut self, path: &str, names: &[(Marks, &'static str)], index: usize) {
+        let own = names.iter().find(|(marks, _)| self.rules.own.meets(*marks));
+        let last = self.read.last_mut();
+        if let Some((_, name)) = own
+            && let Some(finding) =
+                last.filter(|last| (last.code, last.index) == (Code::ContentShape, index))
+        {
+            finding.member = Some((path.to_owned(), name));
+        }
+    }
+
     pub(super) fn result(&mut self, id: &str, mut result: ToolResult<'a>) {
         self.shape(result.marks, result.index);
+        if result.camel {
+            self.misspelt("/toolCallId", ID_MEMBERS, result.index);
+        }
         self.foreign(result.inner, result.index);
         if let Content::Parts(parts) = &mut result.content {
             self.document_names(parts, result.index);
@@ -67,10 +94,23 @@ impl<'a> History<'a> {
         }
     }
 
+    /// The user denied a call: that is its result, unless it has one.
+    pub(super) fn denied(&mut self, approval: &str, mut result: ToolResult<'a>) {
+        let asked = self.index.find(&by_approval(approval)).and_then(|at| self.asked.get(at));
+        let Some(id) = asked.filter(|id| !id.is_empty()).cloned() else { return };
+        let place = self.index.find(&id).and_then(|id| self.pairs.last_of(id));
+        if place.and_then(|place| self.call_at(place)).is_some_and(|call| call.result.is_none()) {
+            result.implied = true;
+            self.result(&id, result);
+        }
+    }
+
     /// Reports a result that names no call, where its provider wants it to. One that names a call was
     /// matched to one without an id.
     fn nameless(&mut self, result: &ToolResult<'a>, place: Place) {
-        let wanted = self.rules.sent_ids == SentIds::Always && result.marks.within(self.rules.own);
+        let item = result.item.as_deref().is_some_and(|item| item.get("id").is_some());
+        let always = self.rules.sent_ids == SentIds::Always;
+        let wanted = always && !item && result.marks.within(self.rules.own);
         let called = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
         if wanted && !called.is_empty() {
             let finding = Finding::new(Code::ToolCallIdMissing, Action::Synthesized, result.index);
@@ -210,6 +250,10 @@ impl<'a> History<'a> {
         if let Some(call) = self.call_at(place) {
             id = call.id.to_string();
             match &mut call.result {
+                Some(kept) if kept.implied => {
+                    *kept = result;
+                    return self.arranger.rewind(place.0);
+                }
                 Some(_) if made_up(&result) => {}
                 Some(kept) => dropped = std::mem::replace(kept, result).index,
                 kept => *kept = Some(result),

@@ -1,7 +1,7 @@
 //! The blocks of a content list, by their type.
 
-use super::super::model::{Call, Part, Piece, Text};
-use super::ending::Ending;
+use super::super::model::{Call, Content, Part, Piece, Text};
+use super::ending::{Ending, flag};
 use super::media::media;
 use super::{Fields, call, reasoning, untyped};
 use crate::json::Json;
@@ -78,11 +78,13 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
         "step-start"
         | "source"
         | "source-url"
-        | "source-document"
-        | "tool-approval-request"
-        | "tool-approval-response" => {
+        | "source-document" => {
             marks.add(Marks::AI_SDK);
             Block::Nothing
+        }
+        "tool-approval-request" | "tool-approval-response" => {
+            marks.add(Marks::AI_SDK);
+            approval(&fields, index).map_or(Block::Nothing, |piece| Block::Result(Box::new(piece)))
         }
         "refusal" if !fields.has_text("refusal") => Block::Nothing,
         // LangChain: a block of the provider's own that has no standard form.
@@ -124,9 +126,12 @@ fn tool_result<'a>(mut fields: Fields<'a>, index: usize, marks: &mut Marks) -> B
 
 /// A call of the AI SDK or of LangChain. assistant-ui keeps the result in the call.
 fn call_with_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
-    let ending = Ending::take(&mut fields);
+    let state = fields.text("state").unwrap_or_default();
+    let denied = call::denial(&fields, &state);
+    let ending = Ending::take(&mut fields).or(Ending::failure_if(denied.is_some()));
     // Without a result, an error is of the arguments.
-    let (result, ending) = match fields.take_any(&["result", "output"]) {
+    let given = fields.take_any(&["result", "output"]);
+    let (result, ending) = match given.or(denied) {
         Some(result) => call::ended(Some(result), &mut fields, ending),
         None => (None, ending),
     };
@@ -169,7 +174,7 @@ fn wires(kind: &str, fields: &Fields<'_>, beside: Marks) -> Marks {
             Marks::LANGCHAIN
         }
         "server_tool_call" | "server_tool_call_chunk" | "server_tool_result" => Marks::LANGCHAIN,
-        "image_url" | "input_audio" | "refusal" | "video_url" => Marks::CHAT,
+        "image_url" | "input_audio" | "refusal" | "video_url" | "file_url" => Marks::CHAT,
         "file" if fields.has("file") => Marks::CHAT,
         "image" | "file" | "custom" if fields.has("mediaType") || fields.has("mimeType") => {
             Marks::AI_SDK
@@ -241,6 +246,20 @@ fn ui_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
     };
     let origin = (Marks::NONE, Vec::new());
     answered(call::answer((id, name), (content, ending), origin, index), Marks::NONE)
+}
+
+/// A question whether a call may run, or the answer that it may not.
+pub(super) fn approval<'a>(fields: &Fields<'a>, index: usize) -> Option<Piece<'a>> {
+    let approval = fields.text("approvalId")?;
+    if let Some(call) = fields.text("toolCallId") {
+        return Some(Piece::Asked { approval, call });
+    }
+    let denied = fields.get("approved").and_then(flag) == Some(false);
+    denied.then(|| {
+        let content = Content::Text(call::denied(fields.get("reason")));
+        let result = call::result(content, Ending::Failure, index);
+        Piece::Denied { approval, result }
+    })
 }
 
 pub(super) fn answered(mut piece: Piece<'_>, inner: Marks) -> Block<'_> {

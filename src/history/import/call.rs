@@ -24,7 +24,7 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
         marks.add(Marks::CHAT);
         let input = custom.take("input").unwrap_or_else(|| Json::string(""));
         let args = Args::Value(object! { "input": input });
-        let (id, name) = (id.unwrap_or_default(), custom.take_text("name")?);
+        let (id, name) = (id.unwrap_or_default(), custom.take_text("name").unwrap_or_default());
         if name.is_empty() {
             // It gets a name as a function.
             fields.take("custom");
@@ -70,7 +70,9 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
     let thought_signature =
         fields.take_any(&["thoughtSignature", "thought_signature"]).or_else(|| google(&fields));
     let extra = if camel { Vec::new() } else { fields.rest() };
-    let call = made(id.unwrap_or_default(), name?, args_of(args), extra, index);
+    // A call that lost its name is one still, if anything says so: its result names it by its id.
+    let name = name.or_else(|| (nested || id.is_some()).then_some(Cow::Borrowed("")))?;
+    let call = made(id.unwrap_or_default(), name, args_of(args), extra, index);
     Some(Call { thought_signature, conflict, untyped: !typed && nested, ..call })
 }
 
@@ -157,6 +159,7 @@ pub(in crate::history) fn made<'a>(
         stored: false,
         conflict: false,
         thought_signature: None,
+        item: None,
         result: None,
     }
 }
@@ -253,6 +256,7 @@ pub(super) fn result<'a>(content: Content<'a>, ending: Ending, index: usize) -> 
         item: None,
         kept: None,
         revises: None,
+        implied: false,
     }
 }
 
@@ -287,8 +291,7 @@ pub(super) fn output<'a>(value: Json<'a>, marks: &mut Marks) -> (Content<'a>, En
         _ => return (self::content(Some(value), marks), Ending::Unstated),
     };
     if kind == "execution-denied" {
-        let reason = fields.take_text("reason").unwrap_or(Cow::Borrowed(DENIED));
-        return (Content::Text(Json::String(reason)), ending);
+        return (Content::Text(denied(fields.get("reason"))), ending);
     }
     let value = fields.take("value");
     let read = match (kind.as_ref(), value) {
@@ -309,3 +312,24 @@ pub(super) fn output<'a>(value: Json<'a>, marks: &mut Marks) -> (Content<'a>, En
 
 /// The result of a call that the user did not allow.
 pub(super) const DENIED: &str = "Tool execution denied.";
+
+/// As [`DENIED`], with the reason that the user gave.
+pub(super) fn denied<'a>(reason: Option<&Json<'a>>) -> Json<'a> {
+    let mut text = Joined::default();
+    text.text(DENIED);
+    if let Some(reason) = reason.filter(|reason| reason.is_text() && !reason.is_blank()) {
+        text.text(" ");
+        text.value(reason);
+    }
+    text.into_json()
+}
+
+/// The result of a call whose `approval` the user denied, as the AI SDK, Mastra and TanStack AI store
+/// it; `None` if it was not denied, or has a result all the same.
+pub(super) fn denial<'a>(fields: &Fields<'a>, state: &str) -> Option<Json<'a>> {
+    let approval = fields.get("approval");
+    let approved = approval.and_then(|approval| approval.get("approved")).and_then(flag);
+    let ended = Ending::of_word(state) == Ending::Success;
+    (state == "output-denied" || approved == Some(false) && !ended)
+        .then(|| denied(approval.and_then(|approval| approval.get("reason"))))
+}

@@ -82,10 +82,11 @@ pub(super) fn beside<'a>(
             let mut list = List::of(entry, pieces);
             for item in items {
                 let mut marks = Marks::NONE;
-                let trusted = key != "invalid_tool_calls";
-                let Some(mut call) = call::call(item, index, &mut marks) else {
+                let call = call::call(item, index, &mut marks);
+                let named = |call: &Call<'a>| trusted(key) || !call.name.is_empty();
+                let Some(mut call) = call.filter(named) else {
                     // A piece of a stream that was never put together names no tool.
-                    if trusted {
+                    if trusted(key) {
                         return None;
                     }
                     pieces.push(Piece::Drop { code: Code::ToolCallPartial, id: None });
@@ -97,7 +98,7 @@ pub(super) fn beside<'a>(
                     "toolCalls" => Marks::CAMEL,
                     _ => Marks::LANGCHAIN,
                 }));
-                if let Some(call) = list.describe(call, trusted, entry, pieces) {
+                if let Some(call) = list.describe(call, trusted(key), entry, pieces) {
                     entry.parts.push(Part::call(call));
                 }
             }
@@ -136,6 +137,11 @@ pub(super) fn beside<'a>(
     langchain::output(fields, entry, pieces);
     begun(entry, pieces);
     Some(())
+}
+
+/// Whether a list has whole calls, and not pieces of a stream that were never put together.
+fn trusted(key: &str) -> bool {
+    key != "invalid_tool_calls"
 }
 
 /// Removes the reports of calls that had only begun in one description, and are whole in another.
@@ -203,8 +209,9 @@ fn function<'a>(
 pub(super) fn invocation<'a>(item: Json<'a>, index: usize) -> Option<Result<Call<'a>, Piece<'a>>> {
     let mut fields = Fields::of(item)?;
     let state = fields.text("state").unwrap_or_default();
-    let ending = Ending::take(&mut fields);
-    let result = fields.take("result");
+    let denied = call::denial(&fields, &state);
+    let ending = Ending::take(&mut fields).or(Ending::failure_if(denied.is_some()));
+    let result = fields.take("result").or(denied);
     let (result, ending) = match result.is_some() || ending.is_failure() || state == "result" {
         true => call::ended(result, &mut fields, ending),
         false => (None, ending),

@@ -46,7 +46,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A copy of the member, if it is a text.
-    pub(super) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
+    pub(in crate::history) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
         match self.get(key) {
             Some(Json::String(text)) => Some(text.clone()),
             _ => None,

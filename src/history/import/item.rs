@@ -2,9 +2,11 @@
 //!
 //! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
 
-use super::super::model::{Entry, Part, Piece, Speaker};
+use super::super::model::{Call, Content, Entry, Part, Piece, Speaker};
+use super::super::typed;
 use super::ending::Ending;
 use super::{Fields, call, message, one};
+use crate::json::object;
 use crate::provider::{Marks, Reasoning};
 
 pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
@@ -12,6 +14,12 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
     let kind = fields.text("type").unwrap_or(std::borrow::Cow::Borrowed("item_reference"));
     let kind = kind.into_owned();
     let marks = Marks::RESPONSES;
+    if let Some(of) = typed::of_call(&kind) {
+        return client_call(of, fields, index);
+    }
+    if let Some(of) = typed::of_output(&kind) {
+        return client_output(of, fields, index);
+    }
     match kind.as_str() {
         "message" => {
             let kind = fields.take("type");
@@ -36,7 +44,7 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
         }
         "function_call" => {
             let id = fields.take_text("call_id").unwrap_or_default();
-            let name = fields.take_text("name")?;
+            let name = fields.take_text("name").unwrap_or_default();
             let args = call::args_of(fields.take("arguments"));
             fields.take("type");
             one(Piece::Call {
@@ -76,6 +84,49 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
         _ if is_native(&kind) => own(Part::Native { marks, block: fields.into_json() }, index),
         _ => None,
     }
+}
+
+/// A call of a type of its own, which the client runs.
+fn client_call<'a>(
+    of: &typed::CallType,
+    mut fields: Fields<'a>,
+    index: usize,
+) -> Option<Vec<Piece<'a>>> {
+    let item = Some(Box::new(fields.clone().into_json()));
+    let id = fields.text("call_id").or_else(|| fields.text("id")).unwrap_or_default();
+    let (name, args) = of.function(&mut fields);
+    let call = Call { item, ..call::made(id, name, args, Vec::new(), index) };
+    one(Piece::Call { call: Box::new(call), marks: Marks::RESPONSES, batch: None })
+}
+
+/// The output of such a call. That of a local shell has an `id` in place of the `call_id`, by the API's
+/// description: then it is the output of the call before it.
+fn client_output<'a>(
+    of: &typed::CallType,
+    mut fields: Fields<'a>,
+    index: usize,
+) -> Option<Vec<Piece<'a>>> {
+    let item = Some(Box::new(fields.clone().into_json()));
+    let id = fields.text("call_id").unwrap_or_default();
+    let ending = Ending::read(&fields);
+    let output = fields.take("output");
+    let mut inner = Marks::NONE;
+    let content = match output {
+        Some(shot) if shot.kind() == Some("computer_screenshot") => match shot.get("image_url") {
+            Some(url) if url.is_text() => {
+                let block = object! { "type": "input_image", "image_url": url.clone() };
+                Content::Parts(vec![Part::Media { marks: Marks::RESPONSES, block }])
+            }
+            _ => Content::Text("(a screenshot)".into()),
+        },
+        output => call::content(output, &mut inner),
+    };
+    let origin = (Marks::RESPONSES, Vec::new());
+    let mut piece = call::answer((id, of.name().into()), (content, ending), origin, index);
+    if let Piece::Result { result, .. } = &mut piece {
+        (result.item, result.inner) = (item, inner);
+    }
+    one(piece)
 }
 
 /// Whether an item of this type is sent as it is: mostly a call that the provider runs itself, or its

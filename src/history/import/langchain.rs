@@ -57,7 +57,9 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
             let mut pieces = message::message(fields, index)?;
             for piece in &mut pieces {
                 if let Piece::Result { result, .. } = piece {
-                    result.marks = Marks::LANGCHAIN;
+                    // Its constructors know `tool_call_id` only.
+                    let camel = if result.camel { Marks::CAMEL } else { Marks::NONE };
+                    result.marks = Marks::LANGCHAIN.and(camel);
                     result.extra.clear();
                 }
             }

@@ -175,7 +175,13 @@ fn attach<'a>(entry: &mut Entry<'a>, results: Vec<Piece<'a>>, pieces: &mut Vec<P
         }
     }
     for piece in results {
-        let Piece::Result { id, mut result } = piece else { continue };
+        let (id, mut result) = match piece {
+            Piece::Result { id, result } => (id, result),
+            piece => {
+                pieces.push(piece);
+                continue;
+            }
+        };
         // Only in a message of the user is what stands before a result out of place.
         result.behind = false;
         let waiting = ids.find(&id).and_then(|id| open.get_mut(id));

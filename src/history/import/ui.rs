@@ -18,8 +18,10 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         "assistant" => Speaker::Assistant,
         _ => return None,
     };
+    let id = fields.text("id").filter(|_| speaker == Speaker::Assistant);
     let fresh = || {
         let mut entry = Entry::new(speaker, index);
+        entry.id.clone_from(&id);
         entry.marks.add(Marks::AI_SDK);
         entry
     };
@@ -142,19 +144,17 @@ fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Read<'a>> {
     let ending = Ending::of_word(&state).or(Ending::read(&fields));
     let (error, output) =
         (fields.take_any(&["errorText", "error"]), fields.take_any(&["output", "result"]));
+    let denied = call::denial(&fields, &state);
     let preliminary = fields.get("preliminary").and_then(Json::as_bool) == Some(true);
-    let (output, failed) = match state.as_ref() {
-        "output-denied" => {
-            let reason =
-                fields.take("approval").and_then(Fields::of).and_then(|mut a| a.take("reason"));
-            let reason = reason.filter(|reason| reason.is_text());
-            (Some(reason.unwrap_or_else(|| Json::string(call::DENIED))), true)
-        }
-        "output-error" => (error.or(output), true),
+    let is_denied = denied.is_some();
+    let (output, failed) = match (denied, state.as_ref()) {
+        (Some(denied), _) => (Some(denied), true),
+        (None, "output-error") => (error.or(output), true),
         _ => call::told(output, error),
     };
     // More of a preliminary output would have come.
-    let ended = ending.is_failure() || ending == Ending::Success && !preliminary;
+    let ended =
+        is_denied || ending.is_failure() || ending == Ending::Success && !preliminary;
     let result = ended.then(|| {
         let content = call::content(output, &mut marks);
         (content, ending.or(Ending::failure_if(failed)))

@@ -4,6 +4,7 @@ mod attachment;
 mod call;
 mod reasoning;
 mod results;
+mod typed;
 
 pub(super) use attachment::{is_input, words};
 
@@ -11,7 +12,7 @@ use std::borrow::Cow;
 
 use super::arrange::{Context, Place};
 use super::code::Code;
-use super::entries::OMITTED;
+use super::entries::{OMITTED, is_mark, is_marked, unmarked};
 use super::ids;
 use super::model::{Entry, Part, Text};
 use super::options::Strategy;
@@ -43,7 +44,8 @@ pub(super) fn entry<'a>(
     let calls_stay = context.options.strategy == Strategy::Reconstruct;
     let calls = calls_stay && entry.calls().next().is_some();
     let before = findings.len();
-    let mut work = Work { context, entry, index: entry.index, findings, next, calls, blanks: 0 };
+    let mut work =
+        Work { context, entry, at, index: entry.index, place: (false, 0), findings, next, calls, blanks: 0 };
     let mut made =
         Prepared { listed: entry.listed && context.own, ..work.parts(at >= context.turn, last) };
     work.beside_text(&mut made.parts);
@@ -58,7 +60,13 @@ pub(super) fn entry<'a>(
         work.put_calls_last(&mut made.parts);
     }
     work.report_spelling(&made.parts);
+    let from = work.findings.len();
     made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
+    for finding in work.findings.iter_mut().skip(from) {
+        if finding.code == Code::FieldUnknown {
+            finding.member = Some((format!("/{}", finding.more), ""));
+        }
+    }
     work.report_many_calls();
     let reasoned = entry.parts.iter().any(|part| matches!(part, Part::Reasoning(_)));
     if work.blanks > 0 && made.parts.is_empty() && !reasoned {
@@ -75,8 +83,12 @@ fn is_kept_for_another(part: &Part<'_>) -> bool {
 struct Work<'w, 'a> {
     context: &'w Context<'w>,
     entry: &'w Entry<'a>,
+    /// Its place in the list of entries.
+    at: usize,
     /// The index of the element that is prepared: that of the entry, or of a result.
     index: usize,
+    /// The part that is prepared, and whether its result is.
+    place: (bool, usize),
     findings: &'w mut Vec<Finding>,
     /// The next entry that is written.
     next: Option<&'w Entry<'a>>,
@@ -102,12 +114,14 @@ impl<'a> Work<'_, 'a> {
         let calls_stay = self.context.options.strategy == Strategy::Reconstruct;
         let alone = self.is_alone();
         let last_said = entry.parts.iter().rposition(|part| match part {
-            Part::Call(_) => calls_stay,
+            Part::Call(call) => calls_stay && !self.is_unsent(call),
             part => part.is_said(self.rules().own),
         });
         let mut made = Prepared::default();
         let mut is_first_call = true;
+        let mut abandoned = Vec::new();
         for (place, part) in entry.parts.iter().enumerate() {
+            self.place = (false, place);
             match part {
                 Part::Text(text) if self.is_left_out(text, alone) => self.blanks += 1,
                 Part::Text(text) => {
@@ -118,15 +132,33 @@ impl<'a> Work<'_, 'a> {
                     let last = last_said.is_none_or(|said| said < place);
                     made.parts.extend(self.reasoning(reasoning, last));
                 }
-                Part::Media { marks, block } => made.parts.push(self.media(*marks, block)),
-                Part::Native { marks, block } => made.parts.extend(self.native(*marks, block)),
+                Part::Media { marks, block } => {
+                    let out = self.media(*marks, block);
+                    made.parts.push(self.cached(out));
+                }
+                Part::Native { block, .. } if self.is_abandoned(place) => {
+                    let id = block.get("id").and_then(Json::as_str).unwrap_or_default();
+                    let done = ("".into(), Weight::Fault);
+                    self.note(Code::ToolCallUnanswered, Action::Dropped, (self.index, id), done);
+                    abandoned.push(id);
+                }
+                Part::Native { marks, block } => {
+                    let out = self.native(*marks, block);
+                    made.parts.extend(out.map(|out| self.cached(out)));
+                }
+                Part::Call(call) if calls_stay && self.typed(call).is_some() => {
+                    is_first_call = false;
+                    self.client_call(call, !is_last, &mut made);
+                }
                 Part::Call(call) if calls_stay => {
                     let signs = is_first_call && is_current;
                     is_first_call = false;
                     let name = self.name(call);
                     made.results.extend(self.answer(call, &name, !is_last));
                     if !call.stored {
-                        made.parts.push(self.call(call, name, signs));
+                        let mut call = self.call(call, name, signs);
+                        forget_caller(&mut call, &abandoned);
+                        made.parts.push(call);
                     }
                 }
                 Part::Call(call) => {
@@ -136,6 +168,35 @@ impl<'a> Work<'_, 'a> {
             }
         }
         made
+    }
+
+    /// Whether a mark for the provider's cache is one too many here, which is told.
+    fn is_over(&mut self) -> bool {
+        let (of_result, part) = self.place;
+        let over = self.context.cached_from.is_some_and(|from| (self.at, of_result, part) < from);
+        if over {
+            let finding = Finding::new(Code::CacheMarksTooMany, Action::Dropped, self.index);
+            let most = self.rules().cache_marks;
+            self.findings.push(finding.more(format!("at most {most} are taken; the last ones stay")));
+        }
+        over
+    }
+
+    /// A block without a mark that is one too many.
+    fn cached(&mut self, out: Out<'a>) -> Out<'a> {
+        match out {
+            Out::Native(block) if is_marked(&block) && self.is_over() => {
+                Out::Native(unmarked(&block))
+            }
+            out => out,
+        }
+    }
+
+    /// Whether a part is a call of a tool that the provider runs, without a result, and something was said
+    /// behind it: the result will not come.
+    fn is_abandoned(&self, part: usize) -> bool {
+        let open = self.entry.awaits.binary_search(&(part, false)).is_ok();
+        open && self.context.settled.is_some_and(|said| said > (self.at, part))
     }
 
     /// Whether the entry has at most one part of what is said. Where calls are items of their own, a
@@ -182,9 +243,11 @@ impl<'a> Work<'_, 'a> {
             Blank::RefusedAlone => parts.is_empty(),
             Blank::Dropped | Blank::Kept => false,
         };
-        let block = refused && self.entry.listed && self.is_own();
+        // Beside a tool of the provider's own it is taken: seen in requests that were accepted.
+        let hosted = parts.iter().any(is_hosted);
+        let block = refused && !hosted && self.entry.listed && self.is_own();
         // Nor is one beside images that are no blocks.
-        let beside = self.calls || !self.entry.listed && !parts.iter().all(thought);
+        let beside = self.calls || hosted || !self.entry.listed && !parts.iter().all(thought);
         if !parts.iter().all(thought) && (!beside || block) {
             let finding = Finding::new(Code::ContentEmpty, Action::Dropped, self.index);
             self.findings.push(finding.risk_if(!refused));
@@ -264,6 +327,9 @@ impl<'a> Work<'_, 'a> {
             return kept;
         }
         for (key, value) in extra {
+            if is_mark(key) && self.is_over() {
+                continue;
+            }
             if known.contains(&key.as_ref()) {
                 let mut value = value.clone();
                 if let Json::String(name) = &value
@@ -302,6 +368,24 @@ fn calls_last(parts: &mut Vec<Out<'_>>) {
     parts.extend(said);
     parts.extend(calls);
     parts.extend(rest);
+}
+
+/// Whether a part is a call of a tool that Anthropic runs itself, or its result.
+fn is_hosted(part: &Out<'_>) -> bool {
+    let Out::Native(block) = part else { return false };
+    let kind = block.kind().unwrap_or_default();
+    kind.ends_with("_tool_use") || kind.ends_with("_tool_result")
+}
+
+/// Removes the member by which a call names the program that made it, if that is left out:
+/// <https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling>.
+fn forget_caller(call: &mut Out<'_>, abandoned: &[&str]) {
+    if let Out::Call { extra, .. } = call {
+        extra.retain(|(key, caller)| {
+            let id = caller.get("tool_id").and_then(Json::as_str);
+            key != "caller" || !id.is_some_and(|id| abandoned.contains(&id))
+        });
+    }
 }
 
 /// Removes white space from the end of the last text.

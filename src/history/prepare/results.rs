@@ -7,7 +7,7 @@ use super::super::entries::INTERRUPTED;
 use super::super::import::media;
 use super::super::model::{Call, Content, Part, Text, ToolResult};
 use super::super::report::{Action, Weight};
-use super::Work;
+use super::{Work, is_input};
 use crate::json::{Host, Joined, Json};
 use crate::provider::{
     EmptyResult, Marks, Out, ResultOut, ResultParts, ResultValues, failed_text, joined,
@@ -96,6 +96,7 @@ impl<'a> Work<'_, 'a> {
             return Some(Out::Result { id, name, content, error: true, extra: Vec::new() });
         };
         self.index = result.index;
+        self.place.0 = true;
         if self.own(result.marks) {
             self.spelled(call, result);
         }
@@ -108,6 +109,7 @@ impl<'a> Work<'_, 'a> {
         }
         let extra = self.fields(&result.extra, self.rules().fields.result, result.marks);
         self.index = self.entry.index;
+        self.place.0 = false;
         Some(Out::Result { id, name, content, error: result.error, extra })
     }
 
@@ -118,10 +120,12 @@ impl<'a> Work<'_, 'a> {
             |value: &Json<'_>| matches!(value, Json::Object(_) | Json::Host(Host::Object(_)));
         let value = matches!(&result.content, Content::Value(value) if !object(value));
         let named = result.name != call.name || call.name.is_empty();
+        let other = result.item.as_deref().and_then(Json::kind) != Some("function_call_output");
         for (is, code) in [
             (native && value, Code::ToolResultType),
             (native && named, Code::ToolResultNameRequired),
             (!native && result.null, Code::ContentNull),
+            (result.item.is_some() && other, Code::ToolResultType),
             (result.hollow && !self.rules().empty_lists, Code::ContentShape),
         ] {
             if is {
@@ -135,7 +139,7 @@ impl<'a> Work<'_, 'a> {
         }
     }
 
-    fn content(&mut self, call: &Call<'a>, result: &ToolResult<'a>) -> ResultOut<'a> {
+    pub(super) fn content(&mut self, call: &Call<'a>, result: &ToolResult<'a>) -> ResultOut<'a> {
         let rules = self.rules();
         let native = rules.result_values == ResultValues::Native;
         let text = match &result.content {
@@ -155,6 +159,7 @@ impl<'a> Work<'_, 'a> {
             Content::Parts(parts) => {
                 let outs: Vec<_> =
                     parts.iter().filter_map(|part| self.shown(part, result)).collect();
+                let outs: Vec<_> = outs.into_iter().map(|out| self.cached(out)).collect();
                 let texts = outs.iter().all(|out| matches!(out, Out::Text { .. }));
                 let own = self.context.own && self.own(result.marks);
                 let list = match rules.result_parts {
@@ -203,6 +208,10 @@ impl<'a> Work<'_, 'a> {
                 Some(value) if !self.own(*marks) => {
                     let text = value.clone().into_text();
                     Some(Out::Text { text, extra: Vec::new(), apart: false })
+                }
+                // A file by its id: results may have what is refused from the assistant.
+                _ if is_input(block) && self.takes(*marks, block) => {
+                    Some(Out::Native(block.clone()))
                 }
                 _ => self.native(*marks, block),
             },

@@ -56,6 +56,9 @@ pub(super) const RULES: Rules = Rules {
         ..Fields::NONE
     },
     error_flag: true,
+    // "A maximum of 4 blocks with cache_control may be provided. Found 5.":
+    // https://platform.claude.com/docs/en/build-with-claude/prompt-caching (read 2026-11-30).
+    cache_marks: 4,
     ..Rules::common(OWN, write)
 };
 

@@ -31,7 +31,8 @@ pub(super) const RULES: Rules = Rules {
         result: &["name"],
     },
     reasoning: Replay::Details,
-    blocks: &["image_url", "input_audio", "file", "refusal", "video_url"],
+    // Perplexity takes `file_url`, <https://docs.perplexity.ai/guides/file-attachments> (2026-11-30).
+    blocks: &["image_url", "input_audio", "file", "refusal", "video_url", "file_url"],
     style: Some(STYLE),
     ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
 };

@@ -41,8 +41,12 @@ pub(super) fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
                 speak(role, &mut said, &mut own, listed, out);
                 out.push(block);
             }
-            // A refusal is part of a message; all other blocks of the assistant are items.
-            Out::Native(block) if speaker == Role::Assistant && block.kind() != Some("refusal") => {
+            // A refusal is part of a message; all other blocks of the assistant are items, and so are
+            // outputs of a type of their own.
+            Out::Native(block)
+                if matches!(speaker, Role::Assistant | Role::Tool)
+                    && block.kind() != Some("refusal") =>
+            {
                 speak(role, &mut said, &mut own, listed, out);
                 out.push(block);
             }

@@ -7,6 +7,7 @@ import { stringify, withoutControls } from '../../shared/text.js'
 import { signature } from '../../signature.js'
 import { validatorOf } from '../../tools/validate.js'
 import type { JsonSchema, StandardSchema } from '../../tools/tools.js'
+import { withNull, withoutNulls } from './nulls.js'
 
 /** A definition, checked. All of it is plain JSON of this package's own making. */
 export interface Definition {
@@ -76,7 +77,8 @@ export function readDefinition(name: string, json: string): Definition {
   if (![jsonSchema.type].flat().includes('object')) {
     throw new TurnlockError('tool.invalid_schema', '`inputSchema`: `type` must be "object"')
   }
-  const validate = validatorOf(jsonSchema, { option: 'inputSchema', foreign: true })
+  const schema = withNull(jsonSchema)
+  const validate = validatorOf(schema, { option: 'inputSchema', foreign: true })
   const hint = (key: string) => isObject(annotations) && annotations[key] === true
   const texts = [description, title].filter((text) => typeof text === 'string')
   return {
@@ -90,6 +92,8 @@ export function readDefinition(name: string, json: string): Definition {
         validate(args) {
           const { valid, errors } = validate(args)
           if (valid) return { value: args }
+          const rest = withoutNulls(args, schema)
+          if (validate(rest).valid) return { value: rest }
           const lines = errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`)
           return { issues: lines.map((message) => ({ message })) }
         },
