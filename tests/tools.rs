@@ -24,7 +24,7 @@ fn found(dialect: Dialect, strict: bool, tools: &[(&str, &str, &str)]) -> Vec<St
     found.iter().map(|one| format!("{} {}", one.code.name(), one.path)).collect()
 }
 
-const PLAIN: &str = r#"{"type":"object"}"#;
+const PLAIN: &str = r#"{"type":"object","properties":{}}"#;
 
 #[test]
 fn a_plain_tool_is_taken_everywhere() {
@@ -145,4 +145,23 @@ fn strict_schemas() {
     };
     assert_eq!(of(&values(1000)).len(), 0);
     assert_eq!(of(&values(1001)), ["TOOL_SCHEMA_SIZE /0/inputSchema"]);
+}
+
+/// "array schema missing items", "object schema missing properties", and references that lead nowhere.
+#[test]
+fn what_a_schema_lacks() {
+    let of = |dialect, schema: &str| found(dialect, false, &[("list", "Does.", schema)]);
+    let bare = r#"{"type":"object"}"#;
+    assert_eq!(of(Dialect::OpenAiChat, bare), ["TOOL_SCHEMA_ROOT /0/inputSchema"]);
+    assert_eq!(of(Dialect::Anthropic, bare).len(), 0);
+    let list = r##"{"type":"object","properties":{"a":{"type":["array","null"]},
+        "b":{"type":"array","items":{"$ref":"#/$defs/Gone"}},"c":{"$ref":"#/properties/b/items"},
+        "d":{"$ref":"https://example.com/s.json"},"e":{"$ref":"#"},"f":{"$ref":"#anchor"}}}"##;
+    let refs = [
+        "TOOL_SCHEMA_REF /0/inputSchema/properties/b/items/$ref",
+        "TOOL_SCHEMA_REF /0/inputSchema/properties/d/$ref",
+    ];
+    assert_eq!(of(Dialect::Anthropic, list), refs);
+    let all = [&["TOOL_SCHEMA_ITEMS /0/inputSchema/properties/a"], &refs[..]].concat();
+    assert_eq!(of(Dialect::OpenAiResponses, list), all);
 }

@@ -29,6 +29,7 @@
 
 mod chat;
 mod content;
+mod findings;
 mod info;
 mod prompt;
 mod request;
@@ -42,6 +43,7 @@ pub(crate) use content::{
     Attachment, Members, Message, Out, Reasoning, ResultOut, Role, document_name, failed_text,
     is_format, joined,
 };
+pub use findings::{ToolCode, ToolFinding};
 pub use info::ProviderInfo;
 pub(crate) use prompt::{
     AnsweredCall, Context, Exchange, Prompt, Structured, answer, beside, elements, request,
@@ -53,7 +55,7 @@ pub(crate) use rules::{
     ResultParts, ResultValues, Results, Rules, SentIds, Signatures, System, UndeclaredTools,
 };
 pub(crate) use shapes::Marks;
-pub use tools::{ToolCode, ToolFinding, diagnose_tools};
+pub use tools::diagnose_tools;
 pub(crate) use wire::{Plain, Wire};
 
 use crate::error::Error;

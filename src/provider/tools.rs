@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
+use super::findings::{ToolCode, ToolFinding};
 use super::request::ToolDeclaration;
 use super::rules::Names;
 use super::{Dialect, rules, tools};
-use crate::json::table::{names, record};
 use crate::json::{Json, push_token};
 
 /// What one provider accepts as the declarations of tools.
@@ -30,6 +30,8 @@ pub(super) struct Tools {
     pub(super) keywords: &'static [&'static str],
     /// The longest name of a property, which then is of letters, digits, `_`, `.` and `-`.
     pub(super) property: Option<usize>,
+    /// Whether an object without `properties` and an array without `items` are refused.
+    pub(super) whole: bool,
     /// The rules of tools that are declared as strict.
     pub(super) strict: Option<&'static Strict>,
     /// Where this is said, and when it was read.
@@ -48,6 +50,7 @@ impl Tools {
             not_sent: &[],
             keywords: &[],
             property: None,
+            whole: false,
             strict: None,
             source,
         }
@@ -77,51 +80,6 @@ pub(super) struct Strict {
     pub(super) source: &'static str,
 }
 
-names! {
-    /// What a provider would refuse in the declarations of tools.
-    pub enum ToolCode as "ToolCode", "a code of a tool's declaration", non_exhaustive {
-        /// More tools than one request may declare.
-        TooMany "TOOLS_TOO_MANY",
-        /// The name has characters that the provider refuses, or is too long.
-        NameFormat "TOOL_NAME_FORMAT",
-        /// Another tool has the same name.
-        NameDuplicate "TOOL_NAME_DUPLICATE",
-        /// The description is too long.
-        DescriptionLength "TOOL_DESCRIPTION_LENGTH",
-        /// The description is empty.
-        DescriptionEmpty "TOOL_DESCRIPTION_EMPTY",
-        /// The root of the schema is no object, or has a keyword that may not stand there.
-        SchemaRoot "TOOL_SCHEMA_ROOT",
-        /// The provider does not know this keyword.
-        SchemaKeyword "TOOL_SCHEMA_KEYWORD",
-        /// The name of a property has a form that the provider refuses.
-        SchemaProperty "TOOL_SCHEMA_PROPERTY",
-        /// The schema is nested deeper than the provider takes.
-        SchemaDepth "TOOL_SCHEMA_DEPTH",
-        /// The schema has more properties or values than the provider takes.
-        SchemaSize "TOOL_SCHEMA_SIZE",
-        /// A strict tool: an object must refuse other properties.
-        StrictAdditional "TOOL_STRICT_ADDITIONAL",
-        /// A strict tool: every property must be required.
-        StrictRequired "TOOL_STRICT_REQUIRED",
-    }
-}
-
-record! {
-    /// What a provider would refuse in the declarations of tools.
-    pub struct ToolFinding as "ToolFinding" {
-        /// What it is.
-        code "code": ToolCode;
-        /// Where it is: a JSON pointer into the list of tools, each `{ name, description,
-        /// inputSchema }`.
-        path "path": String;
-        /// What is wrong, in words.
-        message "message": String;
-        /// Where the provider says so, and when that was read.
-        source "source": String;
-    }
-}
-
 /// Returns what the provider would refuse in the declarations of tools. `strict`: they are declared
 /// as strict, where the provider knows that; this crate declares none so.
 ///
@@ -147,6 +105,7 @@ pub fn diagnose_tools(
     let mut work = Work {
         row,
         strict: row.strict.filter(|_| strict),
+        whole: None,
         found: Vec::new(),
         path: String::new(),
         root: 0,
@@ -175,6 +134,7 @@ pub fn diagnose_tools(
         (work.properties, work.enums) = (0, 0);
         let before = work.enter("inputSchema");
         work.root = work.path.len();
+        work.whole = Some(tool.input_schema);
         work.root(tool.input_schema);
         work.schema(tool.input_schema, 1);
         work.sizes();
@@ -183,7 +143,9 @@ pub fn diagnose_tools(
     work.found
 }
 
-struct Work {
+struct Work<'t> {
+    /// The schema that is read.
+    whole: Option<&'t Json<'static>>,
     row: &'static Tools,
     strict: Option<&'static Strict>,
     found: Vec<ToolFinding>,
@@ -215,7 +177,7 @@ const LISTS: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
 const NAMED: [&str; 5] =
     ["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
 
-impl Work {
+impl Work<'_> {
     /// Adds a name to the path, and returns what it was before.
     fn enter(&mut self, name: &str) -> usize {
         let before = self.path.len();
@@ -271,6 +233,9 @@ impl Work {
         if (self.row.object || self.strict.is_some()) && !object {
             self.say(ToolCode::SchemaRoot, "its type must be \"object\"".into());
         }
+        if self.row.whole && object && schema.get("properties").is_none() {
+            self.say(ToolCode::SchemaRoot, "it must have `properties`".into());
+        }
         for keyword in self.row.not_at_root {
             if schema.get(keyword).is_some() {
                 self.at(keyword, ToolCode::SchemaRoot, "it may not stand at the root".into());
@@ -310,10 +275,36 @@ impl Work {
                 self.schema(value, depth);
             } else if key == "enum" {
                 self.enums += value.items().len();
+            } else if key == "$ref" {
+                self.reference(value);
             }
             self.path.truncate(before);
         }
+        let items = ["items", "prefixItems"].iter().any(|key| schema.get(key).is_some());
+        if self.row.whole && is_of(schema, "array") && !items {
+            self.say(ToolCode::SchemaItems, "an array must have `items`".into());
+        }
         self.strictly(schema, depth);
+    }
+
+    /// Names a reference that leads nowhere. One to an anchor is not followed.
+    fn reference(&mut self, to: &Json<'_>) {
+        let to = to.as_str().unwrap_or_default();
+        let Some(path) = to.strip_prefix('#') else {
+            let message = ["it leads out of the schema: ", to].concat();
+            return self.say(ToolCode::SchemaRef, message);
+        };
+        let mut at = self.whole;
+        for token in path.split('/').skip(1) {
+            let name = token.replace("~1", "/").replace("~0", "~");
+            at = at.and_then(|at| match at {
+                Json::Array(_) => name.parse().ok().and_then(|place: usize| at.at(place)),
+                _ => at.get(&name),
+            });
+        }
+        if at.is_none() {
+            self.say(ToolCode::SchemaRef, ["it leads nowhere: ", to].concat());
+        }
     }
 
     fn keyword(&mut self, key: &str) {
@@ -338,11 +329,7 @@ impl Work {
     fn strictly(&mut self, schema: &Json<'_>, depth: usize) {
         let Some(rules) = self.strict else { return };
         let properties = schema.get("properties");
-        let of_objects = match schema.get("type") {
-            Some(Json::Array(types)) => types.iter().any(|one| one.as_str() == Some("object")),
-            one => one.and_then(Json::as_str) == Some("object"),
-        };
-        if !of_objects && properties.is_none() {
+        if !is_of(schema, "object") && properties.is_none() {
             return;
         }
         if schema.get("additionalProperties").and_then(Json::as_bool) != Some(false) {
@@ -376,5 +363,13 @@ impl Work {
                 self.say(ToolCode::SchemaSize, message);
             }
         }
+    }
+}
+
+/// Whether a schema has this type, or it among others.
+fn is_of(schema: &Json<'_>, kind: &str) -> bool {
+    match schema.get("type") {
+        Some(Json::Array(types)) => types.iter().any(|one| one.as_str() == Some(kind)),
+        one => one.and_then(Json::as_str) == Some(kind),
     }
 }

@@ -173,6 +173,7 @@ export interface Repair {
  * the refusals of providers, because a normalized history cannot have the fault.
  *
  * - `ASSISTANT_BRIDGE_REQUIRED`: a user may not speak directly after a tool result
+ * - `CACHE_MARKS_TOO_MANY`: more blocks are marked for the cache than this provider takes
  * - `CONTENT_EMPTY`: nothing was said here
  * - `CONTENT_NULL`: content may not be null here
  * - `CONTENT_SHAPE`: this provider does not take content of this shape
@@ -181,6 +182,9 @@ export interface Repair {
  * - `FIELD_UNKNOWN`: a field that this provider does not know
  * - `FIRST_MESSAGE_ROLE`: the first message must be the user's
  * - `ITEM_ID_DUPLICATE`: the id of this item is used twice
+ * - `ITEM_ID_FORMAT`: the id of this item has a form that this provider refuses
+ * - `ITEM_ID_LENGTH`: the id of this item is too long
+ * - `ITEM_NOT_STORED`: the provider does not have this item
  * - `LAST_MESSAGE_ROLE`: the last message may not be the assistant's
  * - `MSG_LIST_EMPTY`: there is no message but instructions
  * - `NAME_FIELD_FORMAT`: the name is one that this provider refuses
@@ -230,6 +234,7 @@ export interface Repair {
  */
 export type HistoryCode =
   | 'ASSISTANT_BRIDGE_REQUIRED'
+  | 'CACHE_MARKS_TOO_MANY'
   | 'CONTENT_EMPTY'
   | 'CONTENT_NULL'
   | 'CONTENT_SHAPE'
@@ -238,6 +243,9 @@ export type HistoryCode =
   | 'FIELD_UNKNOWN'
   | 'FIRST_MESSAGE_ROLE'
   | 'ITEM_ID_DUPLICATE'
+  | 'ITEM_ID_FORMAT'
+  | 'ITEM_ID_LENGTH'
+  | 'ITEM_NOT_STORED'
   | 'LAST_MESSAGE_ROLE'
   | 'MSG_LIST_EMPTY'
   | 'NAME_FIELD_FORMAT'

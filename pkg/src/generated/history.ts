@@ -34,6 +34,13 @@ export interface HistoryOptions {
    * @defaultValue false
    */
   partial?: boolean | undefined
+  /**
+   * OpenAI Responses: whether the provider keeps the items of the history. With `false`, as for a
+   * request with `store: false`, references to items and reasoning without its encrypted content,
+   * which nobody could find, are left out.
+   * @defaultValue true
+   */
+  stored?: boolean | undefined
   /** Whether the model continues an assistant message at the end. @defaultValue false */
   prefill?: boolean | undefined
   /**
@@ -134,6 +141,10 @@ export interface Violation {
   code: HistoryCode
   /** The index of the message, from 0. */
   index: number
+  /** The member that is wrong, as a JSON pointer into the message, where one is. */
+  path?: string
+  /** What is expected: the name of a member or of a form. */
+  expected?: string
   /** The id of the call, if the violation concerns one. */
   toolCallId?: string
   /** A description of the violation. */

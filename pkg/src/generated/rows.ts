@@ -9,6 +9,7 @@ export const HISTORY_OPTIONS: Rows = {
   seen: 0,
   tools: 0,
   partial: 0,
+  stored: 0,
   prefill: 0,
   systemAnywhere: 0,
   reasoning: 0,

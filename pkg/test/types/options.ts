@@ -231,6 +231,7 @@ export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
   seen: undefined,
   tools: undefined,
   partial: undefined,
+  stored: undefined,
   prefill: undefined,
   systemAnywhere: undefined,
   reasoning: undefined,

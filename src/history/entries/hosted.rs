@@ -80,7 +80,8 @@ impl<'a> History<'a> {
                     entry.awaits.push((from + entry.parts.len(), known.answered));
                     entry.parts.push(part);
                     if let Some(result) = result {
-                        let finding = Finding::new(Code::ToolResultBeforeCall, Action::Moved, index);
+                        let finding =
+                            Finding::new(Code::ToolResultBeforeCall, Action::Moved, index);
                         self.read.push(finding.call(&id).done("moved behind its call"));
                         entry.parts.push(result);
                     }

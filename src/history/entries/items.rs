@@ -90,7 +90,8 @@ impl<'a> History<'a> {
         self.stateless(members, index);
         members.retain(|(_, value)| !value.is_null());
         self.too_long(members, index);
-        let foreign = |id: &str| id.get(..3) != Some("rs_") && PREFIXES.iter().any(|one| id.starts_with(one));
+        let foreign =
+            |id: &str| id.get(..3) != Some("rs_") && PREFIXES.iter().any(|one| id.starts_with(one));
         let before = members.len();
         members.retain(|(key, id)| key != "id" || !id.as_str().is_some_and(foreign));
         if members.len() < before {

@@ -75,10 +75,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             marks.add(Marks::AI_SDK);
             Block::Part(Part::Reasoning(Reasoning::Plain))
         }
-        "step-start"
-        | "source"
-        | "source-url"
-        | "source-document" => {
+        "step-start" | "source" | "source-url" | "source-document" => {
             marks.add(Marks::AI_SDK);
             Block::Nothing
         }

@@ -153,8 +153,7 @@ fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Read<'a>> {
         _ => call::told(output, error),
     };
     // More of a preliminary output would have come.
-    let ended =
-        is_denied || ending.is_failure() || ending == Ending::Success && !preliminary;
+    let ended = is_denied || ending.is_failure() || ending == Ending::Success && !preliminary;
     let result = ended.then(|| {
         let content = call::content(output, &mut marks);
         (content, ending.or(Ending::failure_if(failed)))

@@ -44,8 +44,17 @@ pub(super) fn entry<'a>(
     let calls_stay = context.options.strategy == Strategy::Reconstruct;
     let calls = calls_stay && entry.calls().next().is_some();
     let before = findings.len();
-    let mut work =
-        Work { context, entry, at, index: entry.index, place: (false, 0), findings, next, calls, blanks: 0 };
+    let mut work = Work {
+        context,
+        entry,
+        at,
+        index: entry.index,
+        place: (false, 0),
+        findings,
+        next,
+        calls,
+        blanks: 0,
+    };
     let mut made =
         Prepared { listed: entry.listed && context.own, ..work.parts(at >= context.turn, last) };
     work.beside_text(&mut made.parts);
@@ -177,7 +186,8 @@ impl<'a> Work<'_, 'a> {
         if over {
             let finding = Finding::new(Code::CacheMarksTooMany, Action::Dropped, self.index);
             let most = self.rules().cache_marks;
-            self.findings.push(finding.more(format!("at most {most} are taken; the last ones stay")));
+            self.findings
+                .push(finding.more(format!("at most {most} are taken; the last ones stay")));
         }
         over
     }

@@ -48,6 +48,8 @@ pub(super) const TOOLS: Tools = Tools {
     most: Some(128),
     description: Some(1024),
     object: true,
+    // github: ruvnet/ruflo#1294 (2026-03-05), garrytan/gbrain#1028 (2026-05-15).
+    whole: true,
     not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
     strict: Some(&chat::STRICT),
     ..Tools::common(

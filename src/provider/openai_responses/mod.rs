@@ -50,6 +50,8 @@ pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Items
 
 pub(super) const TOOLS: Tools = Tools {
     object: true,
+    // github: ruvnet/ruflo#1294 (2026-03-05), garrytan/gbrain#1028 (2026-05-15).
+    whole: true,
     not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
     strict: Some(&chat::STRICT),
     ..Tools::common("github: langchain-ai/langchainjs#9804 (2026-11-23)")

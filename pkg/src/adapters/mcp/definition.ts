@@ -7,7 +7,7 @@ import { stringify, withoutControls } from '../../shared/text.js'
 import { signature } from '../../signature.js'
 import { validatorOf } from '../../tools/validate.js'
 import type { JsonSchema, StandardSchema } from '../../tools/tools.js'
-import { withNull, withoutNulls } from './nulls.js'
+import { withItems, withNull, withoutNulls } from './schema.js'
 
 /** A definition, checked. All of it is plain JSON of this package's own making. */
 export interface Definition {
@@ -73,7 +73,8 @@ export function readDefinition(name: string, json: string): Definition {
     throw new TurnlockError('tool.invalid_schema', '`inputSchema`: expected a JSON Schema')
   }
   // Some providers refuse every tool of a request because one leaves these out.
-  const jsonSchema = { type: 'object', properties: {}, ...inputSchema }
+  const whole = { type: 'object', properties: {}, ...inputSchema }
+  const jsonSchema = withItems(whole) as typeof whole
   if (![jsonSchema.type].flat().includes('object')) {
     throw new TurnlockError('tool.invalid_schema', '`inputSchema`: `type` must be "object"')
   }

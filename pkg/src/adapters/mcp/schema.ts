@@ -1,6 +1,8 @@
 /**
- * Null in schemas and arguments of a server's tools: OpenAPI's `nullable`, which JSON Schema does not
- * know, and null for what is optional, which models send whose own API makes every parameter required.
+ * Schemas and arguments of a server's tools. OpenAI refuses an array without `items` ("array schema
+ * missing items", ruvnet/ruflo#1294, 2026-03-05). `nullable` is OpenAPI's, which JSON Schema does not
+ * know. Null for what is optional comes from models whose own API makes every parameter required
+ * (openclaw/openclaw#96729, 2026-06-25): servers want it left out.
  */
 import { isObject } from '../../checks.js'
 
@@ -8,6 +10,17 @@ type Schema = Record<string, unknown>
 
 /** Keywords whose values are data. */
 const DATA = new Set(['const', 'default', 'enum', 'example', 'examples'])
+
+/** The schema with `items` in each array that has none. */
+export function withItems(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withItems)
+  if (!isObject(schema)) return schema
+  const all = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, DATA.has(key) ? value : withItems(value)]),
+  ) as Schema
+  const isArray = [all['type']].flat().includes('array')
+  return isArray && !('items' in all) && !('prefixItems' in all) ? { ...all, items: {} } : all
+}
 
 /** The schema with `nullable: true` in the words of JSON Schema. */
 export function withNull(schema: unknown): unknown {
@@ -38,7 +51,8 @@ export function withoutNulls(args: unknown, schema: unknown, root: unknown = sch
   const kept = Object.entries(args).flatMap(([key, value]) => {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined
     const optional = !Array.isArray(required) || !required.includes(key)
-    if (value === null && optional && property !== undefined && !takesNull(property, root)) return []
+    if (value === null && optional && property !== undefined && !takesNull(property, root))
+      return []
     return [[key, withoutNulls(value, property, root)]]
   })
   return Object.fromEntries(kept)
