@@ -233,7 +233,9 @@ impl Work<'_> {
         if (self.row.object || self.strict.is_some()) && !object {
             self.say(ToolCode::SchemaRoot, "its type must be \"object\"".into());
         }
-        if self.row.whole && object && schema.get("properties").is_none() {
+        let has = |keyword: &&str| schema.get(keyword).is_some();
+        let union = self.row.not_at_root.iter().any(has);
+        if self.row.whole && object && !union && !has(&"properties") {
             self.say(ToolCode::SchemaRoot, "it must have `properties`".into());
         }
         for keyword in self.row.not_at_root {

@@ -37,6 +37,8 @@ export interface ToolFinding {
  * - `TOOL_SCHEMA_ROOT`: The root of the schema is no object, or has a keyword that may not stand
  *   there.
  * - `TOOL_SCHEMA_KEYWORD`: The provider does not know this keyword.
+ * - `TOOL_SCHEMA_ITEMS`: An array has no `items`. `mcpTools` adds them.
+ * - `TOOL_SCHEMA_REF`: A reference leads nowhere, or out of the schema.
  * - `TOOL_SCHEMA_PROPERTY`: The name of a property has a form that the provider refuses.
  * - `TOOL_SCHEMA_DEPTH`: The schema is nested deeper than the provider takes.
  * - `TOOL_SCHEMA_SIZE`: The schema has more properties or values than the provider takes.
@@ -51,6 +53,8 @@ export type ToolCode =
   | 'TOOL_DESCRIPTION_EMPTY'
   | 'TOOL_SCHEMA_ROOT'
   | 'TOOL_SCHEMA_KEYWORD'
+  | 'TOOL_SCHEMA_ITEMS'
+  | 'TOOL_SCHEMA_REF'
   | 'TOOL_SCHEMA_PROPERTY'
   | 'TOOL_SCHEMA_DEPTH'
   | 'TOOL_SCHEMA_SIZE'
