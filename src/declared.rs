@@ -48,7 +48,15 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
             ],
         ),
         ("tools", vec![provider::ToolFinding::shape()]),
-        ("stream", vec![stream::FinishReason::shape(), stream::ErrorClass::shape()]),
+        (
+            "stream",
+            vec![
+                stream::FinishReason::shape(),
+                stream::ErrorClass::shape(),
+                stream::ThinkTags::shape(),
+                stream::TextToolCalls::shape(),
+            ],
+        ),
         (
             "chain",
             vec![

@@ -3,7 +3,8 @@
 //! characters beyond ASCII is behind it. Bytes are searched by `as_bytes().contains(…)`.
 
 /// Begins and ends of the blocks in which models think aloud.
-const THINKING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
+pub(crate) const THINKING: [(&str, &str); 2] =
+    [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
 /// Whether a text has no character that a person could see: only white space, control characters, and
 /// characters that are drawn as nothing (Unicode's `Default_Ignorable_Code_Point`, the annotation

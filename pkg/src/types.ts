@@ -9,6 +9,8 @@ export type {
   HistoryCode,
   Repair,
   RepairAction,
+  TextToolCalls,
+  ThinkTags,
   ToolStatus,
   TurnFailure,
   Usage,

@@ -5,6 +5,7 @@
 //! decoded, when it is complete or not read further, and whether a failed request is sent again.
 
 mod failure;
+mod markup;
 mod retry;
 mod secrets;
 
@@ -13,6 +14,8 @@ use crate::limits;
 use crate::provider::Wire;
 use crate::secret::Secret;
 use crate::stream::{Call, Decoder, Delta, FinishReason, Response, StreamError, finish_error};
+use markup::Markup;
+pub(crate) use markup::MarkupRules;
 
 /// A request to the model, in flight or waiting for its next attempt.
 #[derive(Debug, Clone)]
@@ -29,6 +32,8 @@ pub(crate) struct Inference {
     /// When the host last reported activity of the response.
     heard: Option<u64>,
     decoder: Option<Decoder>,
+    /// Reads what the model wrote into its text, for servers that do not.
+    markup: Option<Markup>,
     response: Response,
     /// Bytes of the response's body; of deltas, those of their texts.
     read: usize,
@@ -83,6 +88,9 @@ pub(crate) struct Rules {
     pub(crate) early: Vec<String>,
     /// Whether a response without text and calls is a failure.
     pub(crate) needs_output: bool,
+    /// How the text of a model is read whose server may leave thoughts and calls in it. `None`: as it
+    /// is.
+    pub(crate) markup: Option<MarkupRules>,
 }
 
 /// Bytes of arguments from one event that shows their progress to the next.
@@ -133,6 +141,7 @@ pub(crate) enum End {
 impl Inference {
     /// Begins a request. The caller sends it.
     pub(crate) fn new(number: u32, wire: Wire, rules: Rules, now: u64) -> Self {
+        let markup = rules.markup.clone().filter(|_| wire.has_markup()).map(Markup::new);
         Self {
             number,
             attempt: 1,
@@ -144,6 +153,7 @@ impl Inference {
             heard: None,
             // A dialect without a stream has none: its deltas come from the host.
             decoder: wire.decoder(),
+            markup,
             response: Response::default(),
             read: 0,
             seen: false,
@@ -240,6 +250,7 @@ impl Inference {
                 if let Some(decoder) = &mut self.decoder {
                     decoder.feed(&bytes, &mut deltas);
                 }
+                let deltas = self.read_markup(deltas);
                 self.deltas(now, deltas)
             }
             Part::Deltas(deltas) => {
@@ -312,6 +323,7 @@ impl Inference {
             if decoder.is_cut() {
                 deltas.pop();
             }
+            deltas = self.read_markup(deltas);
         }
         let mut heard = self.deltas(now, deltas);
         if heard.end.is_some() {
@@ -337,6 +349,13 @@ impl Inference {
         }
         let wait = self.backoff_ms();
         self.fail(now, failure, Some(wait), self.is_unseen())
+    }
+
+    fn read_markup(&mut self, deltas: Vec<Delta>) -> Vec<Delta> {
+        match &mut self.markup {
+            Some(markup) => markup.read(deltas),
+            None => deltas,
+        }
     }
 
     /// Adds deltas to the response, up to the one that ends it.

@@ -9,6 +9,9 @@ use crate::stream::{AnyEvents, Decoder, Framer};
 pub(super) enum Stream {
     /// The function makes the decoder of the events of one response.
     Events(fn() -> AnyEvents),
+    /// As `Events`. Behind the API may stand a server of local models that leaves thoughts and calls
+    /// of the model in its text.
+    Marked(fn() -> AnyEvents),
     /// As `Events`, or in binary frames, which may hold events of another wire format.
     Framed(fn() -> AnyEvents, Framer, Option<fn() -> AnyEvents>),
     /// The provider has no stream.
@@ -18,7 +21,7 @@ pub(super) enum Stream {
 impl Stream {
     pub(super) fn decoder(&self) -> Option<Decoder> {
         match self {
-            Self::Events(events) => Some(Decoder::of(events(), None, None)),
+            Self::Events(events) | Self::Marked(events) => Some(Decoder::of(events(), None, None)),
             Self::Framed(events, framer, inner) => {
                 let inner = inner.as_ref().map(|inner| inner());
                 Some(Decoder::of(events(), Some(*framer), inner))

@@ -34,6 +34,11 @@ impl Wire {
     pub(crate) fn decoder(self) -> Option<Decoder> {
         self.stream.decoder()
     }
+
+    /// Whether a response's text may contain thoughts between tags, and calls.
+    pub(crate) fn has_markup(self) -> bool {
+        matches!(self.stream, Stream::Marked(_))
+    }
 }
 
 /// What differs among the providers that take plain histories as they are: OpenAI's Chat Completions,
@@ -60,7 +65,7 @@ pub(super) const fn row(
     stream: &'static Stream,
     requests: &'static Requests,
 ) -> Option<(Wire, Plain)> {
-    let (Some(style), Stream::Events(_)) = (rules.style, stream) else { return None };
+    let (Some(style), Stream::Marked(_)) = (rules.style, stream) else { return None };
     let as_chat = style.typed
         && style.result_name.is_none()
         && !style.plan

@@ -77,6 +77,8 @@ names! {
         ToolCalls "tool_calls",
         /// The provider withheld the rest.
         ContentFilter "content_filter",
+        /// The model wrote calls into its text, which stay text.
+        TextToolCall "text_tool_call",
         /// The provider failed.
         Error "error",
         /// Another reason; see the provider's name.

@@ -43,6 +43,8 @@ mod hosted;
 mod price;
 mod sse;
 mod template;
+mod text_calls;
+mod thoughts;
 mod tree;
 mod values;
 
@@ -51,6 +53,8 @@ pub(crate) use classify::{failure, finish_error, malformed};
 pub(crate) use events::{AnyEvents, Events};
 pub(crate) use frames::{FRAMES, Framer};
 pub(crate) use hosted::Hosted;
+pub(crate) use text_calls::{TEXT_CALL, TextCalls, calls_in};
+pub(crate) use thoughts::Thoughts;
 pub(crate) use tree::{
     Counts, arguments_text, count, event, finished, is_failure, list, part, push_finish,
     push_other, push_reasoning, push_text, push_tool, text,
@@ -64,4 +68,6 @@ pub use delta::{
 };
 pub use price::Prices;
 pub use sse::{EventTooLarge, SseDecoder, SseEvent};
+pub use text_calls::TextToolCalls;
+pub use thoughts::ThinkTags;
 pub use tree::{BLOCK, PART, REDACTED};

@@ -11,6 +11,7 @@ use crate::json::table::{At, Read, names, options, read};
 use crate::json::{Json, object};
 use crate::limits;
 use crate::secret::Secret;
+use crate::stream::{TextToolCalls, ThinkTags};
 use crate::tool::Registry;
 
 names! {
@@ -84,6 +85,10 @@ options! {
         body "body": Json<'static> = Json::Null;
         /// Retries of a failed request.
         max_retries "maxRetries": u32 = 2, whole 0..=10;
+        /// As [`TurnOptions::think_tags`](TurnOptions).
+        think_tags "thinkTags": ThinkTags = ThinkTags::Auto;
+        /// As [`TurnOptions::text_tool_calls`](TurnOptions).
+        text_tool_calls "textToolCalls": TextToolCalls = TextToolCalls::Report;
     }
 }
 
@@ -144,6 +149,15 @@ options! {
         secret "secret": Secret;
         /// Retries of a failed request.
         max_retries "maxRetries": u32 = 2, whole 0..=10;
+        /// With a server of local models behind the APIs of Chat Completions and Ollama: what becomes of
+        /// a `<think>` block at the beginning of a response. `auto`: it is reasoning, without its tags.
+        think_tags "thinkTags": ThinkTags = ThinkTags::Auto;
+        /// With the same APIs: what becomes of tool calls that the model writes into its text (Hermes,
+        /// Qwen, GLM, Kimi, MiniMax, DeepSeek, Harmony), which the server should have parsed. `report`:
+        /// they stay text, the finish reason is `text_tool_call`, and a trace event names the tools.
+        /// `run`: calls of declared tools outside of code and quotations run, those of tools that are
+        /// not read-only only if they are approved.
+        text_tool_calls "textToolCalls": TextToolCalls = TextToolCalls::Report;
         /// Models that are asked in this order, each when the one before it has failed for good (after
         /// its retries) and before anything of its response arrived. The turn goes on with the one
         /// that answers. Not with the strategy `thread`.

@@ -12,6 +12,7 @@ use crate::limits;
 use crate::secret::Secret;
 use crate::store::FORMAT;
 use crate::store::StoredTurn;
+use crate::stream::{TextToolCalls, ThinkTags};
 use crate::tool::Registry;
 
 options! {
@@ -32,6 +33,10 @@ options! {
         secret "secret": Secret;
         /// Retries of a failed request.
         max_retries "maxRetries": u32 = 2, whole 0..=10;
+        /// As [`TurnOptions::think_tags`](super::TurnOptions).
+        think_tags "thinkTags": ThinkTags = ThinkTags::Auto;
+        /// As [`TurnOptions::text_tool_calls`](super::TurnOptions).
+        text_tool_calls "textToolCalls": TextToolCalls = TextToolCalls::Report;
         /// As [`TurnOptions::fallbacks`](super::TurnOptions). A turn that went on with one of them
         /// goes on with the one in the same place.
         fallbacks "fallbacks": Vec<Fallback>;
@@ -169,6 +174,8 @@ impl RestoreOptions {
         turn.request_id = Arc::clone(&self.request_id);
         turn.secret = self.secret.clone();
         turn.max_retries = self.max_retries;
+        turn.think_tags = self.think_tags;
+        turn.text_tool_calls = self.text_tool_calls;
         turn.fallbacks = std::mem::take(&mut self.fallbacks);
         turn.trace = self.trace;
         turn.started_at = self.started_at;

@@ -109,6 +109,11 @@ cases! {
             /// The tokens, if the provider reported them.
             usage "usage": Option<TokenUsage>,
         }
+        /// The model wrote calls into its text, which do not run (`textToolCalls: "report"`).
+        TextToolCall "text_tool_call" {
+            /// The names of the tools, one for each call.
+            tools "tools": Vec<String>,
+        }
     }
 }
 

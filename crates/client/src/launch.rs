@@ -89,7 +89,8 @@ pub(crate) fn fallbacks(models: &[Model]) -> Result<Vec<Fallback>, Error> {
         model.checked()?;
         let (name, body) = model.parameters();
         let fallback = Fallback::new(model.dialect).max_retries(model.max_retries);
-        Ok(fallback.model(name).body(body))
+        let fallback = fallback.think_tags(model.think_tags);
+        Ok(fallback.text_tool_calls(model.text_tool_calls).model(name).body(body))
     };
     models.iter().map(core).collect()
 }

@@ -166,7 +166,7 @@ pub use tool::{Reconciled, Tool, ToolContext};
 pub use turn::{Control, RunningTurn, TurnOptions, run_plain_turn, run_turn};
 pub use turnlock::error::Failure;
 pub use turnlock::planning::{PassEvent, PassResult};
-pub use turnlock::stream::TokenUsage;
+pub use turnlock::stream::{TextToolCalls, ThinkTags, TokenUsage};
 pub use turnlock::turn::{
     Approval, CallView, ResultView, Revision, TraceEvent, TurnResult, TurnStatus,
 };

@@ -15,7 +15,7 @@ use crate::platform::{BoxStream, Client, Dyn, MaybeSend, MaybeSync};
 use turnlock::dialect::Dialect;
 use turnlock::json::Json;
 use turnlock::provider::Request;
-use turnlock::stream::Delta;
+use turnlock::stream::{Delta, TextToolCalls, ThinkTags};
 
 /// A model behind HTTP, or one of the host's own.
 ///
@@ -32,6 +32,8 @@ pub struct Model {
     pub(crate) max_retries: u32,
     source: Source,
     pub(crate) threads: bool,
+    pub(crate) think_tags: ThinkTags,
+    pub(crate) text_tool_calls: TextToolCalls,
     wrong: Option<Error>,
 }
 
@@ -149,13 +151,19 @@ impl Model {
     {
         let source: Custom = Arc::new(move |request| Box::pin(generate(request)));
         let source = Source::Custom(source);
-        Self { dialect: Dialect::OpenAiChat, max_retries: 0, source, threads: false, wrong: None }
+        Self::of(Dialect::OpenAiChat, 0, source)
     }
 
     fn http(dialect: Dialect, base_url: String, model: String) -> Self {
         let (headers, body) = (Vec::new(), Vec::new());
         let http = Http { base_url, headers, client: Client::default(), model, body, sign: None };
-        Self { dialect, max_retries: 2, source: Source::Http(http), threads: false, wrong: None }
+        Self::of(dialect, 2, Source::Http(http))
+    }
+
+    fn of(dialect: Dialect, max_retries: u32, source: Source) -> Self {
+        let (think_tags, text_tool_calls) = (ThinkTags::Auto, TextToolCalls::Report);
+        let (threads, wrong) = (false, None);
+        Self { dialect, max_retries, source, threads, think_tags, text_tool_calls, wrong }
     }
 
     fn change(mut self, change: impl FnOnce(&mut Http)) -> Self {
@@ -243,6 +251,22 @@ impl Model {
     #[must_use]
     pub fn max_retries(mut self, times: u32) -> Self {
         self.max_retries = times;
+        self
+    }
+
+    /// Whether a `<think>` block at the beginning of a response is reasoning (Chat Completions and
+    /// Ollama, in turns). Default `Auto`.
+    #[must_use]
+    pub fn think_tags(mut self, think_tags: ThinkTags) -> Self {
+        self.think_tags = think_tags;
+        self
+    }
+
+    /// What becomes of tool calls in the text of a response (Chat Completions and Ollama, in turns).
+    /// Default `Report`.
+    #[must_use]
+    pub fn text_tool_calls(mut self, text_tool_calls: TextToolCalls) -> Self {
+        self.text_tool_calls = text_tool_calls;
         self
     }
 

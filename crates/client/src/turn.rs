@@ -291,6 +291,8 @@ fn checked(options: TurnOptions) -> Result<(turn::TurnOptions, Model, TurnHost),
         .body(body)
         .messages(messages)
         .max_retries(model.max_retries)
+        .think_tags(model.think_tags)
+        .text_tool_calls(model.text_tool_calls)
         .fallbacks(fallbacks(&host.fallbacks)?)
         .tools(registry(&host.tools)?)
         .request_id(host.request_id.as_str().into())

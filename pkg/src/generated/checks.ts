@@ -53,6 +53,8 @@ export const FALLBACK_MODEL: Checks = {
   model: 'text',
   body: 0,
   maxRetries: { whole: [0, 10] },
+  thinkTags: { names: 'auto off' },
+  textToolCalls: { names: 'report run' },
 }
 
 export const STORED_AS: Checks = {
@@ -82,6 +84,8 @@ export const TURN_OPTIONS: Checks = {
   previousResponseId: 'text',
   secret: 'text',
   maxRetries: { whole: [0, 10] },
+  thinkTags: { names: 'auto off' },
+  textToolCalls: { names: 'report run' },
   fallbacks: { list: { rows: FALLBACK_MODEL } },
   trace: 'flag',
   startedAt: { whole: [0, 9007199254740992] },

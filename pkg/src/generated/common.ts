@@ -90,6 +90,24 @@ export type Dedupe = 'block' | 'replay' | 'allow'
 export type Strategy = 'reconstruct' | 'thread' | 'text_only'
 
 /**
+ * What becomes of a `<think>` block at the very beginning of a response's text.
+ *
+ * - `auto`: It is reasoning, without its tags.
+ * - `off`: It is text.
+ */
+export type ThinkTags = 'auto' | 'off'
+
+/**
+ * What becomes of tool calls that a model writes into its text.
+ *
+ * - `report`: They stay text. The finish reason of the response is `text_tool_call`, and a trace
+ *   event names the tools.
+ * - `run`: Calls of declared tools are taken out of the text and are judged as other calls. A call
+ *   of a tool that is not read-only needs an approval.
+ */
+export type TextToolCalls = 'report' | 'run'
+
+/**
  * How a call ended.
  *
  * - `blocked`: Unified mode: the call was refused; its result is a notice for the model. In any
@@ -139,10 +157,12 @@ export interface Usage {
  * - `tool_calls`: The model called tools. Also used if the provider reports `stop` after complete
  *   calls.
  * - `content_filter`: The provider withheld the rest.
+ * - `text_tool_call`: The model wrote calls into its text, which stay text.
  * - `error`: The provider failed.
  * - `other`: Another reason; see the provider's name.
  */
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error' | 'other'
+export type FinishReason =
+  'stop' | 'length' | 'tool_calls' | 'content_filter' | 'text_tool_call' | 'error' | 'other'
 
 /** More about a failure. */
 export interface FailureDetails {

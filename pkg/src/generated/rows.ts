@@ -94,6 +94,8 @@ export const PROVIDER_MODEL_OPTIONS: Rows = {
   dialect: 0,
   baseURL: 0,
   dangerouslyAllowBrowser: 0,
+  thinkTags: 0,
+  textToolCalls: 0,
 }
 
 export const OPEN_AI_CHAT_OPTIONS: Rows = {
@@ -105,6 +107,8 @@ export const OPEN_AI_CHAT_OPTIONS: Rows = {
   body: 0,
   baseURL: 0,
   dialect: 0,
+  thinkTags: 0,
+  textToolCalls: 0,
 }
 
 export const OPEN_AI_RESPONSES_OPTIONS: Rows = {
@@ -157,6 +161,8 @@ export const OLLAMA_OPTIONS: Rows = {
   maxRetries: 0,
   body: 0,
   baseURL: 0,
+  thinkTags: 0,
+  textToolCalls: 0,
 }
 
 export const ANTHROPIC_OPTIONS: Rows = {

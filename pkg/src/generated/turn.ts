@@ -13,6 +13,8 @@ import type {
   Prices,
   Repair,
   Strategy,
+  TextToolCalls,
+  ThinkTags,
   ToolError,
   ToolSpec,
   ToolStatus,
@@ -87,6 +89,21 @@ export interface TurnOptions {
   secret?: string | undefined
   /** Retries of a failed request. 0 to 10. @defaultValue 2 */
   maxRetries?: number | undefined
+  /**
+   * With a server of local models behind the APIs of Chat Completions and Ollama: what becomes of a
+   * `<think>` block at the beginning of a response. `auto`: it is reasoning, without its tags.
+   * @defaultValue "auto"
+   */
+  thinkTags?: ThinkTags | undefined
+  /**
+   * With the same APIs: what becomes of tool calls that the model writes into its text (Hermes,
+   * Qwen, GLM, Kimi, MiniMax, DeepSeek, Harmony), which the server should have parsed. `report`:
+   * they stay text, the finish reason is `text_tool_call`, and a trace event names the tools.
+   * `run`: calls of declared tools outside of code and quotations run, those of tools that are not
+   * read-only only if they are approved.
+   * @defaultValue "report"
+   */
+  textToolCalls?: TextToolCalls | undefined
   /**
    * Models that are asked in this order, each when the one before it has failed for good (after its
    * retries) and before anything of its response arrived. The turn goes on with the one that
@@ -226,6 +243,10 @@ export interface FallbackModel {
   body?: unknown
   /** Retries of a failed request. 0 to 10. @defaultValue 2 */
   maxRetries?: number | undefined
+  /** As `TurnOptions::think_tags`. @defaultValue "auto" */
+  thinkTags?: ThinkTags | undefined
+  /** As `TurnOptions::text_tool_calls`. @defaultValue "report" */
+  textToolCalls?: TextToolCalls | undefined
 }
 
 /** How a turn is stored. */
@@ -806,6 +827,12 @@ export type TraceEventKind =
       raw_finish_reason?: string
       /** The tokens, if the provider reported them. */
       usage: Usage | null
+    }
+  /** The model wrote calls into its text, which do not run (`textToolCalls: "report"`). */
+  | {
+      type: 'text_tool_call'
+      /** The names of the tools, one for each call. */
+      tools: string[]
     }
 
 /**

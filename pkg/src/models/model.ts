@@ -4,7 +4,7 @@ import { wrong } from '../errors.js'
 import { member } from '../shared/quietly.js'
 import type { HttpModelOptions } from '../generated/models.js'
 import { present } from '../options.js'
-import type { Delta, Dialect } from '../types.js'
+import type { Delta, Dialect, TextToolCalls, ThinkTags } from '../types.js'
 
 /**
  * The body of a request, in the dialect's wire format: the members that the core decides, and if the
@@ -40,6 +40,10 @@ export interface Model {
   readonly model?: string
   /** Whether the model keeps the conversation, so that turns may have `strategy: "thread"`. */
   readonly threads?: boolean
+  /** Whether a `<think>` block at the beginning of a response is reasoning. @defaultValue `auto` */
+  readonly thinkTags?: ThinkTags
+  /** What becomes of tool calls in a response's text. @defaultValue `report` */
+  readonly textToolCalls?: TextToolCalls
   /** Added to every body. */
   readonly body?: Record<string, unknown> | undefined
   /** The model's keys, which no error message shows: some providers repeat them. */
@@ -56,9 +60,15 @@ export const modelOptions = ({ dialect, maxRetries, model, body }: Model) => ({
   body,
 })
 
-/** What a turn is told of its fallbacks. */
+/** The options of a turn that come from its model. */
+export const turnModelOptions = (model: Model) => {
+  const { thinkTags, textToolCalls } = model
+  return { ...modelOptions(model), ...present({ thinkTags, textToolCalls }) }
+}
+
+/** The options of a turn that come from its fallbacks. */
 export const fallbackOptions = (models: Model[] = []) =>
-  models.length > 0 && { fallbacks: models.map(modelOptions) }
+  models.length > 0 && { fallbacks: models.map(turnModelOptions) }
 
 /** A request that `bedrock`'s `sign` signs: it is sent as it stands here. */
 export interface SignableRequest {

@@ -4,14 +4,14 @@ import { wrong } from '../errors.js'
 import type { HttpModelOptions, ProviderModelOptions } from '../generated/models.js'
 import { PROVIDERS, type ProviderInfo } from '../generated/providers.js'
 import { PROVIDER_MODEL_OPTIONS } from '../generated/rows.js'
-import { readOptions } from '../options.js'
+import { present, readOptions } from '../options.js'
 import { httpModel, type Model } from './model.js'
 
 export type { ProviderModelOptions }
 
 /** What the models of all providers take beside {@link HttpModelOptions}. */
 type AddressedOptions = HttpModelOptions &
-  Pick<ProviderModelOptions, 'baseURL' | 'dangerouslyAllowBrowser'>
+  Pick<ProviderModelOptions, 'baseURL' | 'dangerouslyAllowBrowser' | 'thinkTags' | 'textToolCalls'>
 
 /** A model of a provider, with its address, the header of its key, and whether it keeps threads. */
 export function modelOf(info: ProviderInfo, options: AddressedOptions): Model {
@@ -21,8 +21,12 @@ export function modelOf(info: ProviderInfo, options: AddressedOptions): Model {
   // `httpModel` refuses a key that is no text.
   if (apiKey) headers[info.keyHeader] = isBearer(info) ? `Bearer ${String(apiKey)}` : apiKey
   if (dangerouslyAllowBrowser && info.pageHeader) headers[info.pageHeader] = 'true'
-  const model = httpModel(info.dialect, options, baseURL, headers)
-  return info.threads ? { ...model, threads: true } : model
+  const { thinkTags, textToolCalls } = options
+  return {
+    ...httpModel(info.dialect, options, baseURL, headers),
+    ...(info.threads && { threads: true }),
+    ...present({ thinkTags, textToolCalls }),
+  }
 }
 
 const isBearer = ({ keyHeader }: ProviderInfo) => keyHeader === 'authorization'

@@ -26,7 +26,7 @@ import {
   turnKey,
   type KeptState,
 } from './kept.js'
-import { fallbackOptions, modelOptions } from '../models/model.js'
+import { fallbackOptions, turnModelOptions } from '../models/model.js'
 import { readOptions } from '../options.js'
 import { randomHex } from '../shared/random.js'
 import { checkStore, type StoredTurn, type Store } from '../stores/store.js'
@@ -129,7 +129,7 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
     // Before the turn writes more of them.
     await before
     return {
-      ...modelOptions(model),
+      ...turnModelOptions(model),
       ...fallbackOptions(fallbacks),
       requestId,
       tools: wire,

@@ -11,7 +11,7 @@ import { PLAIN_DIALECTS, TURN_OPTIONS } from '../generated/checks.js'
 import { RUN_TURN_OPTIONS } from '../generated/rows.js'
 import type { RunTurnOptions, TurnInput, TurnOptions } from '../generated/turn.js'
 import { keepOptions, turnKey } from './kept.js'
-import { fallbackOptions, modelOptions, type Model } from '../models/model.js'
+import { fallbackOptions, turnModelOptions, type Model } from '../models/model.js'
 import { present, readOptions } from '../options.js'
 import { randomHex, randomId } from '../shared/random.js'
 import type { CallOutcome } from './resume.js'
@@ -120,7 +120,7 @@ export function runTurn(options: RunTurnOptions): Turn {
     redact: options.redact,
   })
   const coreOptions: CoreOptions = {
-    ...modelOptions(model),
+    ...turnModelOptions(model),
     ...fallbackOptions(fallbacks),
     mode,
     policy,

@@ -130,6 +130,8 @@ export const TURN_OPTIONS: Partial<TurnOptions> = {
   previousResponseId: undefined,
   secret: undefined,
   maxRetries: undefined,
+  thinkTags: undefined,
+  textToolCalls: undefined,
   fallbacks: undefined,
   trace: undefined,
   startedAt: undefined,
@@ -179,6 +181,8 @@ export const FALLBACK_MODEL: Partial<FallbackModel> = {
   model: undefined,
   body: undefined,
   maxRetries: undefined,
+  thinkTags: undefined,
+  textToolCalls: undefined,
 }
 
 export const STORED_AS: Partial<StoredAs> = {
@@ -502,6 +506,8 @@ export const PROVIDER_MODEL_OPTIONS: Partial<ProviderModelOptions> = {
   body: undefined,
   baseURL: undefined,
   dangerouslyAllowBrowser: undefined,
+  thinkTags: undefined,
+  textToolCalls: undefined,
 }
 
 export const OPEN_AI_CHAT_OPTIONS: Partial<OpenAIChatOptions> = {
@@ -511,6 +517,8 @@ export const OPEN_AI_CHAT_OPTIONS: Partial<OpenAIChatOptions> = {
   maxRetries: undefined,
   body: undefined,
   dialect: undefined,
+  thinkTags: undefined,
+  textToolCalls: undefined,
 }
 
 export const OPEN_AI_RESPONSES_OPTIONS: Partial<OpenAIResponsesOptions> = {
@@ -558,6 +566,8 @@ export const OLLAMA_OPTIONS: Partial<OllamaOptions> = {
   maxRetries: undefined,
   body: undefined,
   baseURL: undefined,
+  thinkTags: undefined,
+  textToolCalls: undefined,
 }
 
 export const ANTHROPIC_OPTIONS: Partial<AnthropicOptions> = {

@@ -260,6 +260,8 @@ impl Pass {
             starts_calls: false,
             early: Vec::new(),
             needs_output: false,
+            // The reader of requests and plans drops thoughts.
+            markup: None,
         };
         let number = self.record.inferences;
         let inference = Inference::new(number, Wire::of(self.options.dialect), rules, self.now);

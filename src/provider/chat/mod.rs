@@ -15,7 +15,7 @@ use super::tools::Strict;
 use crate::stream::AnyEvents;
 
 /// The stream of Chat Completions.
-pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Chunks::default()));
+pub(super) const STREAM: Stream = Stream::Marked(|| AnyEvents::new(stream::Chunks::default()));
 
 /// The rules that providers with this wire format share.
 pub(super) const fn rules(own: Marks, write: Write) -> Rules {

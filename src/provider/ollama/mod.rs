@@ -46,7 +46,7 @@ const STYLE: Style = Style {
     plan: false,
 };
 
-pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Lines::default()));
+pub(super) const STREAM: Stream = Stream::Marked(|| AnyEvents::new(stream::Lines::default()));
 
 /// Writes images beside the text, as bare base64.
 fn write<'a>(mut message: Message<'a>, out: &mut Vec<Json<'a>>) {

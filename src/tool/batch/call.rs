@@ -5,6 +5,7 @@ use crate::json::table::record;
 use crate::json::{Json, one_line, write_string};
 use crate::limits;
 use crate::signature::Signature;
+use crate::stream::TEXT_CALL;
 use crate::tool::Outcome;
 
 record! {
@@ -122,6 +123,16 @@ impl Call {
         let signature = Signature::new(&name, None, &args, project).as_str().to_owned();
         let view = CallView { id, name, args, signature };
         Self { valid, ..Self::stored(number, view, Fate::Unjudged(None)) }
+    }
+
+    /// Whether the model wrote the call into its text.
+    pub(crate) fn is_text(&self) -> bool {
+        self.view.id.starts_with(TEXT_CALL)
+    }
+
+    /// The call runs only if the user approves it.
+    pub(crate) fn unapproved(self) -> Self {
+        Self { approval: Approval::Needed, ..self }
     }
 
     /// Makes a call from its stored form.

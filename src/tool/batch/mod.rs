@@ -131,7 +131,7 @@ impl CallBatch {
                 if action.is_some() || args.is_some() {
                     *call = call.clone().checked(action, args, project);
                 }
-                if approval {
+                if approval || call.approval == Approval::Needed {
                     // Not recalled: an outcome of another turn was not approved for this one.
                     call.approval = Approval::Needed;
                 } else {

@@ -138,6 +138,9 @@ impl Calling {
         };
         let (policy, phase) = (&options.policy, &progress.phase);
         let tool = options.tools.find(&call.view().name);
+        // What stands in a text may be quoted: from another text, or from a tool's result.
+        let is_risky = call.is_text() && tool.is_some_and(|tool| !tool.read_only);
+        let call = if is_risky { call.unapproved() } else { call };
         let is_known = phase
             .rules(policy)
             .by_name(&call.view().name, tool.map(|tool| tool.read_only))
@@ -362,9 +365,13 @@ fn missing_end(finish: Option<&(FinishReason, String)>) -> &'static str {
         Some(FinishReason::Length) => CUT_BY_LIMIT,
         Some(FinishReason::ContentFilter) => "a content filter cut the response before its end",
         Some(FinishReason::Error) => "the provider failed before the end of the response",
-        Some(FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other) | None => {
-            "the arguments are incomplete, or cannot be told from those of another call"
-        }
+        Some(
+            FinishReason::Stop
+            | FinishReason::ToolCalls
+            | FinishReason::TextToolCall
+            | FinishReason::Other,
+        )
+        | None => "the arguments are incomplete, or cannot be told from those of another call",
     }
 }
 

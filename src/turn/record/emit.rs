@@ -11,7 +11,7 @@ use super::super::result::{TurnResult, TurnStatus};
 use super::super::trace::{TraceEvent, TraceEventKind, TracePlace, TracedCall};
 use super::{Calling, Record};
 use crate::guard::Refusal;
-use crate::stream::{Response, TokenUsage};
+use crate::stream::{FinishReason, Response, TokenUsage, calls_in};
 use crate::tool::{Call, CallView, Outcome, Status};
 
 impl Record {
@@ -107,6 +107,12 @@ impl Record {
             raw_finish_reason: response.finish.as_ref().map(|(_, raw)| raw.clone()),
             usage: response.usage.map(TokenUsage::from),
         });
+        if matches!(response.finish, Some((FinishReason::TextToolCall, _))) {
+            let is_tool = |name: &str| self.options.tools.find(name).is_some();
+            let calls = calls_in(&response.text, &is_tool).into_iter();
+            let tools = calls.map(|call| call.name).collect();
+            self.trace(TraceEventKind::TextToolCall { tools });
+        }
     }
 
     /// The name of the model that is asked, in a turn with fallbacks.

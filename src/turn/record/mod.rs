@@ -13,7 +13,7 @@ pub(super) use outcomes::compose;
 use std::collections::VecDeque;
 
 use super::event::{EventKind, PhaseName};
-use super::options::{Fallback, Mode, TurnOptions};
+use super::options::{Mode, TurnOptions};
 use super::phase::{CallSummary, Phase, Step, retract};
 use super::policy::{Stagnation, ToolLimit};
 use super::progress::Progress;
@@ -22,11 +22,11 @@ use super::protocol::Effect;
 use super::result::TurnStatus;
 use crate::error::{Error, Failure};
 use crate::guard::Guard;
-use crate::inference::{Inference, Rules};
+use crate::inference::{Inference, MarkupRules, Rules};
 use crate::json::Json;
 use crate::limits;
 use crate::secret::Secret;
-use crate::stream::{Delta, Reasoning, Response};
+use crate::stream::{Delta, Reasoning, Response, TextToolCalls};
 use crate::text::unfenced;
 use crate::tool::Outcome;
 
@@ -208,6 +208,7 @@ impl Record {
             early: self.early_tools(),
             // Later, an answer can be composed of the results.
             needs_output: self.progress.inferences == 1,
+            markup: Some(self.markup()),
         };
         let wire = self.conversation.wire();
         Inference::new(self.progress.inferences, wire, rules, self.now)
@@ -220,6 +221,21 @@ impl Record {
         let (inference, attempt) = (inference.number(), inference.attempt());
         let model = self.progress.model;
         self.push(Effect::Fetch { inference, attempt, model, request });
+    }
+
+    /// How the model's text is read. No call runs from the text of a phase without tools.
+    fn markup(&self) -> MarkupRules {
+        let runs = self.progress.phase.offers_tools(&self.options.policy);
+        let all = self.options.tools.all().iter();
+        MarkupRules {
+            think_tags: self.options.think_tags,
+            text_tool_calls: if runs {
+                self.options.text_tool_calls
+            } else {
+                TextToolCalls::Report
+            },
+            tools: all.map(|tool| tool.name.clone()).collect(),
+        }
     }
 
     /// The tools whose calls may start before their end is received, because they may run again.
@@ -256,11 +272,12 @@ impl Record {
         if self.options.fallbacks.is_empty() {
             return false;
         }
-        let Fallback { dialect, model, body, max_retries } = self.options.fallbacks.remove(0);
-        let same = dialect == self.options.dialect;
+        let next = self.options.fallbacks.remove(0);
+        let same = next.dialect == self.options.dialect;
         let options = &mut self.options;
-        (options.dialect, options.model, options.body) = (dialect, model, body);
-        options.max_retries = max_retries;
+        (options.dialect, options.model, options.body) = (next.dialect, next.model, next.body);
+        options.max_retries = next.max_retries;
+        (options.think_tags, options.text_tool_calls) = (next.think_tags, next.text_tool_calls);
         self.progress.model += 1;
         same || self.conversation.translate(options)
     }

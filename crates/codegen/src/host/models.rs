@@ -39,6 +39,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Sends the header that allows requests from pages, where the provider has one. The
                 /// page's user can then see the key.
                 dangerouslyAllowBrowser: "boolean" = "false";
+                thinkTags from "TurnOptions";
+                textToolCalls from "TurnOptions";
             }
         },
         table! {
@@ -49,6 +51,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// The server's variant of the wire format. `chat-template`: the strict chat templates
                 /// of models behind vLLM, llama.cpp and LM Studio.
                 dialect: "ChatDialect" = "\"openai-chat\"";
+                thinkTags from "TurnOptions";
+                textToolCalls from "TurnOptions";
             }
         },
         table! {
@@ -91,6 +95,8 @@ pub(super) fn tables() -> Vec<Table> {
             "OllamaOptions" for "ollama", extends "HttpModelOptions" {
                 /// The URL of the server.
                 baseURL: "string" = "base URL of ollama";
+                thinkTags from "TurnOptions";
+                textToolCalls from "TurnOptions";
             }
         },
         table! {

@@ -188,6 +188,7 @@ impl Chunks {
             FinishReason::Stop | FinishReason::ToolCalls => self.calls.finish(out),
             // What ended the response is not known to be its normal end.
             FinishReason::Other
+            | FinishReason::TextToolCall
             | FinishReason::Length
             | FinishReason::ContentFilter
             | FinishReason::Error => self.calls.cut(out),
