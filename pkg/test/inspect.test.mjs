@@ -257,3 +257,8 @@ test('a request that continues state at the provider is partial in every form', 
   const whole = inspectText(JSON.stringify({ messages }), { dialect: 'anthropic' })
   assert.ok(whole.violations.length > 0)
 })
+
+test('an empty list is a history without messages', () => {
+  const { violations, error } = inspectText('[]', { dialect: 'anthropic' })
+  assert.deepEqual([error, violations.map(({ code }) => code)], [undefined, ['MSG_LIST_EMPTY']])
+})

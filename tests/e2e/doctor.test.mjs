@@ -235,7 +235,9 @@ test('what was pasted stays text', async () => {
   const tag = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
   const odd = { role: 'tool', tool_call_id: tag, content: tag }
   await paste([{ role: 'user', content: tag }, odd, { role: 'user', content: tag }], /1 repair/)
-  await paste([{ [tag]: tag, role: tag }], /unknown_shape/)
+  const user = { role: 'user', content: tag }
+  await paste([user, user, { [tag]: tag, role: tag }], /unknown_shape/)
+  await paste([{ [tag]: tag, role: tag }], /unknown_format/)
   assert.equal(await page.locator('#doctor :is(img, script)').count(), 0)
   assert.equal(await page.title(), 'Your trace · Turnlock')
 })

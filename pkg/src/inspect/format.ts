@@ -80,7 +80,7 @@ export function recognizeFormat(text: string): RecognizedText {
   } catch (error) {
     throw syntaxError(text, error as Error)
   }
-  if (found && !found.history.length && found.providerError === undefined) {
+  if (found?.isConversation && !found.history.length) {
     throw new TurnlockError('options.invalid', `there is no message in it: ${found.format}`)
   }
   if (found) return { ...found, partial: isPartial(found.body ?? {}) }

@@ -64,7 +64,7 @@ export function inspectHistory(recognized: RecognizedText, options: InspectOptio
     const refusal = providerError || recognized.providerError
     if (refusal) report.refused = explainProviderError(refusal)
     const { history, partial, isConversation = false } = recognized
-    if (!history.length) return report
+    if (!history.length && recognized.providerError !== undefined) return report
     const trace = readableTrace(history)
     const violations = diagnosed(history, { dialect, partial })
     report.violations = isConversation ? violations.filter(isWithin) : violations
