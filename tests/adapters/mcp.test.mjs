@@ -186,6 +186,34 @@ test('a tool that may run twice has an error, and no unknown outcome, behind a b
   await close()
 })
 
+// openclaw/openclaw#96729 (2026-06-25), CodeWithCJ/SparkyFitness#1540 (2026-06-15): servers refuse null for
+// what is optional. ruvnet/ruflo#1294 (2026-03-05): OpenAI refuses an array without `items`.
+test('arguments: null of an optional parameter that takes none is left out, and arrays get items', async () => {
+  const inputSchema = {
+    type: 'object',
+    properties: {
+      query: { type: 'string' },
+      country: { type: 'string' },
+      kept: { type: ['string', 'null'] },
+      open: { type: 'string', nullable: true },
+      list: { type: 'array' },
+      nested: { type: 'object', properties: { a: { $ref: '#/properties/country' } } },
+    },
+    required: ['query'],
+  }
+  const client = {
+    listTools: async () => ({ tools: [{ name: 't', inputSchema }] }),
+    callTool: async () => ({ content: [] }),
+  }
+  const { tools } = await mcpTools(client, { allow: ['t'] })
+  assert.deepEqual(tools.t.inputSchema.properties.list, { type: 'array', items: {} })
+  const given = { query: 'q', country: null, kept: null, open: null, nested: { a: null } }
+  const checked = await tools.t.check(given)
+  assert.deepEqual(checked.args, { query: 'q', kept: null, open: null, nested: {} })
+  const refused = await tools.t.check({ query: null })
+  assert.equal(refused.valid, false)
+})
+
 test('hints count for tools that are trusted by name', async () => {
   const { client, close } = await CONNECTIONS['HTTP, v2']()
   const trustHints = true
