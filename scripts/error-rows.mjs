@@ -248,7 +248,10 @@ export const AREAS = {
     about:
       'Plans of a chain or a pass. Those of a chain are told to the model once, then the query takes the simple path.',
     codes: {
-      'plan.syntax': ['The plan is not JSON.', 'Nothing; the model may try once more.'],
+      'plan.syntax': [
+        'The answer has no JSON with `steps`; the message has the byte and the cause.',
+        'Nothing; the planner is asked once more and told why.',
+      ],
       'plan.empty': ['The plan has no step.', 'Nothing.'],
       'plan.invalid_step': [
         'A step lacks a member, or has a wrong one.',
@@ -297,7 +300,18 @@ export const AREAS = {
         'Too many chains failed: for a while, complex queries take the simple path.',
         'Nothing; look at what failed before.',
       ],
-      'chain.no_results': ['No step had a result.', 'Look at the errors of the steps.'],
+      'chain.no_results': [
+        'No search of the plan found anything: every result is empty, or failed.',
+        "Look at the results and errors of the steps. `noResults: 'fail'` fails instead of answering without them.",
+      ],
+      'chain.empty_reference': [
+        'A step was skipped, because its query refers to an empty result. An event `warning`.',
+        'Nothing; later steps do without it.',
+      ],
+      'chain.language_uncovered': [
+        'The classifier has no words of the language of the query. An event `warning`.',
+        'Pass `classify`, or `uncoveredLength` of the classifier.',
+      ],
       'chain.timeout': [
         'A step, a refinement or the synthesis took longer than its limit.',
         'Raise the limit.',

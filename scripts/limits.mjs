@@ -155,10 +155,10 @@ const MODULES = {
     'bytes',
     'the rest is not read',
   ],
-  'src/chain/plan/read.rs TRIES': [
-    'places in a text at which a plan may begin',
-    'places',
-    '`plan.syntax`',
+  'src/reply/mod.rs CANDIDATES': [
+    'different JSON values in a reply that a schema chooses among',
+    'values',
+    'the reply is ambiguous: `answer.invalid`, `plan.invalid`, `json.syntax`',
   ],
   'src/chain/learn.rs MOST': ['chains that a pattern has seen', 'chains', 'they count as so many'],
   'src/chain/machine.rs RECALL_MS': ['asking the cache of a chain', 'ms', 'as if it had nothing'],

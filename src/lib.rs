@@ -76,6 +76,7 @@
 //! | read a provider's stream | [`stream`] |
 //! | withhold calls of a stream that is passed on | [`proxy`] |
 //! | detect that two calls are the same | [`signature`], [`json`] |
+//! | find the JSON in a model's reply | [`reply`] |
 //! | declare tools | [`tool`] |
 //! | judge and count calls, block repeats | [`guard`] |
 //! | compare JSON values, count votes | [`stats`] |
@@ -116,6 +117,7 @@ mod order;
 pub mod planning;
 pub mod provider;
 pub mod proxy;
+pub mod reply;
 mod secret;
 pub mod signature;
 pub mod stats;

@@ -1,6 +1,6 @@
-//! Searching in text, and what a model says behind its thoughts. The standard library's search for a
-//! text in a text adds some 5 KB to the wasm, and so does its search for a character: the one for
-//! characters beyond ASCII is behind it. Bytes are searched by `as_bytes().contains(…)`.
+//! Searching in text. The standard library's search for a text in a text adds some 5 KB to the wasm,
+//! and so does its search for a character: the one for characters beyond ASCII is behind it. Bytes
+//! are searched by `as_bytes().contains(…)`.
 
 /// Begins and ends of the blocks in which models think aloud.
 pub(crate) const THINKING: [(&str, &str); 2] =
@@ -37,22 +37,7 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// Returns what a model said after it has thought: the text without the `<think>` blocks at its
-/// beginning. `None` if such a block does not end.
-pub(crate) fn said(text: &str) -> Option<&str> {
-    let mut rest = text.trim_start_matches('\u{feff}').trim();
-    loop {
-        let inside = |(open, close)| Some((rest.strip_prefix(open)?, close));
-        let Some((inside, close)) = THINKING.into_iter().find_map(inside) else {
-            return Some(rest);
-        };
-        let end = find(inside, close)? + close.len();
-        rest = inside.get(end..)?.trim();
-    }
-}
-
-/// What is in a code fence, if the text is one and nothing else. `planning/find.rs` finds one in prose,
-/// with code that a turn does without.
+/// What is in a code fence, if the text is one and nothing else.
 pub(crate) fn unfenced(text: &str) -> Option<&str> {
     let block = text.trim().strip_prefix("```")?.strip_suffix("```")?;
     let line = block.bytes().position(|byte| byte == b'\n')?;
@@ -124,7 +109,7 @@ pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{base64, find, is_blank, said, unfenced};
+    use super::{base64, find, is_blank};
 
     #[test]
     fn base64_is_read() {
@@ -154,20 +139,6 @@ mod tests {
     }
 
     #[test]
-    fn what_was_thought_is_not_said() {
-        for (text, wanted) in [
-            ("<think>a {</think> b", Some("b")),
-            ("\u{feff} <thinking>a</think></thinking>\n<think></think>{}", Some("{}")),
-            ("a <think>b</think>", Some("a <think>b</think>")),
-            ("<thinks>a</thinks>", Some("<thinks>a</thinks>")),
-            ("<think>a", None),
-            ("<think>a</think", None),
-        ] {
-            assert_eq!(said(text), wanted, "{text}");
-        }
-    }
-
-    #[test]
     fn finds_what_std_finds() {
         let letters = |mut n: usize, len: usize| {
             let mut text = String::new();
@@ -186,24 +157,5 @@ mod tests {
         }
         assert_eq!(find("", ""), Some(0));
         assert_eq!(find("", "a"), None);
-    }
-
-    #[test]
-    fn fences_around_the_whole_text() {
-        for fenced in ["```\n1\n```", " ```json\r\n1\r\n```\n", "``` JSON \n\n1\n```"] {
-            assert_eq!(unfenced(fenced), Some("1"), "{fenced}");
-        }
-        for other in [
-            "1",
-            "",
-            "```",
-            "``````",
-            "```1```",
-            "```json 5\n1\n```",
-            "a\n```\n1\n```",
-            "```\n1\n```\na",
-        ] {
-            assert_eq!(unfenced(other), None, "{other}");
-        }
     }
 }

@@ -58,6 +58,7 @@ fn tell(bundle: &mut Bundle, now: u64, fact: &Fact) {
             // As the players' model calls do; those of a strategy use its model.
             model: model.clone(),
             seed_unsent: false,
+            repairs: Vec::new(),
         },
     };
     bundle.handle(now, input);

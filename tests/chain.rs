@@ -115,11 +115,11 @@ fn plans_that_are_none() {
         ("plan.too_many_steps", of(many)),
         ("plan.too_large", format!("{}{}", of(vec![]), " ".repeat(300_000))),
         ("plan.invalid_step", of(vec![json!(3)])),
-        ("plan.invalid_step", of(vec![json!({ "type": "search", "query": "q" })])),
+        ("plan.invalid_step", of(vec![json!({ "id": true, "type": "search", "query": "q" })])),
         ("plan.invalid_step", of(vec![step(1.into(), json!({ "type": "browse" }))])),
         ("plan.invalid_step", of(vec![step(1.into(), json!({ "query": "", "focus": "" }))])),
         ("plan.invalid_step", of(vec![step(1.5.into(), none.clone())])),
-        ("plan.invalid_step", of(vec![step(1.into(), json!({ "depends_on": "2" }))])),
+        ("plan.invalid_step", of(vec![step(1.into(), json!({ "depends_on": true }))])),
         (
             "plan.duplicate_step",
             of(vec![step(1.into(), none.clone()), step("1".into(), none.clone())]),
@@ -132,6 +132,13 @@ fn plans_that_are_none() {
                 step(1.into(), json!({ "depends_on": [3] })),
                 step(2.into(), json!({ "depends_on": [1] })),
                 step(3.into(), json!({ "depends_on": [2] })),
+            ]),
+        ),
+        (
+            "plan.cycle",
+            of(vec![
+                step(1.into(), json!({ "query": "of ${2}" })),
+                step(2.into(), json!({ "query": "of ${1}" })),
             ]),
         ),
         (
@@ -176,13 +183,13 @@ fn what_is_repaired() {
     assert_eq!(repairs, "query_inferred synthesis_added pattern_inferred");
     assert_eq!(plan["steps"][3]["depends_on"], json!(["b", "s"]));
     assert_eq!(plan["waves"], json!([["a", "b"], ["s"], ["synthesis"]]));
-    // What is mentioned is waited for; what would be a circle is no mention.
+    // What is mentioned is waited for; amounts are no mention.
     let (plan, repairs) = of(json!({ "pattern": "parallel", "steps": [
-        { "id": "1", "type": "search", "query": "about $2 dollars" },
-        { "id": "2", "type": "search", "query": "after $1" } ] }));
+        { "id": "1", "type": "search", "query": "about $2" },
+        { "id": "2", "type": "search", "query": "after ${1}" } ] }));
     assert_eq!(repairs, "dependency_added synthesis_added");
-    assert_eq!(plan["steps"][0]["depends_on"], json!(["2"]));
-    assert_eq!(plan["steps"][1]["depends_on"], json!([]));
+    assert_eq!(plan["steps"][0]["depends_on"], json!([]));
+    assert_eq!(plan["steps"][1]["depends_on"], json!(["1"]));
 }
 
 fn tables() -> Vec<Value> {

@@ -71,6 +71,8 @@ export type ErrorCode =
   | 'chain.over_budget'
   | 'chain.breaker_open'
   | 'chain.no_results'
+  | 'chain.empty_reference'
+  | 'chain.language_uncovered'
   | 'chain.timeout'
   | 'chain.invalid_result'
   | 'chain.result_too_large'

@@ -342,7 +342,7 @@ test('what callbacks are told of a step and of the plan', async () => {
     stopping_criteria: 'both are dated',
     steps: [
       { id: 1, type: 'search', query: 'x', num_results: 3 },
-      { id: 2, type: 'search', query: 'about $1', num_results: 'many' },
+      { id: 2, type: 'search', query: 'about ${1}', num_results: 'many' },
     ],
   }
   const prompts = []
@@ -360,7 +360,7 @@ test('what callbacks are told of a step and of the plan', async () => {
   assert.deepEqual(told, [
     ['search', 'x', 'x', 3],
     'both are dated',
-    ['search', 'about X', 'about $1', null],
+    ['search', 'about X', 'about ${1}', null],
   ])
   assert.match(prompts[0], /"search\|synthesize"/)
 })
@@ -411,4 +411,41 @@ test('`enabled` that is none of its kinds says which there are', () => {
       message: '`enabled`: expected true, false, a number from 0 to 1, or a function',
     })
   }
+})
+
+test('warnings: an empty reference, a language without a lexicon', async () => {
+  const warned = async (options) => {
+    const chain = runChain(options)
+    const codes = []
+    for await (const event of chain) {
+      if (event.type === 'warning') codes.push([event.call, event.code, event.language])
+    }
+    return { codes, result: await chain.result }
+  }
+  const plan = {
+    ...PLAN,
+    steps: [
+      { id: 1, type: 'search', query: 'x' },
+      { id: 2, type: 'search', query: 'about ${1}' },
+    ],
+  }
+  const empty = await warned(host({ plan: () => plan, search: () => ({ items: [], total: 0 }) }))
+  assert.deepEqual(empty.codes, [['search', 'chain.empty_reference', undefined]])
+  assert.deepEqual(
+    [empty.result.path, empty.result.coverage, empty.result.fellBack.code],
+    ['simple', 0, 'chain.no_results'],
+  )
+  const failed = await warned(host({ plan: () => plan, search: () => null, noResults: 'fail' }))
+  assert.deepEqual([failed.result.status, failed.result.error.code], ['failed', 'chain.no_results'])
+  const query = '日本とドイツの税制'
+  const uncovered = await warned({ ...host({ query }), classify: undefined })
+  assert.deepEqual(uncovered.codes, [['classify', 'chain.language_uncovered', 'uncovered']])
+})
+
+test('a planner that is refused is told why', async () => {
+  const prompts = []
+  const plans = ['{"steps":[{"id":1,"type":"search","query":"x"},]}', PLAN]
+  const plan = ({ prompt }) => (prompts.push(prompt), plans[prompts.length - 1])
+  assert.equal((await runChain(host({ plan })).result).path, 'chain')
+  assert.match(prompts[1], /refused: .*byte 47: a trailing comma/)
 })

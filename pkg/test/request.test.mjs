@@ -175,11 +175,12 @@ test('planSchema: prose is no plan, nor is JSON that does not match', async () =
   }
   assert.equal((await run('7', { planSchema: { type: 'integer' } })).plan, 7)
   for (const [planSchema, answer, errors] of [
-    [json, 'Hold, and wait.', ['#: expected JSON']],
-    [{}, 'Hold, and wait.', ['#: expected JSON']],
-    [{ type: 'string' }, 'Hold, and wait.', ['#: expected JSON']],
-    [standard, 'Hold, and wait.', ['#: expected JSON']],
-    [json, 'Either {"size":1} or {"size":2}.', ['#: expected JSON']],
+    [json, 'Hold, and wait.', ['#: expected JSON: no JSON that fits was found']],
+    [{}, 'Hold, and wait.', ['#: expected JSON: no JSON that fits was found']],
+    [{ type: 'string' }, 'Hold, and wait.', ['#: expected JSON: no JSON that fits was found']],
+    [standard, 'Hold, and wait.', ['#: expected JSON: no JSON that fits was found']],
+    [json, 'Either {"size":1} or {"size":2}.', ['#: several different JSON values fit']],
+    [json, '{"size":1,}', ['#: expected JSON: not JSON at byte 10: a trailing comma']],
     [standard, '{"size":10}', ['/size: too big']],
   ]) {
     const error = await failing(run(answer, { planSchema }), 'plan.invalid')

@@ -90,7 +90,7 @@ impl Chain {
         self.emit(ChainEventKind::PlanRefined { plan: after.clone(), added, removed });
     }
 
-    /// The share of the plan's steps that have a result. Steps that their condition skipped were not
+    /// The share of the plan's steps that have a result which is not empty. Steps that their condition skipped were not
     /// needed, and the last synthesis is the answer; both do not count.
     #[expect(clippy::cast_precision_loss, reason = "a handful")]
     fn coverage(&self) -> Option<f64> {
@@ -100,7 +100,7 @@ impl Chain {
         let of = of.filter(|(at, run)| *at != self.last && run.status != passed);
         let (mut done, mut all) = (0, 0);
         for (_, run) in of {
-            done += usize::from(run.status == Status::Done);
+            done += usize::from(run.has_evidence());
             all += 1;
         }
         Some(if all == 0 { 1.0 } else { done as f64 / all as f64 })

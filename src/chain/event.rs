@@ -1,7 +1,7 @@
 //! The events of a chain.
 
 use super::calls::CallKind;
-use super::classify::Classification;
+use super::classify::{Classification, Language};
 use super::outcome::{ChainOutcome, Failure, StepOutcome};
 use super::plan::{Plan, StepId, StepKind};
 use super::stop::Stop;
@@ -70,12 +70,17 @@ cases! {
             /// Steps that are gone.
             removed "removed": Vec<StepId>,
         }
-        /// A rating of a result is missing, and does not count.
+        /// The chain goes on without something: a rating of a result is missing and does not count
+        /// (the code of its failure), the language of the query has no lexicon
+        /// (`chain.language_uncovered`), or a step is skipped because its query refers to an empty
+        /// result (`chain.empty_reference`).
         Warning "warning" {
             /// The callback.
             call "call": CallKind,
             /// What went wrong: a code, and a message.
             failure "": Failure,
+            /// The language, if the warning is about it.
+            language "language?": Option<Language>,
         }
         /// No further step starts; the answer follows.
         ChainStopped "chain_stopped" {

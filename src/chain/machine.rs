@@ -100,6 +100,8 @@ pub(super) struct Accumulated {
     /// When the planner is asked again, and why.
     pub(super) plan_again: Option<u64>,
     pub(super) plan_error: Option<Failure>,
+    /// The last answer of the planner was read, and was no plan.
+    pub(super) plan_refused: bool,
     pub(super) completeness: Option<f64>,
     /// Results have arrived since the last assessment.
     pub(super) unassessed: bool,

@@ -100,7 +100,7 @@ pub use learn::{
     Effectiveness, Learned, PatternEffectiveness, PatternState, PatternTable, StateVersion,
 };
 pub use machine::Chain;
-pub use options::{ChainOptions, Costs, Hooks, Learning, Limits};
+pub use options::{ChainOptions, Costs, Hooks, Learning, Limits, NoResults};
 pub use outcome::{
     ChainOutcome, ChainPath, ChainResult, ChainStatus, Failure, Refinement, SkipReason,
     StepOutcome, StepStatus,

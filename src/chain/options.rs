@@ -7,7 +7,7 @@ use super::plan::{Pattern, PlanLimits, check_patterns};
 use super::results::hash;
 use crate::error::Error;
 use crate::json::Json;
-use crate::json::table::{At, Read, options, read};
+use crate::json::table::{At, Read, names, options, read};
 use crate::limits;
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -180,6 +180,16 @@ fn share(of: &str, text: &str) -> f64 {
     f64::from(place.unwrap_or(0)) / 4_294_967_296.0
 }
 
+names! {
+    /// What happens if the searches of a plan found nothing.
+    pub enum NoResults as "NoResults", "simple or fail" {
+        /// One call answers; `fellBack` is `chain.no_results`.
+        Simple "simple",
+        /// The chain fails with `chain.no_results`.
+        Fail "fail",
+    }
+}
+
 options! {
     /// The options of a chain.
     pub struct ChainOptions as "ChainOptions" {
@@ -208,6 +218,8 @@ options! {
         classifier "classifier": ClassifierOptions = ClassifierOptions::blank();
         /// Part of every key in the cache, such as the name of the model or of the search index.
         model "model": String;
+        /// What happens if the searches of a plan found nothing: no report is written from it.
+        no_results "noResults": NoResults = NoResults::Simple;
         /// Statistics of patterns: planners are asked for the most effective pattern only.
         /// Default: none are used.
         learned "learned": Option<Learning>;

@@ -47,13 +47,15 @@ names! {
 
 names! {
     /// Why a step was not run.
-    pub enum SkipReason as "SkipReason", "condition, dependency or stopped", non_exhaustive {
+    pub enum SkipReason as "SkipReason", "condition, dependency, stopped or empty_reference", non_exhaustive {
         /// Its `when` does not hold.
         Condition "condition",
         /// A dependency failed or was skipped.
         Dependency "dependency",
         /// The chain had stopped.
         Stopped "stopped",
+        /// Its query refers to a result that is empty.
+        EmptyReference "empty_reference",
     }
 }
 
@@ -120,8 +122,9 @@ record! {
         text "text": String;
         /// Why the steps ended; `null` if there were none.
         stopped "stopped": Option<Stop>;
-        /// The share of the plan's steps that have a result, 0 to 1; steps that their condition
-        /// skipped and the last synthesis do not count. 1: the chain ran to its end. `null` without a
+        /// The share of the plan's steps that have a result which is not empty, 0 to 1; steps that
+        /// their condition skipped and the last synthesis do not count. 1: each step has found
+        /// something. `null` without a
         /// plan.
         coverage "coverage": Option<f64>;
         /// Why a complex query took the simple path.

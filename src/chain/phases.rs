@@ -1,11 +1,12 @@
 //! The phases around the steps: classification, planning, the answer and the end.
 
 use super::calls::{AnswerCall, CallBody, CallKind, PlanCall};
-use super::classify::Complexity;
+use super::classify::{Complexity, Language};
 use super::event::{ChainEventKind, Classifier};
 use super::machine::{Call, Chain, State};
+use super::options::NoResults;
 use super::outcome::{ChainStatus, Failure};
-use super::plan::{self, Pattern, Planned};
+use super::plan::{self, Pattern, Planned, StepKind};
 use super::protocol::{AbortReason, Effect, Input};
 use super::run::{Run, Runs, Status};
 use super::stop::{SLACK, Stop};
@@ -16,7 +17,17 @@ impl Chain {
     pub(super) fn classified(&mut self, by: Classifier) {
         let Some(classification) = self.classification.clone() else { return self.answer() };
         let complex = classification.is_complex();
+        let language = classification.language;
+        let uncovered = by == Classifier::Core && language == Language::Uncovered && !complex;
         self.emit(ChainEventKind::Classified { classification, by });
+        if uncovered {
+            let message = "the words of this language are not known, so the score says little";
+            self.emit(ChainEventKind::Warning {
+                call: CallKind::Classify,
+                failure: Failure::new("chain.language_uncovered", message),
+                language: Some(language),
+            });
+        }
         match complex {
             true if self.options.broken => {
                 let message = "too many chains have failed lately";
@@ -40,8 +51,13 @@ impl Chain {
         let hint = learned.and_then(|learned| learned.choose(allowed, &self.options.query));
         let patterns = hint.map_or_else(|| allowed.clone(), |best| vec![best]);
         let (query, max_steps) = (self.options.query.clone(), self.options.limits.max_steps);
-        let prompt = prompt(&query, &patterns, max_steps, self.options.hooks.refine);
+        let mut prompt = prompt(&query, &patterns, max_steps, self.options.hooks.refine);
         let (attempt, error) = (self.progress.plans, self.progress.plan_error.take());
+        if let Some(error) = error.as_ref().filter(|_| self.progress.plan_refused) {
+            prompt.push_str("\n\nYour last plan was refused: ");
+            prompt.push_str(&crate::json::one_line(error.message.clone()));
+            prompt.push_str(". Answer with a plan without this fault.");
+        }
         let body = PlanCall { query, prompt, patterns, max_steps, attempt, error };
         self.call(CallBody::Plan(body), None);
     }
@@ -88,7 +104,10 @@ impl Chain {
                 };
                 match read.and_then(|draft| Planned::new(draft, &self.plan_limits)) {
                     Ok(planned) => self.planned(planned),
-                    Err(error) => self.plan_failed(Failure::from(&error), true, 0),
+                    Err(error) => {
+                        self.progress.plan_refused = true;
+                        self.plan_failed(Failure::from(&error), true, 0);
+                    }
                 }
             }
             (CallKind::Quality, _) => {
@@ -129,6 +148,7 @@ impl Chain {
             (CallKind::Plan, _) => {
                 let (failure, wait) =
                     (Failure::new("plan.failed", error.message), self.options.limits.retry_ms);
+                self.progress.plan_refused = false;
                 self.plan_failed(failure, retryable, wait);
             }
             (CallKind::Quality, _) => self.unrated(error),
@@ -139,7 +159,8 @@ impl Chain {
     }
 
     fn unrated(&mut self, failure: Failure) {
-        self.emit(ChainEventKind::Warning { call: CallKind::Quality, failure });
+        let (call, language) = (CallKind::Quality, None);
+        self.emit(ChainEventKind::Warning { call, failure, language });
     }
 
     fn planned(&mut self, planned: Planned) {
@@ -173,13 +194,23 @@ impl Chain {
         let last = self.last;
         self.skip_rest(|at| at != last);
         self.emit_stopped();
-        let found = (0..self.runs.0.len()).any(|at| self.runs.is(at, Status::Done));
-        if !found {
+        if !self.has_evidence() {
             let message = "no step of the plan has found anything";
-            return self.fall_back(Failure::new("chain.no_results", message));
+            let failure = Failure::new("chain.no_results", message);
+            return match self.options.no_results {
+                NoResults::Simple => self.fall_back(failure),
+                NoResults::Fail => self.finish(ChainStatus::Failed, Some(failure)),
+            };
         }
         self.state = State::Synthesizing;
         self.synthesize();
+    }
+
+    /// Whether a search has found something; in a plan without searches, whether a step has.
+    fn has_evidence(&self) -> bool {
+        let searches = self.steps().iter().any(|step| step.kind == StepKind::Search);
+        let mut steps = self.steps().iter().zip(&self.runs.0);
+        steps.any(|(step, run)| (!searches || step.kind == StepKind::Search) && run.has_evidence())
     }
 
     fn synthesize(&mut self) {
@@ -303,14 +334,14 @@ fn prompt(query: &str, patterns: &[Pattern], most: usize, refines: bool) -> Stri
          Consider:\n\
          1. What key information needs to be gathered?\n\
          2. In what order? Steps that do not need each other's results run side by side.\n\
-         3. How might early results inform later searches? Write $1 for the result of step 1.\n\
+         3. How might early results inform later searches? Write ${{1}} for the result of step 1.\n\
          4. What entities, topics or timeframes are involved?\n\n\
          Answer with JSON only, at most {most} steps:\n\
          {{\"reasoning\": \"brief explanation of the approach\", \"pattern\": \"{}\", \
          \"steps\": [{{\"id\": 1, \"type\": \"{kinds}\", \
          \"query\": \"specific search terms\", \"focus\": \"what to look for in results\", \
-         \"depends_on\": [], \"when\": \"optional condition, such as count($1) > 0 or \
-         $1 contains \\\"recall\\\"\"}}], \
+         \"depends_on\": [], \"when\": \"optional condition, such as count(${{1}}) > 0 or \
+         ${{1}} contains \\\"recall\\\"\"}}], \
          \"stopping_criteria\": \"when to stop the chain\"}}",
         patterns.join("|")
     )

@@ -1,13 +1,17 @@
 //! Placeholders: a step's query may contain results of earlier steps.
 //!
-//! `$id` or `${id}` is a short text of the result of the step `id`; `${id/0/title}` is a part of the
-//! result, named by a JSON Pointer (RFC 6901). If no id is a number, a number is the position of the step, from 1. A
-//! dollar sign before anything else stays a dollar sign: `$1,000` and `$2.50` are amounts.
+//! `${id}` is a short text of the result of the step `id`; `${id/0/title}` is a part of the result, named
+//! by a JSON Pointer (RFC 6901). If no id is a number, a number is the position of the step, from 1.
+//!
+//! A dollar sign without braces is a reference only if it can be nothing else. `$name` names the step
+//! with that id. `$1` names a step in `depends_on`, and is an amount after a letter (`US$1`), before a
+//! digit, a letter or a fraction (`$1M`, `$1,000`, `$2.50`), before a word for a number
+//! (`$1 trillion`), and in a range (`$1-$2`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::plan::PlanStep;
+use super::plan::{PlanStep, StepId};
 use crate::json::{Json, unescaped};
 use crate::limits;
 
@@ -19,33 +23,42 @@ struct Place<'a> {
     step: usize,
     /// A JSON Pointer with its leading slash, or empty.
     pointer: &'a str,
+    /// Whether it has braces.
+    braced: bool,
 }
 
-/// The steps that `text` mentions, each once, in order.
-pub(crate) fn mentioned(text: &str, steps: &[PlanStep]) -> Vec<usize> {
-    let mut found = Vec::new();
-    for place in places(text, steps) {
-        if !found.contains(&place.step) {
-            found.push(place.step);
+/// The steps that the query of `step` mentions, each once, in order, and whether with braces.
+pub(crate) fn mentioned(step: &PlanStep, steps: &[PlanStep]) -> Vec<(usize, bool)> {
+    let mut found: Vec<(usize, bool)> = Vec::new();
+    for place in places(&step.query, steps, Some(&step.depends_on)) {
+        match found.iter_mut().find(|(at, _)| *at == place.step) {
+            Some((_, braced)) => *braced |= place.braced,
+            None => found.push((place.step, place.braced)),
         }
     }
     found
 }
 
-/// Fills in the placeholders in `text` whose steps have a `result`. A result becomes the `short` text
+/// The steps that the condition `when` mentions, in order.
+pub(crate) fn mentioned_in_condition(when: &str, steps: &[PlanStep]) -> Vec<usize> {
+    places(when, steps, None).into_iter().map(|place| place.step).collect()
+}
+
+/// Fills in the placeholders in the query of `step` whose steps have a `result`. A result becomes the `short` text
 /// of it, or its title, or its first [`limits::PLACEHOLDER_CHARS`] characters; a list those of its
 /// items, joined with `; `. A text that a pointer names is cut to [`limits::PLACEHOLDER_BYTES`].
 pub(crate) fn fill<'r>(
-    text: &str,
+    step: &PlanStep,
     steps: &[PlanStep],
     result: &dyn Fn(usize) -> Option<&'r Json<'static>>,
     short: &dyn Fn(usize) -> Option<&'r str>,
 ) -> String {
+    let text = step.query.as_str();
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     // A text is made of a part once, however often it is mentioned: the part may be large.
     let mut made: BTreeMap<(usize, &str), Cow<'_, str>> = BTreeMap::new();
-    for place in places(text, steps) {
+    for place in places(text, steps, Some(&step.depends_on)) {
         let Some(value) = result(place.step) else { continue };
         out.push_str(text.get(at..place.from).unwrap_or(""));
         let whole = place.pointer.is_empty();
@@ -63,12 +76,31 @@ pub(crate) fn fill<'r>(
     out
 }
 
-fn places<'a>(text: &'a str, steps: &[PlanStep]) -> Vec<Place<'a>> {
+/// The first placeholder in the query of `step` that refers to an empty result, or to nothing in a
+/// result, as it is written.
+pub(crate) fn empty<'r, 't>(
+    step: &'t PlanStep,
+    steps: &[PlanStep],
+    result: &dyn Fn(usize) -> Option<&'r Json<'static>>,
+) -> Option<&'t str> {
+    let says_nothing = |place: &Place<'_>| {
+        let part = result(place.step).map(|value| pointed(value, place.pointer));
+        part.is_some_and(|part| part.is_none_or(super::results::is_empty))
+    };
+    let place =
+        places(&step.query, steps, Some(&step.depends_on)).into_iter().find(says_nothing)?;
+    step.query.get(place.from..place.to)
+}
+
+/// The placeholders in a text. Of those without braces, a number counts if its step is `needed`; in a
+/// condition, which has no amounts, it always does.
+fn places<'a>(text: &'a str, steps: &[PlanStep], needed: Option<&[StepId]>) -> Vec<Place<'a>> {
     let mut found = Vec::new();
     // The next closing brace: many opening ones may stand before the same one, or before none.
     let mut closing = Some(0);
     for (from, _) in text.match_indices('$') {
         let Some(tail) = text.get(from + 1..) else { continue };
+        let braced = tail.starts_with('{');
         let (name, pointer, length) = if let Some(inside) = tail.strip_prefix('{') {
             let start = from + 2;
             if closing.is_some_and(|at| at < start) {
@@ -81,20 +113,81 @@ fn places<'a>(text: &'a str, steps: &[PlanStep]) -> Vec<Place<'a>> {
             (name.trim(), pointer, end + 2)
         } else {
             let name = name_of(tail);
+            let before = text.get(..from).unwrap_or("");
             let behind = tail.get(name.len()..).unwrap_or("");
-            let mut next = behind.chars();
-            let amount = matches!(next.next(), Some('.' | ','))
-                && next.next().is_some_and(|c| c.is_ascii_digit());
-            if amount {
+            if needed.is_some() && is_amount(before, name, behind) {
                 continue;
             }
             (name, "", name.len())
         };
-        if let Some(step) = resolve(name, steps) {
-            found.push(Place { from, to: from + 1 + length, step, pointer });
+        let Some(step) = resolve(name, steps) else { continue };
+        let number = !braced && is_number(name);
+        let is_needed =
+            |needed: &[StepId]| steps.get(step).is_some_and(|one| needed.contains(&one.id));
+        if !number || needed.is_none_or(is_needed) {
+            found.push(Place { from, to: from + 1 + length, step, pointer, braced });
         }
     }
     found
+}
+
+fn is_number(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Words behind an amount, in lower case.
+const NUMBER_WORDS: &[&str] = &[
+    "bil",
+    "billion",
+    "billions",
+    "bn",
+    "cent",
+    "cents",
+    "crore",
+    "dollar",
+    "dollars",
+    "dozen",
+    "grand",
+    "hundred",
+    "k",
+    "lakh",
+    "m",
+    "mil",
+    "million",
+    "millions",
+    "mio",
+    "mm",
+    "mn",
+    "mrd",
+    "quadrillion",
+    "thousand",
+    "tn",
+    "trillion",
+    "trillions",
+    "usd",
+];
+
+/// Whether `$name` is an amount of money, or belongs to a word, by what is before and behind it.
+fn is_amount(before: &str, name: &str, behind: &str) -> bool {
+    if before.ends_with(char::is_alphabetic) {
+        return true;
+    }
+    if !is_number(name) {
+        return false;
+    }
+    let fraction = behind.strip_prefix(['.', ',']);
+    if fraction.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+        return true;
+    }
+    let next = behind.trim_start();
+    let range = next.trim_start_matches(['-', '–', '—']);
+    if range.len() < next.len() && range.trim_start().starts_with('$') {
+        return true;
+    }
+    let word = next.trim_start_matches('-');
+    let end = word.find(|c: char| !c.is_alphabetic()).unwrap_or(word.len());
+    let word = word.get(..end).unwrap_or("");
+    NUMBER_WORDS.iter().any(|number| word.eq_ignore_ascii_case(number))
 }
 
 /// The longest run at the start of `text` that can be an id.

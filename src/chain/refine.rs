@@ -55,12 +55,7 @@ impl Chain {
         let empty = value.as_array().or_else(|| value.get("steps").and_then(Json::as_array));
         let read = match value.as_str() {
             Some(text) => plan::draft(text),
-            None if empty.is_some_and(<[_]>::is_empty) => Ok(Draft {
-                reasoning: String::new(),
-                pattern: None,
-                steps: Vec::new(),
-                stopping_criteria: String::new(),
-            }),
+            None if empty.is_some_and(<[_]>::is_empty) => Ok(Draft::default()),
             None => plan::from_json(value),
         };
         let refined = read.and_then(|draft| refine(&plan, &kept, draft, &self.plan_limits));
@@ -104,6 +99,7 @@ fn refine(
         pattern: Some(plan.pattern),
         steps: kept.iter().cloned().map(|step| (step, true)).chain(new).collect(),
         stopping_criteria: plan.stopping_criteria.clone(),
+        repairs: draft.repairs,
     };
     let mut refined = Planned::new(draft, limits)?;
     refined.keep(&kept);

@@ -20,6 +20,30 @@ pub(crate) fn items<'v, 'a>(value: &'v Json<'a>) -> Vec<&'v Json<'a>> {
     }
 }
 
+/// Whether a result says nothing: null, blank text, an empty list or object, a list of such values, or
+/// an object with at least one text, list or null, in which all of these are empty and every number is
+/// 0. Flags do not count.
+pub(crate) fn is_empty(value: &Json<'_>) -> bool {
+    match value {
+        Json::Null => true,
+        Json::String(text) => crate::text::is_blank(text),
+        Json::Array(items) => items.iter().all(is_empty),
+        Json::Object(members) => {
+            let speaks = |value: &Json<'_>| {
+                matches!(value, Json::Null | Json::String(_) | Json::Array(_) | Json::Object(_))
+            };
+            let silent = |value: &Json<'_>| match value {
+                Json::Number(_) => value.as_f64() == Some(0.0),
+                Json::Bool(_) => true,
+                value => is_empty(value),
+            };
+            let mut values = members.iter().map(|(_, value)| value);
+            members.is_empty() || values.clone().any(speaks) && values.all(silent)
+        }
+        Json::Bool(_) | Json::Number(_) | Json::Host(_) => false,
+    }
+}
+
 /// Hashes of the items of all steps so far, sorted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SeenItems(Vec<[u8; 32]>);
@@ -46,4 +70,34 @@ pub(crate) fn hash(value: &Json<'_>) -> String {
 
 fn digest(value: &Json<'_>) -> [u8; 32] {
     Sha256::digest(value.to_canonical().as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_may_say_nothing() {
+        for (json, empty) in [
+            ("null", true),
+            ("\" \\n\"", true),
+            ("[]", true),
+            ("{}", true),
+            ("[null, \"\"]", true),
+            ("{\"results\":[]}", true),
+            ("{\"items\":[],\"total\":0}", true),
+            ("{\"title\":\"\",\"ok\":true}", true),
+            ("{\"data\":{\"results\":[]},\"error\":null}", true),
+            ("{\"items\":[],\"total\":3}", false),
+            ("{\"total\":0}", false),
+            ("{\"found\":false}", false),
+            ("{\"title\":\"\",\"year\":1998}", false),
+            ("[0]", false),
+            ("0", false),
+            ("false", false),
+            ("{\"title\":\"x\",\"more\":[]}", false),
+        ] {
+            assert_eq!(is_empty(&Json::parse_str(json).unwrap()), empty, "{json}");
+        }
+    }
 }

@@ -75,6 +75,12 @@ impl Run {
         matches!(self.status, Status::Done | Status::Failed | Status::Skipped(_))
     }
 
+    /// Whether it has a result that says something.
+    pub(super) fn has_evidence(&self) -> bool {
+        let said = |result: &Json<'_>| !super::results::is_empty(result);
+        self.status == Status::Done && self.result.as_ref().is_some_and(said)
+    }
+
     /// The status that events and results show.
     pub(super) fn shown(&self) -> StepStatus {
         match self.status {

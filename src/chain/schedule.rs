@@ -3,6 +3,7 @@
 use super::calls::StepResult;
 use super::calls::{AssessCall, CallBody, CallKind, ConditionCall, EnhanceCall, RecallCall};
 use super::condition;
+use super::event::ChainEventKind;
 use super::machine::{Call, Chain, State};
 use super::outcome::{Failure, SkipReason};
 use super::plan::{PlanStep, StepKind, position};
@@ -72,7 +73,8 @@ impl Chain {
             let runs = &self.runs;
             let is = |status| move |need: &usize| runs.is(*need, status);
             let failed = needs.iter().any(is(Status::Failed))
-                || needs.iter().any(is(Status::Skipped(SkipReason::Dependency)));
+                || needs.iter().any(is(Status::Skipped(SkipReason::Dependency)))
+                || needs.iter().any(is(Status::Skipped(SkipReason::EmptyReference)));
             if failed {
                 return Some((at, SkipReason::Dependency));
             }
@@ -254,6 +256,9 @@ impl Chain {
 
     fn run(&mut self, at: usize) {
         let Some(step) = self.steps().get(at).cloned() else { return };
+        if self.skip_without_subject(at, &step) {
+            return;
+        }
         self.fill(at);
         let inputs = self.inputs(&step);
         if let Some(run) = self.runs.get_mut(at) {
@@ -297,6 +302,18 @@ impl Chain {
         self.ask(at, &step);
     }
 
+    /// Skips a step whose query refers to an empty result: it has lost its subject.
+    fn skip_without_subject(&mut self, at: usize, step: &PlanStep) -> bool {
+        let result = |at: usize| self.runs.get(at).and_then(|run| run.result.as_ref());
+        let Some(empty) = reference::empty(step, self.steps(), &result) else { return false };
+        let message = format!("step `{}` is skipped: `{empty}` in its query is empty", step.id);
+        let failure = Failure::new("chain.empty_reference", message);
+        let call = self.call_kind(at);
+        self.emit(ChainEventKind::Warning { call, failure, language: None });
+        self.skip(at, SkipReason::EmptyReference);
+        true
+    }
+
     fn ask(&mut self, at: usize, step: &PlanStep) {
         if !self.affords(self.call_kind(at)) {
             // The call has become more expensive since the step began.
@@ -319,7 +336,7 @@ impl Chain {
         let result = |at: usize| self.runs.get(at).and_then(|run| run.result.as_ref());
         let short = |at: usize| self.runs.get(at).and_then(|run| run.short.as_deref());
         let own = self.runs.get(at).and_then(|run| run.own_query.clone());
-        let filled = || reference::fill(&step.query, self.steps(), &result, &short);
+        let filled = || reference::fill(step, self.steps(), &result, &short);
         let query = own.unwrap_or_else(filled);
         let hash = |need: usize| result(need).map(|value| results::hash(value).into());
         let inputs = self.needs(at).into_iter().filter_map(hash).collect();
@@ -406,8 +423,9 @@ impl Chain {
         if kind == Some(StepKind::Search) && self.options.hooks.quality {
             self.progress.unrated.push_back(at);
         }
-        let mentions =
-            |step: &PlanStep| reference::mentioned(&step.query, self.steps()).contains(&at);
+        let mentions = |step: &PlanStep| {
+            reference::mentioned(step, self.steps()).iter().any(|(other, _)| *other == at)
+        };
         if self.options.hooks.summarize_result && self.steps().iter().any(mentions) {
             self.progress.unsummarized.push_back(at);
         }

@@ -116,6 +116,7 @@ impl Bundle {
             id: id(at),
             seed: self.seed(at),
             seed_unsent: one.seed_unsent,
+            repairs: one.repairs.clone(),
             strategy: self.strategy(at).map(|strategy| strategy.label.clone()),
             attempt: one.attempt,
             status,

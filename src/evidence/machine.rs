@@ -14,6 +14,7 @@ use crate::json::{Json, number_text};
 use crate::limits;
 use crate::mcp;
 use crate::next::Next;
+use crate::reply::Dropped;
 
 /// One bundle. See [the contract](crate#contract-drain-before-you-wait) for how to call it.
 #[derive(Debug, Clone)]
@@ -41,6 +42,7 @@ pub(super) struct Replicate {
     pub(super) tokens: Option<Tokens>,
     pub(super) model: Option<String>,
     pub(super) seed_unsent: bool,
+    pub(super) repairs: Vec<Dropped>,
     /// How it ended, and when.
     pub(super) end: Option<(ReplicateStatus, u64)>,
 }
@@ -97,11 +99,12 @@ impl Bundle {
                     self.check_tokens(replicate);
                 }
             }
-            Input::Settled { replicate, attempt, outcome, tokens, model, seed_unsent } => {
+            Input::Settled { replicate, attempt, outcome, tokens, model, seed_unsent, repairs } => {
                 if let Some(one) = self.running(replicate, attempt) {
                     one.tokens = tokens.or(one.tokens);
                     one.model = model;
                     one.seed_unsent = seed_unsent;
+                    one.repairs = repairs;
                     self.settled(replicate, outcome);
                 }
             }
@@ -164,6 +167,7 @@ impl Bundle {
                 tokens: None,
                 model: None,
                 seed_unsent: false,
+                repairs: Vec::new(),
                 end: None,
             });
             self.run(replicate, 1);

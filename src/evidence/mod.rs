@@ -37,11 +37,11 @@
 //!         Effect::Run { replicate, attempt, .. } => {
 //!             let json = br#"{"label":"reject"}"#.to_vec();
 //!             let outcome = Outcome::Data { json, errors: Vec::new() };
-//!             let (tokens, model, seed_unsent) = (None, None, false);
-//!             bundle.handle(
-//!                 5,
-//!                 Input::Settled { replicate, attempt, outcome, tokens, model, seed_unsent },
-//!             );
+//!             let (tokens, model, seed_unsent, repairs) = (None, None, false, Vec::new());
+//!             let settled = Input::Settled {
+//!                 replicate, attempt, outcome, tokens, model, seed_unsent, repairs,
+//!             };
+//!             bundle.handle(5, settled);
 //!         }
 //!         Effect::Emit(event) => {
 //!             if let BundleEvent::BundleReady { bundle, .. } = event.kind {

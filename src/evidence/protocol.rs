@@ -8,6 +8,7 @@ use crate::json::Json;
 use crate::json::table::{
     Append, At, Definition, Describe, Item, Read, Shape, append, names, protocol, read_member,
 };
+use crate::reply::Dropped;
 
 protocol! {
     /// An input to a bundle.
@@ -35,6 +36,8 @@ protocol! {
             model "model?": Option<String>,
             /// Whether the seed could not be sent to the model.
             seed_unsent "seed_unsent?": bool,
+            /// What was dropped around the JSON of the model's answer.
+            repairs "repairs?": Vec<Dropped>,
             /// Its outcome.
             outcome "": Outcome,
         }
@@ -191,6 +194,7 @@ mod tests {
             outcome,
             tokens,
             seed_unsent: model.is_some(),
+            repairs: Dropped::ALL.to_vec(),
             model,
         };
         let errors = vec!["a".to_owned(), "\"b\"".to_owned()];

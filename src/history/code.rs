@@ -26,6 +26,7 @@ macro_rules! codes {
 }
 
 codes! {
+    AnswerExtraText "ANSWER_EXTRA_TEXT" "text stands around the JSON of an answer",
     AssistantBridgeRequired "ASSISTANT_BRIDGE_REQUIRED" "a user may not speak directly after a tool result",
     CacheMarksTooMany "CACHE_MARKS_TOO_MANY" "more blocks are marked for the cache than this provider takes",
     ContentEmpty "CONTENT_EMPTY" "nothing was said here",

@@ -39,6 +39,17 @@ pub enum JsonError {
 }
 
 impl JsonError {
+    /// The same error with `by` bytes added to its offset.
+    pub(crate) fn moved(self, by: usize) -> Self {
+        match self {
+            Self::Syntax { offset } => Self::Syntax { offset: offset + by },
+            Self::DuplicateKey { offset } => Self::DuplicateKey { offset: offset + by },
+            Self::LoneSurrogate { offset } => Self::LoneSurrogate { offset: offset + by },
+            Self::NumberRange { offset } => Self::NumberRange { offset: offset + by },
+            Self::TooDeep { .. } | Self::TooLarge { .. } => self,
+        }
+    }
+
     /// Returns the stable, machine-readable code.
     #[must_use]
     pub fn code(&self) -> &'static str {

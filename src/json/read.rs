@@ -52,7 +52,12 @@ impl<'a> Reader<'a> {
     pub(crate) fn strict(text: &'a [u8]) -> Result<Self, JsonError> {
         let text = std::str::from_utf8(text)
             .map_err(|error| JsonError::Syntax { offset: error.valid_up_to() })?;
-        Ok(Self { lossy: false, ..Self::lossy(text) })
+        Ok(Self::text(text))
+    }
+
+    /// As [`Reader::strict`], for a text.
+    pub(crate) fn text(text: &'a str) -> Self {
+        Self { lossy: false, ..Self::lossy(text) }
     }
 
     /// As [`Reader::strict`], but a key may occur again with an equal value.

@@ -92,6 +92,7 @@ mod tests {
             tool_name: Some(long.clone()),
             reason: super::super::rejected::Reason::Syntax,
             detail: Some("short".to_owned()),
+            message: None,
         }];
         names(&mut all);
         assert_eq!(all[0].tool_name.as_deref(), long.get(..NAME_BYTES - 1));

@@ -50,5 +50,5 @@ pub use parse::{ParsedRequest, REQUEST_TOOL, RequestedCall, parse_tool_request};
 pub use prompt::{Channel, Template, plan as plan_prompt, request as request_prompt};
 pub use rejected::{Reason, RequestRejection};
 pub use replay::Recorded;
-pub use result::{FellBack, PassCall, PassOutcome, PassResult, PassToolResult};
+pub use result::{FellBack, PassCall, PassOutcome, PassResult, PassToolResult, PlanCandidate};
 pub use trace::{AskedCall, PassEvent, PassEventKind, PassPhase, PassPlace};

@@ -95,13 +95,17 @@ options! {
         /// The system prompt of the plan pass. Unless it is the shipped one, the request pass is
         /// shown it too, behind its own prompt and the tools: the strategy decides what is missing.
         plan_prompt "planPrompt": Template = prompt::plan();
-        /// Whether prose is no plan: the only object that stands in it is then taken for the plan.
+        /// Whether prose is no plan: the values that stand in it are then `candidates` of the result,
+        /// of which the host takes the only one that fits its schema.
         plan_is_json "planIsJson": bool = false;
         /// Randomness from the host, at least 32 characters, for boxes, keys and jitter. May be
         /// empty as `plan_id`.
         secret "secret": Secret;
         /// Recorded results; if they are given, no tool ever runs.
         replay "replay": Option<Vec<Recorded>>;
+        /// Whether a call without a recorded result ends the pass with `replay.miss`, so that no plan
+        /// is made.
+        strict "strict": bool = false;
         /// The time at which the pass starts, in milliseconds since 1970.
         started_at "startedAt": u64 = 0, whole 0..=1 << 53;
         /// The maximum number of retries of a failed request.

@@ -5,10 +5,11 @@
 //! ```
 //! `tool_calls` may be omitted. The JSON is read strictly. A text without such an object, or whose
 //! `tool_calls` is not an array, is not a request. A call without `tool_name` or `params`, or with
-//! values of other types there, is rejected alone. A missing `reason` and members that the schema
-//! does not define are noted, and change nothing.
+//! values of other types there, is rejected alone. A missing `reason`, members that the schema does
+//! not define, `toolCalls` for `tool_calls`, a call without a list around it, and what stands around
+//! the JSON are noted, and change nothing.
 //!
-//! `find` has where in a text the JSON may be.
+//! `find` has where in a text the JSON may be ([`crate::reply`]).
 
 use super::cut::{NAME_BYTES, clip};
 use super::find;
@@ -137,18 +138,23 @@ pub(super) fn read_text(text: &str, max_reason: u64) -> Read {
     }
     match find::request(text) {
         Ok(None) => Ok(reading),
-        Ok(Some(json)) => match reading.read(json, max_reason) {
-            Ok(()) => Ok(reading),
-            Err(rejected) => Err(vec![rejected]),
-        },
-        Err(reason) => Err(vec![RequestRejection::whole(reason, "")]),
+        Ok(Some(found)) => {
+            for dropped in found.dropped {
+                reading.note(RequestRejection::whole(Reason::Deviation, dropped.name()));
+            }
+            match reading.read(found.json, max_reason) {
+                Ok(()) => Ok(reading),
+                Err(rejected) => Err(vec![rejected]),
+            }
+        }
+        Err(rejected) => Err(vec![rejected]),
     }
 }
 
 /// Whether a text is a request for tools, not a plan that has a list of the same name.
 pub(super) fn is_request(text: &str) -> bool {
-    let json = find::request(text).ok().flatten().and_then(|json| Json::parse_str(json).ok());
-    json.is_some_and(|json| json.get("tool_calls").is_some())
+    let found = find::request(text).ok().flatten();
+    found.is_some_and(|found| found.json.get("tool_calls").is_some())
         && read_text(text, 0).is_ok_and(|read| read.is_only_a_request())
 }
 
@@ -166,7 +172,10 @@ pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Read {
             let reason = if call.ended { Reason::TooLarge } else { Reason::Truncated };
             wrong.push(RequestRejection::call(index, "", reason, ""));
         } else if call.name == REQUEST_TOOL {
-            wrong.extend(reading.read(text, max_reason).err());
+            let json = Json::parse_str(text)
+                .map_err(|error| RequestRejection::whole(Reason::Syntax, error.code()));
+            let read = json.and_then(|json| reading.read(json.into_owned(), max_reason));
+            wrong.extend(read.err());
         } else {
             let named = reading.clip(&call.name);
             let bad = |detail| RequestRejection::call(index, named, Reason::InvalidField, detail);
@@ -187,18 +196,31 @@ impl Reading {
     /// Whether the text is a request and nothing else: a plan may have a list of the same name.
     fn is_only_a_request(&self) -> bool {
         self.calls.iter().all(Result::is_ok)
-            && self.notes.iter().all(|note| note.reason == Reason::MissingField)
+            && self
+                .notes
+                .iter()
+                .all(|note| matches!(note.reason, Reason::MissingField | Reason::Deviation))
     }
 
     /// Adds the calls of a request, member by member. An error rejects the request.
-    fn read(&mut self, text: &str, max_reason: u64) -> Result<(), RequestRejection> {
-        let json = Json::parse_str(text)
-            .map_err(|error| RequestRejection::whole(Reason::Syntax, error.code()))?
-            .into_owned();
+    fn read(&mut self, json: Json<'static>, max_reason: u64) -> Result<(), RequestRejection> {
+        let listed = json.get("tool_calls").is_some();
+        if !listed && json.get("toolCalls").is_none() && find::is_call(&json) {
+            self.note(RequestRejection::whole(Reason::Deviation, "bare_call"));
+            let call = self.call(json, max_reason);
+            self.calls.push(call);
+            return Ok(());
+        }
         let Json::Object(members) = json else {
             return Err(RequestRejection::whole(Reason::NotAnObject, ""));
         };
         for (key, value) in members {
+            let key = if key == "toolCalls" && !listed {
+                self.note(RequestRejection::whole(Reason::Deviation, "toolCalls"));
+                "tool_calls".into()
+            } else {
+                key
+            };
             match (key.as_ref(), value) {
                 ("tool_calls", Json::Array(calls)) => {
                     for call in calls {

@@ -4,12 +4,16 @@ use crate::guard::Refusal;
 use crate::json::table::{names, record};
 
 names! {
-    /// Why something is rejected: the whole request if it has no index, otherwise one call. Two of
-    /// them are only noted where they are about something optional: `missing_field` for `reason`,
-    /// and `unknown_field`.
+    /// Why something is rejected: the whole request if it has no index, otherwise one call. Three of
+    /// them are only noted where they change nothing: `deviation`, `missing_field` for `reason`, and
+    /// `unknown_field`.
     pub enum Reason as "RejectedReason", "a reason of a rejection" {
-        /// More than one fenced block, or more than one object in prose, could be the request.
+        /// Several different values could be the request.
         Ambiguous "ambiguous",
+        /// Accepted in another form. The detail names what was dropped around the JSON
+        /// (as `ReplyRepair`, such as `fence_dropped`) or the form: `toolCalls`, and `bare_call`
+        /// for a call without a list around it.
+        Deviation "deviation",
         /// A member has a value of the wrong type, or a name that no tool can have.
         InvalidField "invalid_field",
         /// A member of a call is missing.
@@ -22,7 +26,7 @@ names! {
         Syntax "syntax",
         /// Longer than 64 KiB.
         TooLarge "too_large",
-        /// The text or the call is truncated: a block that does not end.
+        /// The text or the call is truncated: a value or a `<think>` block that does not end.
         Truncated "truncated",
         /// A member that the schema does not define.
         UnknownField "unknown_field",
@@ -68,6 +72,8 @@ record! {
         reason "reason": Reason;
         /// The member or the code that the reason is about, if there is one.
         detail "detail": Option<String>;
+        /// The place and the cause of JSON that cannot be read.
+        message "message?": Option<String>;
     }
 }
 
@@ -76,12 +82,13 @@ impl Eq for RequestRejection {}
 impl RequestRejection {
     /// The request itself.
     pub(super) fn whole(reason: Reason, detail: &str) -> Self {
-        Self { index: None, tool_name: None, reason, detail: named(detail) }
+        Self { index: None, tool_name: None, reason, detail: named(detail), message: None }
     }
 
     /// A call of the request, with the name that it gives.
     pub(super) fn call(index: usize, tool_name: &str, reason: Reason, detail: &str) -> Self {
-        Self { index: Some(index), tool_name: named(tool_name), reason, detail: named(detail) }
+        let (index, tool_name) = (Some(index), named(tool_name));
+        Self { index, tool_name, reason, detail: named(detail), message: None }
     }
 }
 

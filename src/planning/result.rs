@@ -5,6 +5,7 @@ use super::replay::Recorded;
 use crate::error::Failure;
 use crate::json::Json;
 use crate::json::table::{Definition, Describe, Shape, Write, names, record};
+use crate::reply::Dropped;
 use crate::stream::TokenUsage;
 use crate::tool::{Status, ToolError};
 
@@ -35,10 +36,29 @@ record! {
         recorded "recorded": Vec<Recorded>;
         /// The plan: the JSON of the model's answer, or its text if it is not JSON.
         plan "plan?": Option<Json<'static>>;
-        /// The text of the plan, without the code fence around it and the `<think>` block before it.
+        /// The JSON of the plan, as the model wrote it; of prose, all after its thinking.
         text "text?": Option<String>;
+        /// What was dropped around the JSON of the plan.
+        repairs "repairs": Vec<Dropped>;
+        /// With `planIsJson`, the values of which one is the plan: the host checks each with its
+        /// schema. A single one is `plan` too.
+        candidates "candidates": Vec<PlanCandidate>;
+        /// With `planIsJson`, why the text has no JSON.
+        fault "fault?": Option<String>;
         /// Why there is no plan.
         error "error?": Option<Failure>;
+    }
+}
+
+record! {
+    /// A value of the model's answer that may be the plan.
+    pub struct PlanCandidate as "PlanCandidate" {
+        /// The value.
+        plan "plan": Json<'static>;
+        /// Its text.
+        text "text": String;
+        /// What was dropped around it.
+        repairs "repairs": Vec<Dropped>;
     }
 }
 

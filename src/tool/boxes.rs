@@ -10,6 +10,8 @@
 //! reduces the risk of prompt injection, but it is not a security boundary: a model may ignore it.
 //! The enforced rules are outside of the prompt (budgets, allowlists, phases).
 
+use sha2::{Digest, Sha256};
+
 use super::outcome::UNKNOWN_EFFECT;
 use super::{Outcome, Status, ToolError};
 use crate::json::{Add, Json, members, one_line};
@@ -36,6 +38,8 @@ const CLOSE: &str = "END TOOL RESULT ";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoxMaker {
     secret: Secret,
+    /// The id of the turn, if the secret is one for many turns.
+    turn: Option<String>,
     made: u64,
 }
 
@@ -44,7 +48,14 @@ impl BoxMaker {
     /// produces the same boxes, so that a recorded turn can be replayed.
     #[must_use]
     pub fn new(secret: &str) -> Self {
-        Self { secret: secret.into(), made: 0 }
+        Self { secret: secret.into(), turn: None, made: 0 }
+    }
+
+    /// Makes a `BoxMaker` whose nonces derive from a secret for many turns, the id of the turn, and the
+    /// content. A recorded model then answers a turn that is made again with the same id.
+    #[must_use]
+    pub fn derived(secret: &str, request_id: &str) -> Self {
+        Self { turn: Some(request_id.to_owned()), ..Self::new(secret) }
     }
 
     /// Returns the box of one outcome.
@@ -86,7 +97,13 @@ impl BoxMaker {
     fn nonce(&mut self, payload: &str) -> String {
         loop {
             self.made += 1;
-            let derived = self.secret.derive(format_args!("{}", self.made));
+            let derived = match &self.turn {
+                None => self.secret.derive(format_args!("{}", self.made)),
+                Some(turn) => {
+                    let (made, content) = (self.made, Sha256::digest(payload.as_bytes()));
+                    self.secret.derive(format_args!("box/{made}/{}/{turn}", hex(&content)))
+                }
+            };
             let nonce = hex(derived.get(..16).unwrap_or_default());
             if !holds(payload, &nonce) {
                 return nonce;
@@ -108,6 +125,20 @@ pub fn unwrap_box(text: &str) -> Option<Json<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn derived_boxes_are_those_of_the_same_turn() {
+        let wrap = |secret: &str, turn: &str, content: &str| {
+            let mut maker = BoxMaker::derived(secret, turn);
+            maker.wrap("t", &Json::Null, &Outcome::told(Status::Ok, content), true)
+        };
+        assert_eq!(wrap("s", "r", "x"), wrap("s", "r", "x"));
+        let nonce = |text: String| text.lines().next().map(str::to_owned);
+        let others = [wrap("s2", "r", "x"), wrap("s", "r2", "x"), wrap("s", "r", "y")];
+        for other in others {
+            assert_ne!(nonce(other), nonce(wrap("s", "r", "x")));
+        }
+    }
 
     #[test]
     fn no_payload_opens_or_closes_a_box() {

@@ -31,6 +31,7 @@
 //! [wrapper](super::durable) of turns with a store, which also takes `Stored` and `Verify`.
 //! `tests/transitions` walks this table cell by cell.
 
+use super::answer::Candidates;
 use super::event::{EventKind, PhaseName, ResultView};
 use super::options::TurnOptions;
 use super::phase::Step;
@@ -41,10 +42,9 @@ use super::result::TurnStatus;
 use crate::error::{Error, Failure};
 use crate::guard::Dedupe;
 use crate::inference::{self, Heard, Inference};
-use crate::json::Json;
 use crate::next::Next;
 use crate::stream::Response;
-use crate::tool::{CallView, Outcome, Verdict};
+use crate::tool::{CallView, Outcome};
 
 /// A turn without a store.
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ enum State {
     /// The calls of a response are checked, or run. The response may still be read.
     Calling(Box<Calling>, Option<Box<Inference>>),
     /// The answer waits for the host's verdict.
-    Judging(Json<'static>),
+    Judging(Box<Candidates>),
     /// Terminal. No input leaves this state.
     Over,
 }
@@ -211,9 +211,9 @@ impl Machine {
                 record.phase_started();
                 self.ask();
             }
-            (Input::Checked { call: 0, verdict }, State::Judging(answer)) => {
-                let answer = std::mem::take(answer);
-                self.judged(answer, verdict);
+            (Input::Checked { call: 0, verdict }, State::Judging(candidates)) => {
+                candidates.take(verdict);
+                self.judge();
             }
             (Input::Checked { call, verdict }, State::Calling(calling, _)) => {
                 calling.check(call, verdict, record);
@@ -539,10 +539,9 @@ impl Machine {
                 match self.record.drafted() {
                     _ if step == Step::Compose => self.fail(unanswered("the model gave none")),
                     Err(errors) => self.reject(errors),
-                    Ok(answer) => {
-                        let (call, name, args) = (0, String::new(), answer.clone());
-                        self.record.push(Effect::Check { call, name, args });
-                        self.enter(State::Judging(answer));
+                    Ok(candidates) => {
+                        self.enter(State::Judging(Box::new(candidates)));
+                        self.judge();
                     }
                 }
             }
@@ -556,14 +555,18 @@ impl Machine {
         }
     }
 
-    /// Goes on after the verdict on the answer.
-    fn judged(&mut self, answer: Json<'static>, verdict: Verdict) {
-        match verdict {
-            Verdict::Valid { args, .. } => {
-                self.record.accept(args.unwrap_or(answer));
+    /// Has the next value of the answer checked, or goes on after the last verdict.
+    fn judge(&mut self) {
+        let State::Judging(candidates) = &self.state else { return };
+        if let Some(args) = candidates.next().cloned() {
+            return self.record.push(Effect::Check { call: 0, name: String::new(), args });
+        }
+        match candidates.clone().decide() {
+            Ok(answer) => {
+                self.record.accept(answer);
                 self.complete(false);
             }
-            Verdict::Invalid { errors } => self.reject(errors),
+            Err(errors) => self.reject(errors),
         }
     }
 

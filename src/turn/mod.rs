@@ -77,6 +77,7 @@
 //! ```
 
 mod action_tools;
+mod answer;
 mod durable;
 mod event;
 mod ids;

@@ -147,6 +147,10 @@ options! {
         previous_response_id "previousResponseId": Option<String>;
         /// Randomness of the host, at least 32 characters, for boxes, keys and jitter.
         secret "secret": Secret;
+        /// A secret of the host, at least 32 characters, from which the nonces of boxes derive, with the
+        /// id of the turn and the content: a turn that is made again with the same `requestId` sends
+        /// the same bytes, so that a recorded model answers it. Default: randomness of each turn.
+        box_secret "boxSecret": Option<Secret>;
         /// Retries of a failed request.
         max_retries "maxRetries": u32 = 2, whole 0..=10;
         /// With a server of local models behind the APIs of Chat Completions and Ollama: what becomes of
@@ -226,6 +230,9 @@ impl TurnOptions {
         }
         if self.secret.len() < 32 {
             return Err(Error::option("secret", "at least 32 characters of randomness"));
+        }
+        if self.box_secret.as_ref().is_some_and(|secret| secret.len() < 32) {
+            return Err(Error::option("boxSecret", "at least 32 characters of randomness"));
         }
         if self.request_id.is_empty() {
             return Err(Error::option("requestId", "a string that is not empty"));

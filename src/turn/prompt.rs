@@ -161,7 +161,10 @@ impl Conversation {
             given_ids,
             context: Vec::new(),
             learned: 0,
-            boxes: BoxMaker::new(&options.secret),
+            boxes: match &options.box_secret {
+                Some(secret) => BoxMaker::derived(secret, &options.request_id),
+                None => BoxMaker::new(&options.secret),
+            },
         }
     }
 

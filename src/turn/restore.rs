@@ -31,6 +31,8 @@ options! {
         request_id "requestId": Arc<str>;
         /// Randomness of the host, at least 32 characters, for boxes, keys and jitter.
         secret "secret": Secret;
+        /// As [`TurnOptions::box_secret`](super::TurnOptions).
+        box_secret "boxSecret": Option<Secret>;
         /// Retries of a failed request.
         max_retries "maxRetries": u32 = 2, whole 0..=10;
         /// As [`TurnOptions::think_tags`](super::TurnOptions).
@@ -173,6 +175,7 @@ impl RestoreOptions {
         turn.tools = std::mem::take(&mut self.tools);
         turn.request_id = Arc::clone(&self.request_id);
         turn.secret = self.secret.clone();
+        turn.box_secret = self.box_secret.clone();
         turn.max_retries = self.max_retries;
         turn.think_tags = self.think_tags;
         turn.text_tool_calls = self.text_tool_calls;

@@ -32,6 +32,7 @@ fn run(options: &Value, sequence: &[usize]) -> (usize, usize) {
                     tokens: None,
                     model: None,
                     seed_unsent: false,
+                    repairs: Vec::new(),
                 };
                 bundle.handle(0, settled);
             }

@@ -557,11 +557,16 @@ fn ready(mut bundle: Bundle, replicates: &[(Value, bool)]) -> String {
                 let (data, valid) = &replicates[replicate];
                 let errors = if *valid { vec![] } else { vec!["no".to_owned()] };
                 let outcome = Outcome::Data { json: data.to_string().into_bytes(), errors };
-                let (tokens, model, seed_unsent) = (None, None, false);
-                bundle.handle(
-                    0,
-                    Input::Settled { replicate, attempt, outcome, tokens, model, seed_unsent },
-                );
+                let settled = Input::Settled {
+                    replicate,
+                    attempt,
+                    outcome,
+                    tokens: None,
+                    model: None,
+                    seed_unsent: false,
+                    repairs: vec![],
+                };
+                bundle.handle(0, settled);
             }
             Next::Effect(Effect::Emit(event)) => {
                 if let BundleEvent::BundleReady { bundle, .. } = event.kind {

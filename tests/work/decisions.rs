@@ -62,7 +62,7 @@ fn bundled(k: usize, stop: &str, data: &dyn Fn(usize) -> Value) -> Counted {
                 evidence::Effect::Run { replicate, attempt, .. } => {
                     let json = data(replicate).to_string().into_bytes();
                     let outcome = Outcome::Data { json, errors: Vec::new() };
-                    let (tokens, model, seed_unsent) = (None, None, false);
+                    let (tokens, model, seed_unsent, repairs) = (None, None, false, Vec::new());
                     inputs.push_back(evidence::Input::Settled {
                         replicate,
                         attempt,
@@ -70,6 +70,7 @@ fn bundled(k: usize, stop: &str, data: &dyn Fn(usize) -> Value) -> Counted {
                         tokens,
                         model,
                         seed_unsent,
+                        repairs,
                     });
                 }
                 evidence::Effect::Emit(event) => counted.told += event.to_text().len(),

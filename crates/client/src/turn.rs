@@ -128,6 +128,14 @@ impl TurnOptions {
         self
     }
 
+    /// A secret of at least 32 characters from which the nonces of boxes derive, so that a turn that is
+    /// made again with the same id sends the same bytes. Default: randomness of each turn.
+    #[must_use]
+    pub fn box_secret(mut self, secret: impl Into<turnlock::Secret>) -> Self {
+        self.turn.box_secret = Some(secret.into());
+        self
+    }
+
     /// Part of every signature.
     #[must_use]
     pub fn project_id(mut self, id: impl Into<String>) -> Self {

@@ -29,6 +29,8 @@ pub mod planning;
 pub mod plans;
 #[cfg(feature = "proxy")]
 pub mod proxy;
+#[cfg(feature = "evidence")]
+pub mod reply;
 #[cfg(feature = "plans")]
 pub mod requests;
 #[cfg(any(feature = "signature", feature = "evidence", feature = "statistics"))]

@@ -75,7 +75,7 @@ class RunningChain implements Chain {
     options = readOptions(options, RUN_CHAIN_OPTIONS)
     this.#options = options
     this.result = new Promise((resolve) => (this.#settle = resolve))
-    const { query, limits, costs, patterns, classifier, model, cache, signal } = options
+    const { query, limits, costs, patterns, noResults, classifier, model, cache, signal } = options
     for (const name of NEEDED) {
       if (typeof options[name] !== 'function') {
         throw wrong(name, 'a function')
@@ -98,6 +98,7 @@ class RunningChain implements Chain {
       limits,
       costs,
       patterns,
+      noResults,
       classifier,
       model,
       ...rollout(options),

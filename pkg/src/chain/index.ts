@@ -18,6 +18,7 @@ export type * from './types.js'
 // Parts of what is above, so that a host can name them.
 export type {
   AcceptedRefinement,
+  NoResults,
   PatternTable,
   QueryLanguage,
   RefusedRefinement,

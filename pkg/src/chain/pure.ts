@@ -23,7 +23,7 @@ export function classifyQuery(query: string, options?: ClassifierOptions): Class
 }
 
 /**
- * Reads a planner's answer: plain JSON, a fenced block, or JSON with text around it. A missing
+ * Reads a planner's answer: the only JSON value with `steps`, whatever stands around it. A missing
  * synthesis at the end is added and listed in `repairs`.
  *
  * @throws TurnlockError `plan.syntax`, `plan.too_large`, `plan.empty`, `plan.too_many_steps`,

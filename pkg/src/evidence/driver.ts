@@ -12,6 +12,7 @@ import type {
   BundleOutcome,
   BundleStrategy,
 } from '../generated/evidence.js'
+import type { ReplyRepair } from '../generated/common.js'
 import { Loop } from '../driver/loop.js'
 import { TurnlockError } from '../errors.js'
 import { member } from '../shared/quietly.js'
@@ -32,6 +33,8 @@ export interface ReplicateContext {
   attempt: number
   /** Aborted when the result is no longer needed. Pass it on: to `fetch`, to `runTurn`. */
   signal: AbortSignal
+  /** With a schema: whether it accepts a value. */
+  accepts?(data: unknown): Promise<boolean>
   /** Reports the total usage so far, so that limits apply while the replicate runs. */
   report(usage: ReportedUsage): void
 }
@@ -44,6 +47,8 @@ export interface ReplicateResult {
   model?: string | undefined
   /** Whether the seed could not be sent, for `meta`. */
   seedUnsent?: boolean | undefined
+  /** What was dropped around the JSON of the model's answer, for `meta`. */
+  repairs?: ReplyRepair[] | undefined
 }
 
 /** Runs one replicate. What it throws or rejects with is that replicate's failure. */
@@ -64,15 +69,28 @@ export interface BundleHost {
 type Run = Extract<BundleEffect, { type: 'run' }>
 
 /** What an attempt used. */
-type Used = Pick<Extract<BundleInput, { type: 'settled' }>, 'usage' | 'model' | 'seed_unsent'>
+type Used = Pick<
+  Extract<BundleInput, { type: 'settled' }>,
+  'usage' | 'model' | 'seed_unsent' | 'repairs'
+>
 
 /** An input as sent to the core: milliseconds since the start, JSON, data of a replicate. */
 export type Fact = [at: number, input: string, data: string | null]
 
-/** Rejects with the error of a text that `JSON.parse` would silently change. */
-export async function checkStrict(text: string): Promise<void> {
+/** A JSON value in a model's reply, and what was dropped around it. */
+export interface ReplyValue {
+  text: string
+  repairs: ReplyRepair[]
+}
+
+/** The different JSON values in a model's reply; `text` is the reply after its thinking. */
+export async function readReply(reply: string): Promise<{
+  text: string
+  values: ReplyValue[]
+  fault: { code: string; message: string; missing: boolean } | null
+}> {
   const part = await machines()
-  answer(part.call((glue) => glue.canonicalize(encode(text))))
+  return JSON.parse(answer(part.call((glue) => glue.reply_read(encode(reply)))))
 }
 
 /** The part with the machines of bundles. */
@@ -157,6 +175,9 @@ export class BundleDriver {
       attempt,
       signal: controller.signal,
       ...(strategy && { strategy }),
+      ...(this.#host.schema.checked && {
+        accepts: async (data) => (await this.#host.schema.check(data)).errors.length === 0,
+      }),
       report: (usage) =>
         this.send({ type: 'usage', replicate, attempt, usage: whole(usage) ?? {} }),
     }
@@ -201,7 +222,21 @@ function used(by: unknown): Used {
     usage: whole(member(by, 'usage')),
     ...(typeof model === 'string' && { model }),
     ...(member(by, 'seedUnsent') === true && { seed_unsent: true }),
+    ...repaired(member(by, 'repairs')),
   }
+}
+
+const REPLY_REPAIRS: readonly ReplyRepair[] = [
+  'byte_order_mark_dropped',
+  'thinking_dropped',
+  'fence_dropped',
+  'words_dropped',
+]
+
+/** The known repairs of a reply, if there are any. */
+function repaired(repairs: unknown): Pick<Used, 'repairs'> {
+  const known = Array.isArray(repairs) ? REPLY_REPAIRS.filter((one) => repairs.includes(one)) : []
+  return known.length ? { repairs: known } : {}
 }
 
 /** Without members that are null. */

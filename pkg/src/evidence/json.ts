@@ -52,18 +52,6 @@ function refuse(this: unknown, key: string, value: unknown): unknown {
 const wrong = (why: string) =>
   new TurnlockError('json.not_serializable', `the value has no JSON: ${why}`)
 
-/** What a model said after it has thought: the text without `<think>` blocks at its beginning. */
-export function said(text: string): string {
-  let rest = text.trim()
-  for (;;) {
-    const [, name] = /^<(think|thinking)>/.exec(rest) ?? []
-    if (!name) return rest
-    const end = rest.indexOf(`</${name}>`)
-    if (end < 0) return text
-    rest = rest.slice(end + name.length + 3).trim()
-  }
-}
-
 /** What is in a code fence, if the text is one; otherwise the text. */
 export function unfenced(text: string): string {
   return /^\s*```\w*\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text

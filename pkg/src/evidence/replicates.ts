@@ -8,12 +8,12 @@ import { readOptions } from '../options.js'
 import { checkModel, runTurn } from '../turn/turn.js'
 import type { Dialect } from '../types.js'
 import {
-  checkStrict,
+  readReply,
   type ReplicateContext,
   type ReplicateResult,
+  type ReplyValue,
   type RunReplicate,
 } from './driver.js'
-import { said, unfenced } from './json.js'
 
 export type { ModelReplicateOptions, TurnReplicateOptions }
 
@@ -82,7 +82,8 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
       throw new TurnlockError(code, why, { usage, ...used })
     }
     try {
-      return { data: read === 'text' ? text : await parse(text, read), usage, ...used }
+      if (read === 'text') return { data: text, usage, ...used }
+      return { ...(await parse(text, read, context.accepts)), usage, ...used }
     } catch (error) {
       const { code, message } = error as TurnlockError
       throw new TurnlockError(code, `the answer is no JSON: ${message}`, { usage, ...used })
@@ -120,14 +121,30 @@ function withMembers(model: Model, members: Record<string, unknown>): Model {
   }
 }
 
-async function parse(answer: string, read: 'auto' | 'json'): Promise<unknown> {
-  const text = unfenced(said(answer))
-  try {
-    await checkStrict(text)
-    return JSON.parse(text)
-  } catch (error) {
-    // Text that begins like an object or a list was meant to be JSON.
-    if (read === 'json' || /^\s*[{[]/.test(text)) throw error
-    return answer
-  }
+/**
+ * The data of an answer. With a schema, and with `json`: the only JSON value that fits, whatever
+ * stands around it. Otherwise a text with words around a value is a text.
+ */
+async function parse(
+  answer: string,
+  read: 'auto' | 'json',
+  accepts: ReplicateContext['accepts'],
+): Promise<Pick<ReplicateResult, 'data' | 'repairs'>> {
+  const reply = await readReply(answer)
+  const bare = ({ repairs }: Pick<ReplyValue, 'repairs'>) => !repairs.includes('words_dropped')
+  const values = accepts || read === 'json' ? reply.values : reply.values.filter(bare)
+  const found = values.map(({ text, repairs }) => ({ data: JSON.parse(text) as unknown, repairs }))
+  const fitting = []
+  for (const one of found) if (!accepts || (await accepts(one.data))) fitting.push(one)
+  // A value that does not fit is shown with its errors, unless it only stands in a text.
+  const single = found.length === 1 && (read === 'json' || found.every(bare)) ? found : []
+  const [only, ...others] = fitting.length ? fitting : single
+  if (only && others.length === 0) return only
+  if (others.length) throw new TurnlockError('json.syntax', 'several different JSON values fit')
+  const { fault } = reply
+  // Text that begins like an object or a list was meant to be JSON.
+  const meant = fault && !fault.missing && (/^[{[]/.test(reply.text) || reply.text === '')
+  if (fault && (read === 'json' || meant)) throw new TurnlockError(fault.code, fault.message)
+  if (read === 'json') throw new TurnlockError('json.syntax', 'no JSON that fits was found')
+  return { data: answer }
 }

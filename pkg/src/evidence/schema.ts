@@ -14,6 +14,8 @@ export interface ReplicateSchema {
   /** JSON Schema for the core; `undefined` compares by the types of the values. */
   readonly json: JsonSchema | undefined
   readonly check: Check
+  /** Whether there is a schema to check with. */
+  readonly checked: boolean
 }
 
 const ERRORS = 20
@@ -27,10 +29,15 @@ const DRAFT = { target: 'draft-2020-12' }
  */
 export function replicateSchema(schema: unknown, jsonSchema?: object): ReplicateSchema {
   const given = jsonSchema as JsonSchema | undefined
-  if (schema === undefined) return { json: given, check: (data) => ({ data, errors: [] }) }
+  if (schema === undefined)
+    return { json: given, check: (data) => ({ data, errors: [] }), checked: false }
   const check = checkOf(schema, 'schema')
-  if (!isStandard(schema)) return { json: given ?? (schema as JsonSchema), check }
-  return { json: given ?? convert(schema, 'output') ?? convert(schema, 'input'), check }
+  if (!isStandard(schema)) return { json: given ?? (schema as JsonSchema), check, checked: true }
+  return {
+    json: given ?? convert(schema, 'output') ?? convert(schema, 'input'),
+    check,
+    checked: true,
+  }
 }
 
 /** Converts a schema; `undefined` if it has no converter or a type has no JSON form. */

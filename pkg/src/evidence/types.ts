@@ -21,7 +21,7 @@ export type {
   ReplicateStatus,
   BundleStopReason,
 } from '../generated/evidence.js'
-export type { Prices } from '../generated/common.js'
+export type { Prices, ReplyRepair } from '../generated/common.js'
 
 /** The usage of a replicate, as far as the host knows it. */
 export type ReportedUsage = { [Name in keyof Usage]?: Usage[Name] | undefined }

@@ -58,6 +58,11 @@ export interface ChainOptions {
    */
   model?: string | undefined
   /**
+   * What happens if the searches of a plan found nothing: no report is written from it.
+   * @defaultValue "simple"
+   */
+  noResults?: NoResults | undefined
+  /**
    * Statistics of patterns: planners are asked for the most effective pattern only.
    * @defaultValue none are used
    */
@@ -170,7 +175,21 @@ export interface ClassifierOptions {
    * @defaultValue names only count
    */
   entityThreshold?: number | undefined
+  /**
+   * The number of characters from which on a query in a language without a lexicon is complex. 1 to
+   * 4294967295.
+   * @defaultValue it is simple unless its form says otherwise, and a chain emits a `warning`
+   */
+  uncoveredLength?: number | undefined
 }
+
+/**
+ * What happens if the searches of a plan found nothing.
+ *
+ * - `simple`: One call answers; `fellBack` is `chain.no_results`.
+ * - `fail`: The chain fails with `chain.no_results`.
+ */
+export type NoResults = 'simple' | 'fail'
 
 /** What a chain uses of the feedback on earlier ones. */
 export interface ChainLearning {
@@ -331,7 +350,11 @@ export type ChainEventKind =
       /** Steps that are gone. */
       removed: StepId[]
     }
-  /** A rating of a result is missing, and does not count. */
+  /**
+   * The chain goes on without something: a rating of a result is missing and does not count (the
+   * code of its failure), the language of the query has no lexicon (`chain.language_uncovered`), or
+   * a step is skipped because its query refers to an empty result (`chain.empty_reference`).
+   */
   | {
       type: 'warning'
       /** The callback. */
@@ -340,6 +363,8 @@ export type ChainEventKind =
       code: string
       /** The error message. */
       message: string
+      /** The language, if the warning is about it. */
+      language?: QueryLanguage
     }
   /** No further step starts; the answer follows. */
   | {
@@ -375,9 +400,9 @@ export type ChainEventKind =
       /** Why the steps ended; `null` if there were none. */
       stopped: StopReason | null
       /**
-       * The share of the plan's steps that have a result, 0 to 1; steps that their condition
-       * skipped and the last synthesis do not count. 1: the chain ran to its end. `null` without a
-       * plan.
+       * The share of the plan's steps that have a result which is not empty, 0 to 1; steps that
+       * their condition skipped and the last synthesis do not count. 1: each step has found
+       * something. `null` without a plan.
        */
       coverage: number | null
       /** Why a complex query took the simple path. */
@@ -443,7 +468,7 @@ export interface PlanStep {
   id: StepId
   /** What it does. */
   type: StepType
-  /** What to look for; `$1` is replaced by the result of step 1. */
+  /** What to look for; `${1}` is replaced by a short text of the result of step 1. */
   query: string
   /** What to look at in the results. */
   focus: string
@@ -451,7 +476,7 @@ export interface PlanStep {
   depends_on: StepId[]
   /** How many results a search should have, from 1. */
   num_results?: number
-  /** The condition for running it, such as `count($1) > 0 and $1 contains "recall"`. */
+  /** The condition for running it, such as `count(${1}) > 0 and ${1} contains "recall"`. */
   when?: string
 }
 
@@ -485,6 +510,14 @@ export interface PlanRepair {
  * - `pattern_inferred`: The pattern follows from the steps.
  * - `type_inferred`: A step with a query and without a type is a search.
  * - `query_inferred`: A search without a query looks for its focus.
+ * - `id_added`: A step without an id has its number.
+ * - `dependency_read`: Dependencies are read from another form: `"1"`, `1`, `["step 1"]`, `["$1"]`,
+ *   `["none"]`, `[{"id": 1}]`, `dependsOn`.
+ * - `type_read`: A type is read from another case, such as `Search`.
+ * - `byte_order_mark_dropped`: A byte order mark before the plan was dropped.
+ * - `thinking_dropped`: A `<think>` block before the plan was dropped.
+ * - `fence_dropped`: A code fence around the plan was dropped.
+ * - `words_dropped`: Words around the plan were dropped.
  */
 export type PlanRepairCode =
   | 'synthesis_added'
@@ -493,6 +526,13 @@ export type PlanRepairCode =
   | 'pattern_inferred'
   | 'type_inferred'
   | 'query_inferred'
+  | 'id_added'
+  | 'dependency_read'
+  | 'type_read'
+  | 'byte_order_mark_dropped'
+  | 'thinking_dropped'
+  | 'fence_dropped'
+  | 'words_dropped'
 
 /**
  * The status of a step.
@@ -511,8 +551,9 @@ export type StepStatus = 'done' | 'failed' | 'skipped' | 'pending'
  * - `condition`: Its `when` does not hold.
  * - `dependency`: A dependency failed or was skipped.
  * - `stopped`: The chain had stopped.
+ * - `empty_reference`: Its query refers to a result that is empty.
  */
-export type SkipReason = 'condition' | 'dependency' | 'stopped'
+export type SkipReason = 'condition' | 'dependency' | 'stopped' | 'empty_reference'
 
 /** A failure with a stable code. */
 export interface ChainFailure {
@@ -603,8 +644,9 @@ export interface ChainResult {
   /** Why the steps ended; `null` if there were none. */
   stopped: StopReason | null
   /**
-   * The share of the plan's steps that have a result, 0 to 1; steps that their condition skipped
-   * and the last synthesis do not count. 1: the chain ran to its end. `null` without a plan.
+   * The share of the plan's steps that have a result which is not empty, 0 to 1; steps that their
+   * condition skipped and the last synthesis do not count. 1: each step has found something. `null`
+   * without a plan.
    */
   coverage: number | null
   /** Why a complex query took the simple path. */
@@ -1084,7 +1126,7 @@ export interface RunChainOptions {
    */
   quality?: Method<[result: unknown, step: StepResult], number | Promise<number>> | undefined
   /**
-   * Makes the short text of a result that stands for it (`$1`) in the queries of later steps.
+   * Makes the short text of a result that stands for it (`${1}`) in the queries of later steps.
    * @defaultValue its title, or its first 160 characters
    */
   summarizeResult?:
@@ -1105,6 +1147,11 @@ export interface RunChainOptions {
    * @defaultValue ["sequential","parallel","conditional"]
    */
   patterns?: ChainPattern[] | undefined
+  /**
+   * What happens if the searches of a plan found nothing: no report is written from it.
+   * @defaultValue "simple"
+   */
+  noResults?: NoResults | undefined
   /** Options of the classifier. */
   classifier?: ClassifierOptions | undefined
   /** A cache for the results of searches and refinements, such as a `Map`. */

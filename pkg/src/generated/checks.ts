@@ -83,6 +83,7 @@ export const TURN_OPTIONS: Checks = {
   strategy: { names: 'reconstruct thread text_only' },
   previousResponseId: 'text',
   secret: 'text',
+  boxSecret: 'text',
   maxRetries: { whole: [0, 10] },
   thinkTags: { names: 'auto off' },
   textToolCalls: { names: 'report run' },
@@ -126,6 +127,7 @@ export const PASS_OPTIONS: Checks = {
   planIsJson: 'flag',
   secret: 'text',
   replay: { list: 0 },
+  strict: 'flag',
   startedAt: { whole: [0, 9007199254740992] },
   maxRetries: { whole: [0, 10] },
   trace: 'flag',
@@ -223,6 +225,7 @@ export const CLASSIFIER_OPTIONS: Checks = {
   indicators: { list: 'text' },
   complexIndicators: { list: 'text' },
   entityThreshold: { whole: [1, 4294967295] },
+  uncoveredLength: { whole: [1, 4294967295] },
 }
 
 export const PATTERN_EFFECTIVENESS: Checks = {
@@ -262,5 +265,6 @@ export const CHAIN_OPTIONS: Checks = {
   patterns: { list: { names: 'sequential parallel conditional' } },
   classifier: { rows: CLASSIFIER_OPTIONS },
   model: 'text',
+  noResults: { names: 'simple fail' },
   learned: { rows: CHAIN_LEARNING },
 }

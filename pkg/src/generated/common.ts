@@ -192,6 +192,7 @@ export interface Repair {
  * What a provider refuses in a history, by the project's provider rules. Some codes only explain
  * the refusals of providers, because a normalized history cannot have the fault.
  *
+ * - `ANSWER_EXTRA_TEXT`: text stands around the JSON of an answer
  * - `ASSISTANT_BRIDGE_REQUIRED`: a user may not speak directly after a tool result
  * - `CACHE_MARKS_TOO_MANY`: more blocks are marked for the cache than this provider takes
  * - `CONTENT_EMPTY`: nothing was said here
@@ -253,6 +254,7 @@ export interface Repair {
  * - `UNICODE_LONE_SURROGATE`: half of a character
  */
 export type HistoryCode =
+  | 'ANSWER_EXTRA_TEXT'
   | 'ASSISTANT_BRIDGE_REQUIRED'
   | 'CACHE_MARKS_TOO_MANY'
   | 'CONTENT_EMPTY'
@@ -334,3 +336,14 @@ export interface TurnFailure {
   /** More about the failure, if there is more. */
   details?: FailureDetails
 }
+
+/**
+ * What was dropped around the JSON of a reply.
+ *
+ * - `byte_order_mark_dropped`: A byte order mark at its start.
+ * - `thinking_dropped`: A leading `<think>` block, or everything before a lone `</think>`.
+ * - `fence_dropped`: A code fence around the JSON.
+ * - `words_dropped`: Words around the JSON, or other values.
+ */
+export type ReplyRepair =
+  'byte_order_mark_dropped' | 'thinking_dropped' | 'fence_dropped' | 'words_dropped'

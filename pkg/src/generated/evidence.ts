@@ -8,7 +8,7 @@ import type { Model } from '../models/model.js'
 import type { Method } from '../options.js'
 import type { Redact } from '../shared/redact.js'
 import type { JsonSchema, StandardSchema, Tool } from '../tools/tools.js'
-import type { Dedupe, Prices } from './common.js'
+import type { Dedupe, Prices, ReplyRepair } from './common.js'
 import type { Mode, Policy } from './turn.js'
 
 /** The options of a bundle. */
@@ -333,6 +333,8 @@ export interface ReplicateMeta {
   seed: number
   /** Whether the seed could not be sent, because the wire of its model has no field for it. */
   seed_unsent?: true
+  /** What was dropped around the JSON of its model's answer. */
+  repairs?: ReplyRepair[]
   /** The label of its strategy. */
   strategy?: string
   /** The last attempt, from 1. */
@@ -835,6 +837,8 @@ export type BundleInput =
       model?: string
       /** Whether the seed could not be sent to the model. */
       seed_unsent?: true
+      /** What was dropped around the JSON of the model's answer. */
+      repairs?: ReplyRepair[]
     } & BundleOutcome)
   /** Time has passed. */
   | {
@@ -1055,8 +1059,9 @@ export interface CombineOptions extends BundleOptions {
 /** How a model's answer becomes the data of a replicate. */
 export interface ReadOptions {
   /**
-   * How the answer is read. `auto`: as JSON if it is JSON (a code fence around it is removed),
-   * otherwise as text.
+   * How the answer is read. `auto`: as JSON if it is JSON (a `<think>` block and a code fence
+   * around it are dropped), otherwise as text; with a schema of the bundle, the only JSON value
+   * that fits, with words around it. `json`: as JSON, else the replicate is invalid.
    * @defaultValue "auto"
    */
   read?: 'auto' | 'json' | 'text' | undefined

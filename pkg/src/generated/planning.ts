@@ -6,6 +6,7 @@ import type { JsonSchema, StandardSchema, Tool } from '../tools/tools.js'
 import type {
   Dialect,
   FinishReason,
+  ReplyRepair,
   ToolError,
   ToolSpec,
   ToolStatus,
@@ -54,7 +55,8 @@ export interface PassOptions {
    */
   planPrompt?: PromptTemplate | undefined
   /**
-   * Whether prose is no plan: the only object that stands in it is then taken for the plan.
+   * Whether prose is no plan: the values that stand in it are then `candidates` of the result, of
+   * which the host takes the only one that fits its schema.
    * @defaultValue false
    */
   planIsJson?: boolean | undefined
@@ -66,6 +68,12 @@ export interface PassOptions {
   secret?: string | undefined
   /** Recorded results; if they are given, no tool ever runs. */
   replay?: RecordedCall[] | undefined
+  /**
+   * Whether a call without a recorded result ends the pass with `replay.miss`, so that no plan is
+   * made.
+   * @defaultValue false
+   */
+  strict?: boolean | undefined
   /** The time at which the pass starts, in milliseconds since 1970. From 0. @defaultValue 0 */
   startedAt?: number | undefined
   /** The maximum number of retries of a failed request. 0 to 10. @defaultValue 2 */
@@ -301,22 +309,26 @@ export interface RequestRejection {
   reason: RejectedReason
   /** The member or the code that the reason is about, if there is one. */
   detail: string | null
+  /** The place and the cause of JSON that cannot be read. */
+  message?: string
 }
 
 /**
- * Why something is rejected: the whole request if it has no index, otherwise one call. Two of them
- * are only noted where they are about something optional: `missing_field` for `reason`, and
+ * Why something is rejected: the whole request if it has no index, otherwise one call. Three of
+ * them are only noted where they change nothing: `deviation`, `missing_field` for `reason`, and
  * `unknown_field`.
  *
- * - `ambiguous`: More than one fenced block, or more than one object in prose, could be the
- *   request.
+ * - `ambiguous`: Several different values could be the request.
+ * - `deviation`: Accepted in another form. The detail names what was dropped around the JSON (as
+ *   `ReplyRepair`, such as `fence_dropped`) or the form: `toolCalls`, and `bare_call` for a call
+ *   without a list around it.
  * - `invalid_field`: A member has a value of the wrong type, or a name that no tool can have.
  * - `missing_field`: A member of a call is missing.
  * - `no_json`: Text without a request in it: no JSON, and no object with `tool_calls`.
  * - `not_an_object`: Not a JSON object where one is required.
  * - `syntax`: Not valid I-JSON; the detail is the code, such as `json.duplicate_key`.
  * - `too_large`: Longer than 64 KiB.
- * - `truncated`: The text or the call is truncated: a block that does not end.
+ * - `truncated`: The text or the call is truncated: a value or a `<think>` block that does not end.
  * - `unknown_field`: A member that the schema does not define.
  * - `budget`: Over the limit of calls.
  * - `duplicate`: A call with the same signature was accepted before; its result serves both.
@@ -329,6 +341,7 @@ export interface RequestRejection {
  */
 export type RejectedReason =
   | 'ambiguous'
+  | 'deviation'
   | 'invalid_field'
   | 'missing_field'
   | 'no_json'
@@ -375,8 +388,17 @@ export interface PassResult {
   recorded: RecordedCall[]
   /** The plan: the JSON of the model's answer, or its text if it is not JSON. */
   plan?: unknown
-  /** The text of the plan, without the code fence around it and the `<think>` block before it. */
+  /** The JSON of the plan, as the model wrote it; of prose, all after its thinking. */
   text?: string
+  /** What was dropped around the JSON of the plan. */
+  repairs: ReplyRepair[]
+  /**
+   * With `planIsJson`, the values of which one is the plan: the host checks each with its schema. A
+   * single one is `plan` too.
+   */
+  candidates: PlanCandidate[]
+  /** With `planIsJson`, why the text has no JSON. */
+  fault?: string
   /** Why there is no plan. */
   error?: TurnFailure
 }
@@ -430,6 +452,16 @@ export interface PassCall {
  */
 export type FellBack =
   'no_request' | 'invalid_request' | 'all_failed' | 'all_blocked' | 'model_failed'
+
+/** A value of the model's answer that may be the plan. */
+export interface PlanCandidate {
+  /** The value. */
+  plan: unknown
+  /** Its text. */
+  text: string
+  /** What was dropped around it. */
+  repairs: ReplyRepair[]
+}
 
 /** The result of parsing a request. */
 export interface ParsedToolRequest {
@@ -567,8 +599,8 @@ export interface PlanningOptions<Plan = unknown> {
    */
   planSchema?: JsonSchema | StandardSchema<Plan> | undefined
   /**
-   * Makes the plan from the model's text, without the code fence around it and the `<think>` block
-   * before it. With `planSchema`, it gets only text that matches.
+   * Makes the plan from the model's text, without its thinking and without what stands around its
+   * JSON. With `planSchema`, it gets only text that matches.
    * @defaultValue the JSON value; the text itself if it is not JSON and there is no `planSchema`
    */
   parsePlan?: ((text: string) => Plan | Promise<Plan>) | undefined
@@ -579,6 +611,12 @@ export interface PlanningOptions<Plan = unknown> {
    * `replay.miss`. The same input gives the same requests, result and trace, byte for byte.
    */
   replay?: readonly RecordedCall[] | undefined
+  /**
+   * Whether a call without a recorded result ends the pass with `replay.miss`, so that no plan is
+   * made.
+   * @defaultValue false
+   */
+  strict?: boolean | undefined
   /**
    * The time at which the pass starts, in milliseconds since 1970. From 0.
    * @defaultValue `Date.now()`; 0 when replaying

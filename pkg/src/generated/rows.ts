@@ -21,6 +21,7 @@ export const CLASSIFIER_OPTIONS: Rows = {
   indicators: 0,
   complexIndicators: 0,
   entityThreshold: 0,
+  uncoveredLength: 0,
 }
 
 export const PLAN_LIMITS: Rows = { maxSteps: 0, patterns: 0, conditions: 0 }
@@ -39,6 +40,7 @@ export const RUN_TURN_OPTIONS: Rows = {
   conversationId: 0,
   strategy: 0,
   previousResponseId: 0,
+  boxSecret: 0,
   store: 0,
   tenant: 0,
   keep: 0,
@@ -53,6 +55,7 @@ export const RESUME_TURN_OPTIONS: Rows = {
   model: 0,
   fallbacks: 0,
   answerSchema: 0,
+  boxSecret: 0,
   tools: 0,
   store: 0,
   tenant: 0,
@@ -360,6 +363,7 @@ export const PLANNING_OPTIONS: Rows = {
   parsePlan: 0,
   record: 0,
   replay: 0,
+  strict: 0,
   startedAt: 0,
   onTrace: 0,
   redact: 0,
@@ -383,6 +387,7 @@ export const RUN_CHAIN_OPTIONS: Rows = {
   limits: 0,
   costs: 0,
   patterns: 0,
+  noResults: 0,
   classifier: 0,
   cache: 0,
   model: 0,

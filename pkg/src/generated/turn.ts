@@ -87,6 +87,13 @@ export interface TurnOptions {
    * @defaultValue ""
    */
   secret?: string | undefined
+  /**
+   * A secret of the host, at least 32 characters, from which the nonces of boxes derive, with the
+   * id of the turn and the content: a turn that is made again with the same `requestId` sends the
+   * same bytes, so that a recorded model answers it.
+   * @defaultValue randomness of each turn
+   */
+  boxSecret?: string | undefined
   /** Retries of a failed request. 0 to 10. @defaultValue 2 */
   maxRetries?: number | undefined
   /**
@@ -1251,6 +1258,13 @@ export interface RunTurnOptions {
    */
   previousResponseId?: string | undefined
   /**
+   * A secret of the host, at least 32 characters, from which the nonces of boxes derive, with the
+   * id of the turn and the content: a turn that is made again with the same `requestId` sends the
+   * same bytes, so that a recorded model answers it.
+   * @defaultValue randomness of each turn
+   */
+  boxSecret?: string | undefined
+  /**
    * Stores the turn, so that it can be resumed, cancelled and followed from elsewhere. Events are
    * delivered after they are stored. A `requestId` that the store knows ends with `turn.conflict`.
    */
@@ -1315,6 +1329,13 @@ export interface ResumeTurnOptions {
   fallbacks?: Model[] | undefined
   /** The schema of the answer, in a turn that began with one: the answer is validated here. */
   answerSchema?: JsonSchema | StandardSchema | undefined
+  /**
+   * A secret of the host, at least 32 characters, from which the nonces of boxes derive, with the
+   * id of the turn and the content: a turn that is made again with the same `requestId` sends the
+   * same bytes, so that a recorded model answers it.
+   * @defaultValue randomness of each turn
+   */
+  boxSecret?: string | undefined
   /** The tools of the original turn; missing ones cannot be called. */
   tools?: Record<string, Tool> | undefined
   /** The store that has the turn. */

@@ -25,4 +25,5 @@ export type { PassComplete, PassEvent, RunningPass } from './running.js'
 export type * from './types.js'
 
 // Parts of what is above, so that a host can name them.
+export type { ReplyRepair } from '../generated/common.js'
 export type { FellBack, InventoryTool, PromptLintCode } from '../generated/planning.js'

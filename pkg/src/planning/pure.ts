@@ -18,7 +18,7 @@ const ask = <T>(work: (glue: PlansGlue) => string): T => JSON.parse(answer(part.
 
 /**
  * Reads a model's request for tools, `{"tool_calls":[{"tool_name","params","reason"}]}`: plain
- * JSON, JSON in the only fenced block of the text, or the only object with `tool_calls` in prose;
+ * JSON, or the only object with `tool_calls` among words, fences and thoughts;
  * `<think>` blocks before it are skipped. `tool_calls` is optional. A call without `tool_name` or
  * `params` is rejected alone; a missing `reason` and other members are listed in `notes`. No text
  * makes this throw.

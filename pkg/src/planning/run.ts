@@ -1,7 +1,7 @@
 /** Runs a tool-request pass in a page or a worker. */
 import type { PlanningGlue } from '../core/glue.js'
 import { LazyPart } from '../core/instance.js'
-import { checkOf } from '../evidence/schema.js'
+import { checkOf, type Check, type Verdict } from '../evidence/schema.js'
 import { checkFunctions, checkSignal, checkValues, isObject } from '../checks.js'
 import { Driver, type Kind } from '../driver/driver.js'
 import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
@@ -11,6 +11,7 @@ import type {
   PassResult,
   PassToolResult,
   PassTraceEvent,
+  PlanCandidate,
   PromptTemplate,
   PlanningOptions,
 } from '../generated/planning.js'
@@ -29,12 +30,12 @@ export type { PlanningOptions }
 /** A plan, and how it was made. */
 export interface PlanningResult<Plan = unknown> extends Omit<
   PassResult,
-  'error' | 'plan' | 'recorded' | 'text'
+  'candidates' | 'error' | 'fault' | 'plan' | 'recorded' | 'text'
 > {
   plan: Plan
   /** The input of the plan pass. */
   input: Record<string, unknown>
-  /** The model's text, without the code fence around it. */
+  /** The JSON of the plan as the model wrote it, or all of its text after its thinking. */
   text: string
 }
 
@@ -88,7 +89,7 @@ async function plan<Plan>(
   const { parsePlan, planSchema, record } = options
   const check = planSchema == null ? undefined : checkOf(planSchema, 'planSchema')
   const done = await drive(options, reporter)
-  const { recorded, plan, text = '', error, ...result } = done
+  const { recorded, plan, text = '', candidates, fault, error, ...result } = done
   const { toolResults, calls, rejected, notes } = result
   for (const call of recorded) {
     try {
@@ -104,15 +105,16 @@ async function plan<Plan>(
   const input = withResults(options.input, result.fellBack === null ? toolResults : undefined)
   const cancelled = untilCancelled(reporter, options.signal, about)
   const accepted = async (): Promise<PlanningResult<Plan>> => {
-    // The plan is the text itself only where the answer is not JSON.
-    const prose = { data: plan, errors: ['#: expected JSON'] }
-    const verdict = plan === text ? prose : check?.(plan)
-    const { data, errors } = (check && (await verdict)) ?? { data: plan, errors: [] }
-    if (errors.length) {
+    const checked = check && (await only(candidates, check, fault))
+    if (checked?.errors.length) {
+      const { errors } = checked
       const message = `the plan was not accepted: ${errors.join('; ')}`
       throw new TurnlockError('plan.invalid', message, { ...about, text, errors })
     }
-    return { ...result, plan: parsePlan ? await parsePlan(text) : (data as Plan), input, text }
+    const { data, ...own } = checked ?? { data: plan, text, repairs: result.repairs }
+    const { text: whole, repairs } = own
+    const made = parsePlan ? await parsePlan(whole) : (data as Plan)
+    return { ...result, plan: made, input, text: whole, repairs }
   }
   try {
     return await Promise.race([cancelled.error, accepted()])
@@ -123,6 +125,21 @@ async function plan<Plan>(
   } finally {
     cancelled.over()
   }
+}
+
+/** The only candidate that the schema accepts, or why there is none. */
+async function only(
+  candidates: readonly PlanCandidate[],
+  check: Check,
+  fault: string | undefined,
+): Promise<Omit<PlanCandidate, 'plan'> & Verdict> {
+  const checked = []
+  for (const { plan, ...own } of candidates) checked.push({ ...own, ...(await check(plan)) })
+  const fitting = checked.filter(({ errors }) => errors.length === 0)
+  const none = { text: '', repairs: [], data: undefined }
+  if (fitting.length > 1) return { ...none, errors: ['#: several different JSON values fit'] }
+  const [first] = [...fitting, ...checked]
+  return first ?? { ...none, errors: [`#: expected JSON${fault ? `: ${fault}` : ''}`] }
 }
 
 /** Rejects once the pass is cancelled; for what the host does when the core is through. */
@@ -158,6 +175,7 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
     input,
     policy,
     replay: replay && [...replay],
+    strict: options.strict,
     source: options.source,
     requestPrompt: template(options.prompts?.request),
     planPrompt: template(options.prompts?.plan),

@@ -34,7 +34,14 @@ import { stringify } from '../shared/text.js'
 import type { ToolResultOf, ToolSet } from '../tools/results.js'
 import { answerOf } from '../tools/tools.js'
 import type { Args, JsonSchema, StandardSchema } from '../tools/tools.js'
-import { checkFallbacks, checkModel, RunningTurn, tracer, wireTools } from './turn.js'
+import {
+  checkBoxSecret,
+  checkFallbacks,
+  checkModel,
+  RunningTurn,
+  tracer,
+  wireTools,
+} from './turn.js'
 import type { CoreOptions, Turn } from './turn.js'
 
 export type { CancelTurnOptions, ListTurnsOptions, PauseTurnOptions, ResumeTurnOptions }
@@ -107,6 +114,7 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
   const answer = answerOf(options.answerSchema)
   const wire = wireTools(tools)
   const { redact } = options
+  const boxSecret = options.boxSecret === undefined ? undefined : checkBoxSecret(options.boxSecret)
   checkStore(store)
   const key = turnKey(tenant, requestId)
   const before = redact && storedEvents(store, key)
@@ -132,6 +140,7 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
       ...turnModelOptions(model),
       ...fallbackOptions(fallbacks),
       requestId,
+      ...(boxSecret !== undefined && { boxSecret }),
       tools: wire,
       keep: keepOptions(tenant),
       resume: {

@@ -132,6 +132,7 @@ export function runTurn(options: RunTurnOptions): Turn {
     conversationId,
     strategy,
     previousResponseId: options.previousResponseId,
+    ...(options.boxSecret !== undefined && { boxSecret: checkBoxSecret(options.boxSecret) }),
     tools: wireTools(tools),
     ...(store && { keep: keepOptions(tenant, keep) }),
   }
@@ -142,6 +143,12 @@ export function runTurn(options: RunTurnOptions): Turn {
   }
   turn.begin(false, coreOptions)
   return turn
+}
+
+/** Returns a secret for boxes that is long enough. */
+export function checkBoxSecret(secret: unknown): string {
+  if (typeof secret === 'string' && secret.length >= 32) return secret
+  throw wrong('boxSecret', 'at least 32 characters of randomness')
 }
 
 const THREAD = 'reconstruct, or thread with a conversationId and a model that keeps threads'

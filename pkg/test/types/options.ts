@@ -129,6 +129,7 @@ export const TURN_OPTIONS: Partial<TurnOptions> = {
   strategy: undefined,
   previousResponseId: undefined,
   secret: undefined,
+  boxSecret: undefined,
   maxRetries: undefined,
   thinkTags: undefined,
   textToolCalls: undefined,
@@ -208,6 +209,7 @@ export const PASS_OPTIONS: Partial<PassOptions> = {
   planIsJson: undefined,
   secret: undefined,
   replay: undefined,
+  strict: undefined,
   startedAt: undefined,
   maxRetries: undefined,
   trace: undefined,
@@ -306,6 +308,7 @@ export const CHAIN_OPTIONS: Partial<ChainOptions> = {
   patterns: undefined,
   classifier: undefined,
   model: undefined,
+  noResults: undefined,
   learned: undefined,
 }
 
@@ -350,6 +353,7 @@ export const CLASSIFIER_OPTIONS: Partial<ClassifierOptions> = {
   indicators: undefined,
   complexIndicators: undefined,
   entityThreshold: undefined,
+  uncoveredLength: undefined,
 }
 
 export const CHAIN_LEARNING: Partial<ChainLearning> = {
@@ -434,6 +438,7 @@ export const RUN_TURN_OPTIONS: Partial<RunTurnOptions> = {
   conversationId: undefined,
   strategy: undefined,
   previousResponseId: undefined,
+  boxSecret: undefined,
   store: undefined,
   tenant: undefined,
   keep: undefined,
@@ -454,6 +459,7 @@ export const RESUME_TURN_OPTIONS: Partial<ResumeTurnOptions> = {
   toolBatchId: undefined,
   fallbacks: undefined,
   answerSchema: undefined,
+  boxSecret: undefined,
   tools: undefined,
   tenant: undefined,
   approvals: undefined,
@@ -760,6 +766,7 @@ export const PLANNING_OPTIONS: Partial<PlanningOptions> = {
   parsePlan: undefined,
   record: undefined,
   replay: undefined,
+  strict: undefined,
   startedAt: undefined,
   onTrace: undefined,
   redact: undefined,
@@ -780,6 +787,7 @@ export const RUN_CHAIN_OPTIONS: Partial<RunChainOptions> = {
   limits: undefined,
   costs: undefined,
   patterns: undefined,
+  noResults: undefined,
   classifier: undefined,
   cache: undefined,
   model: undefined,

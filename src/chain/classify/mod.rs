@@ -36,6 +36,9 @@ options! {
         complex_indicators "complexIndicators": Vec<String>;
         /// The number of names from which on a query is complex. Default: names only count.
         entity_threshold "entityThreshold?": Option<usize>, whole 1..=u32::MAX as u64;
+        /// The number of characters from which on a query in a language without a lexicon is complex.
+        /// Default: it is simple unless its form says otherwise, and a chain emits a `warning`.
+        uncovered_length "uncoveredLength?": Option<usize>, whole 1..=u32::MAX as u64;
     }
 }
 
@@ -46,7 +49,7 @@ impl Default for ClassifierOptions {
 }
 
 impl ClassifierOptions {
-    /// Reads `{ threshold?, indicators?, complexIndicators?, entityThreshold? }`.
+    /// Reads `{ threshold?, indicators?, complexIndicators?, entityThreshold?, uncoveredLength? }`.
     ///
     /// # Errors
     /// `options.invalid` with the path of the option.
@@ -150,6 +153,12 @@ pub fn classify(query: &str, options: &ClassifierOptions) -> Classification {
     indicators.extend(named.then(|| format!("entities:{}", names.len())));
     if own.is_some() || named {
         score = 1.0;
+    }
+    let long = |least: &usize| query.trim().chars().nth(least.saturating_sub(1)).is_some();
+    let least = options.uncovered_length.filter(|_| language == Language::Uncovered).filter(long);
+    if let Some(least) = least {
+        indicators.push(format!("uncovered:{least}"));
+        score = CLEAR.max(score);
     }
     indicators.extend(reasons.into_iter().map(indicator));
     let complex = score >= options.threshold;

@@ -37,6 +37,29 @@ const NOUNS: &[&str] = &[
     "trends",
 ];
 
+/// Words at the end of a query that one look-up answers.
+const LOOK_UPS: &[&str] =
+    &["abbreviation", "definition", "formula", "meaning", "pronunciation", "spelling", "synonym"];
+/// Words with which `A vs B` is the name of a match.
+const MATCHES: &[&str] = &[
+    "channel",
+    "game",
+    "highlights",
+    "kickoff",
+    "lineup",
+    "match",
+    "movie",
+    "odds",
+    "result",
+    "score",
+    "stream",
+    "tickets",
+    "who",
+    "won",
+    "when",
+    "where",
+    "winner",
+];
 const OF: &[&str] =
     &["among", "behind", "between", "for", "from", "in", "of", "on", "to", "towards", "with"];
 
@@ -101,15 +124,61 @@ const POLITE: &[&str] = &[
 
 /// The reason for which a query needs several steps, such as `leads:timeline`.
 pub(super) fn decides(words: &[Word<'_>], names: &[Name]) -> Option<String> {
+    if words.last().is_some_and(|word| LOOK_UPS.contains(&word.lower)) {
+        return None;
+    }
     let leading = leading(words);
     if let Some(word) = leading {
         return Some(format!("leads:{word}"));
+    }
+    if let Some(kind) = compares(words).or_else(|| asks_why(words)).or_else(|| chained(words)) {
+        return Some(kind.to_owned());
     }
     let offers = |pair: &[Name]| match pair {
         [one, two] => two.from == one.to + 1 && is(words, one.to, "or"),
         _ => false,
     };
     names.windows(2).any(offers).then(|| "alternatives".to_owned())
+}
+
+/// `A vs B`, unless it is the name of a match; `the differences between A and B`.
+fn compares(words: &[Word<'_>]) -> Option<&'static str> {
+    let matches = |word: &Word<'_>| MATCHES.contains(&word.lower);
+    let inner = words.get(1..words.len().saturating_sub(1)).unwrap_or_default();
+    let versus = inner.iter().any(|word| ["vs", "versus"].contains(&word.lower));
+    if versus && !words.iter().any(matches) {
+        return Some("comparison:vs");
+    }
+    let between = |pair: &[Word<'_>]| match pair {
+        [noun, next] => {
+            ["differences", "similarities"].contains(&noun.lower)
+                && ["between", "among"].contains(&next.lower)
+        }
+        _ => false,
+    };
+    words.windows(2).any(between).then_some("comparison:between")
+}
+
+/// `Why did the bridge collapse`.
+fn asks_why(words: &[Word<'_>]) -> Option<&'static str> {
+    (is(words, 0, "why") && is(words, 1, "did") && words.len() > 3).then_some("leads:why")
+}
+
+/// `Who founded the company that …`: somebody is looked for by way of something without a name.
+fn chained(words: &[Word<'_>]) -> Option<&'static str> {
+    let plain = ["is", "are", "was", "were", "s"];
+    if !is(words, 0, "who") || words.get(1).is_none_or(|word| plain.contains(&word.lower)) {
+        return None;
+    }
+    let clause = |three: &[Word<'_>]| match three {
+        [article, noun, relative] => {
+            ["the", "a", "an"].contains(&article.lower)
+                && !noun.capital
+                && ["that", "which", "who", "whose", "where"].contains(&relative.lower)
+        }
+        _ => false,
+    };
+    words.windows(3).any(clause).then_some("chain:clause")
 }
 
 /// The word of the seed that leads the query.
@@ -139,6 +208,10 @@ fn leading<'w>(words: &[Word<'w>]) -> Option<&'w str> {
     let noun = |at: usize| {
         let word = words.get(at)?;
         let followed = words.get(at + 1).is_some_and(|next| OF.contains(&next.lower));
+        // The name of a method.
+        if ["variance", "covariance"].iter().any(|name| is(words, at + 2, name)) {
+            return None;
+        }
         (NOUNS.contains(&word.lower) && followed).then_some(word.lower)
     };
     // The nouns at the end of the words before, and behind an adjective.

@@ -2,12 +2,17 @@
 
 use std::fmt;
 
+use crate::reply::Fault;
+
 /// The reason why a text is not a plan that can be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanError {
     /// No JSON object with `steps` in it.
-    Syntax,
+    Syntax {
+        /// Where the text cannot be read, and why; `None` for JSON without `steps`.
+        fault: Option<Fault>,
+    },
     /// Longer than [`limits::PLAN_BYTES`](crate::limits::PLAN_BYTES).
     TooLarge,
     /// No steps.
@@ -58,7 +63,7 @@ impl PlanError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Syntax => "plan.syntax",
+            Self::Syntax { .. } => "plan.syntax",
             Self::TooLarge => "plan.too_large",
             Self::Empty => "plan.empty",
             Self::TooManySteps { .. } => "plan.too_many_steps",
@@ -75,7 +80,10 @@ impl PlanError {
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Syntax => f.write_str("no JSON object with `steps` was found"),
+            Self::Syntax { fault: None } => f.write_str("no JSON object with `steps` was found"),
+            Self::Syntax { fault: Some(fault) } => {
+                write!(f, "no JSON object with `steps` was found: {fault}")
+            }
             Self::TooLarge => {
                 write!(f, "the plan is longer than {} bytes", crate::limits::PLAN_BYTES)
             }

@@ -51,7 +51,7 @@ record! {
         id "id": StepId;
         /// What it does.
         kind "type": StepKind;
-        /// What to look for; `$1` is replaced by the result of step 1.
+        /// What to look for; `${1}` is replaced by a short text of the result of step 1.
         query "query": String;
         /// What to look at in the results.
         focus "focus": String;
@@ -59,7 +59,7 @@ record! {
         depends_on "depends_on": Vec<StepId>;
         /// How many results a search should have, from 1.
         num_results "num_results?": Option<u64>;
-        /// The condition for running it, such as `count($1) > 0 and $1 contains "recall"`.
+        /// The condition for running it, such as `count(${1}) > 0 and ${1} contains "recall"`.
         when "when?": Option<String>;
     }
 }
@@ -95,6 +95,21 @@ names! {
         TypeInferred "type_inferred",
         /// A search without a query looks for its focus.
         QueryInferred "query_inferred",
+        /// A step without an id has its number.
+        IdAdded "id_added",
+        /// Dependencies are read from another form: `"1"`, `1`, `["step 1"]`, `["$1"]`, `["none"]`,
+        /// `[{"id": 1}]`, `dependsOn`.
+        DependencyRead "dependency_read",
+        /// A type is read from another case, such as `Search`.
+        TypeRead "type_read",
+        /// A byte order mark before the plan was dropped.
+        ByteOrderMarkDropped "byte_order_mark_dropped",
+        /// A `<think>` block before the plan was dropped.
+        ThinkingDropped "thinking_dropped",
+        /// A code fence around the plan was dropped.
+        FenceDropped "fence_dropped",
+        /// Words around the plan were dropped.
+        WordsDropped "words_dropped",
     }
 }
 
@@ -179,7 +194,8 @@ impl Planned {
 }
 
 impl Plan {
-    /// Reads a planner's answer: plain JSON, a fenced block, or JSON with text around it.
+    /// Reads a planner's answer: the only JSON value that has `steps` or is a list of objects, with a
+    /// fence, words or thoughts around it ([`crate::reply`]).
     ///
     /// # Errors
     /// The `plan.*` codes of [`PlanError`].

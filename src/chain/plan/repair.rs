@@ -8,7 +8,7 @@ use crate::chain::{condition, reference};
 /// Checks and repairs a draft. Order of the checks: number of steps, ids, dependencies, cycles,
 /// contents of each step, conditions, pattern.
 pub(super) fn plan(draft: Draft, limits: &PlanLimits) -> Result<Planned, PlanError> {
-    let Draft { reasoning, pattern, steps, stopping_criteria } = draft;
+    let Draft { reasoning, pattern, steps, stopping_criteria, mut repairs } = draft;
     let (mut steps, typed): (Vec<PlanStep>, Vec<bool>) = steps.into_iter().unzip();
     if steps.is_empty() {
         return Err(PlanError::Empty);
@@ -21,15 +21,14 @@ pub(super) fn plan(draft: Draft, limits: &PlanLimits) -> Result<Planned, PlanErr
             return Err(PlanError::DuplicateStep { id: step.id.to_string() });
         }
     }
+    as_declared(&mut steps, &mut repairs);
     waves(&steps)?;
-    as_declared(&mut steps);
-    let mut repairs = Vec::new();
     if pattern == Some(Pattern::Sequential) && steps.iter().all(|step| step.depends_on.is_empty()) {
         in_sequence(&mut steps, &mut repairs);
     }
     contents(&mut steps, &typed, &mut repairs)?;
     conditions(&steps, limits)?;
-    references(&mut steps, &mut repairs);
+    references(&mut steps, &mut repairs)?;
     let last = synthesis(&mut steps, &mut repairs);
     let pattern = pattern.unwrap_or_else(|| {
         repairs.push(PlanRepair { code: RepairCode::PatternInferred, step: None });
@@ -43,14 +42,49 @@ pub(super) fn plan(draft: Draft, limits: &PlanLimits) -> Result<Planned, PlanErr
     Ok(Planned { plan, last })
 }
 
-/// Writes each dependency as the step itself has its id: a planner may write `1` and `"1"`.
-fn as_declared(steps: &mut [PlanStep]) {
+/// Writes each dependency as the step itself has its id: a planner may write `1` and `"1"`, and
+/// `step 1`, `$1` or `#1`. Drops `none`, unless a step has that id.
+fn as_declared(steps: &mut [PlanStep], repairs: &mut Vec<PlanRepair>) {
     let ids: Vec<StepId> = steps.iter().map(|step| step.id.clone()).collect();
-    for need in steps.iter_mut().flat_map(|step| &mut step.depends_on) {
-        if let Some(id) = ids.iter().find(|id| *id == need) {
-            need.clone_from(id);
+    for step in steps {
+        let mut respelled = false;
+        let mut needs: Vec<StepId> = Vec::with_capacity(step.depends_on.len());
+        for need in &step.depends_on {
+            let known = ids.iter().find(|id| *id == need);
+            let read = known.or_else(|| {
+                let mut same = ids.iter().filter(|id| bare(id.as_str()) == bare(need.as_str()));
+                same.next().filter(|_| same.next().is_none())
+            });
+            respelled |= known.is_none() && (read.is_some() || is_none(need.as_str()));
+            match read.unwrap_or(need) {
+                id if read.is_none() && is_none(id.as_str()) => {}
+                id if needs.contains(id) => {}
+                id => needs.push(id.clone()),
+            }
+        }
+        step.depends_on = needs;
+        let note = PlanRepair { code: RepairCode::DependencyRead, step: Some(step.id.clone()) };
+        if respelled && !repairs.contains(&note) {
+            repairs.push(note);
         }
     }
+}
+
+/// An id without the marks and the word with which a planner refers to it.
+fn bare(id: &str) -> &str {
+    let mark =
+        |c: char| matches!(c, '$' | '{' | '}' | '#' | '_' | '-' | ':' | '.') || c.is_whitespace();
+    let id = id.trim_matches(mark);
+    let word = id.get(..4).filter(|word| word.eq_ignore_ascii_case("step"));
+    match word.and_then(|word| id.get(word.len()..)) {
+        Some(rest) if !rest.trim_matches(mark).is_empty() => rest.trim_matches(mark),
+        _ => id,
+    }
+}
+
+/// Whether a planner wrote that there is no dependency.
+fn is_none(id: &str) -> bool {
+    ["none", "null", "nil", "n/a", "[]"].iter().any(|none| id.eq_ignore_ascii_case(none))
 }
 
 /// The step that writes the answer: a synthesis that every other step leads to.
@@ -110,29 +144,33 @@ fn conditions(steps: &[PlanStep], limits: &PlanLimits) -> Result<(), PlanError> 
     Ok(())
 }
 
-/// Makes each step depend on the steps whose results it mentions. A mention that would close a
-/// cycle is not a reference.
-fn references(steps: &mut [PlanStep], repairs: &mut Vec<PlanRepair>) {
+/// Makes each step depend on the steps whose results it mentions.
+///
+/// # Errors
+/// `plan.cycle` for a mention that closes a circle. `$name` without braces is then no reference.
+fn references(steps: &mut [PlanStep], repairs: &mut Vec<PlanRepair>) -> Result<(), PlanError> {
     for at in 0..steps.len() {
         let Some(step) = steps.get(at) else { continue };
-        let mut mentioned = reference::mentioned(&step.query, steps);
-        mentioned.extend(reference::mentioned(step.when.as_deref().unwrap_or(""), steps));
-        for other in mentioned {
+        let mut mentioned = reference::mentioned(step, steps);
+        let when = step.when.as_deref().unwrap_or("");
+        let conditions = reference::mentioned_in_condition(when, steps);
+        mentioned.extend(conditions.into_iter().map(|other| (other, true)));
+        for (other, certain) in mentioned {
             let known = ancestors(steps, at).get(other).copied().unwrap_or(true);
             let circle = other == at || ancestors(steps, other).get(at).copied().unwrap_or(true);
             let Some(id) = steps.get(other).map(|step| step.id.clone()) else { continue };
-            if !known
-                && !circle
-                && let Some(step) = steps.get_mut(at)
-            {
+            let Some(step) = steps.get_mut(at) else { continue };
+            if circle && certain {
+                return Err(PlanError::Cycle { id: step.id.to_string() });
+            }
+            if !known && !circle {
                 step.depends_on.push(id);
-                repairs.push(PlanRepair {
-                    code: RepairCode::DependencyAdded,
-                    step: Some(step.id.clone()),
-                });
+                let (code, step) = (RepairCode::DependencyAdded, Some(step.id.clone()));
+                repairs.push(PlanRepair { code, step });
             }
         }
     }
+    Ok(())
 }
 
 /// Makes the last synthesis without dependencies depend on all other steps. If no synthesis

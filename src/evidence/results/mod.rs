@@ -17,6 +17,7 @@ use super::options::{BundleBudget, BundleLimits, MustAgree, ReplicateLimits, Sto
 use super::usage::{Prices, Tokens};
 use crate::json::Json;
 use crate::json::table::{names, record};
+use crate::reply::Dropped;
 
 record! {
     /// All replicates and their statistics, at once.
@@ -149,6 +150,8 @@ record! {
         seed "seed": i64;
         /// Whether the seed could not be sent, because the wire of its model has no field for it.
         seed_unsent "seed_unsent?": bool;
+        /// What was dropped around the JSON of its model's answer.
+        repairs "repairs?": Vec<Dropped>;
         /// The label of its strategy.
         strategy "strategy?": Option<String>;
         /// The last attempt, from 1.

@@ -10,6 +10,7 @@ use super::super::replay;
 use super::super::result::{PassOutcome, PassToolResult};
 use super::super::trace::PassPhase;
 use super::{Pass, State};
+use crate::error::Failure;
 use crate::guard::{Refusal, Rules};
 use crate::json::{Json, object};
 use crate::limits;
@@ -163,7 +164,21 @@ impl Pass {
         for number in accepted {
             self.run(number);
         }
-        self.go_on_when_settled();
+        match self.missing_record().filter(|_| self.options.strict) {
+            Some(failure) => self.fail(failure),
+            None => self.go_on_when_settled(),
+        }
+    }
+
+    /// The failure of the first call of the batch that has no recorded result.
+    fn missing_record(&self) -> Option<Failure> {
+        let State::Calling(batch) = &self.state else { return None };
+        batch.calls().iter().find_map(|call| {
+            let (outcome, _) = call.outcome()?;
+            let error = outcome.error.as_ref().filter(|error| error.code == "replay.miss")?;
+            let message = format!("`{}`: {}", call.view().name, error.message);
+            Some(Failure::new("replay.miss", message))
+        })
     }
 
     /// Emits the effect that runs a call. With recorded results, the recorded one is used and the

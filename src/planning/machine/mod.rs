@@ -8,17 +8,16 @@ use std::collections::VecDeque;
 use super::options::PassOptions;
 use super::prompt::{self, Asked, Offer};
 use super::rejected::RequestRejection;
-use super::result::{FellBack, PassResult};
+use super::result::{FellBack, PassResult, PlanCandidate};
 use super::trace::{PassEvent, PassPhase};
 use super::{find, parse};
 use crate::error::{Error, Failure};
 use crate::guard::Guard;
 use crate::inference::{End, Heard, Inference, Part, Rules};
-use crate::json::Json;
 use crate::next::Next;
 use crate::provider::Wire;
+use crate::reply::spoken;
 use crate::stream::{Response, Usage};
-use crate::text::said;
 use crate::tool::{BoxMaker, Call, CallBatch, Outcome};
 use crate::turn::{CancelReason, Effect, Input};
 
@@ -358,8 +357,8 @@ impl Pass {
     /// a request is not a plan; the plan is then requested once more.
     fn planned(&mut self, number: u32, response: &Response) {
         self.trace_llm_call(PassPhase::Plan, number, Ok(response), self.record.executed);
-        let text = said(&response.text).unwrap_or_default();
-        if !text.is_empty() && !parse::is_request(text) {
+        let text = &response.text;
+        if spoken(text).is_some_and(|said| !said.is_empty()) && !parse::is_request(text) {
             return self.finish(Ok(text));
         }
         if !self.record.again {
@@ -398,10 +397,22 @@ impl Pass {
         let mut result = self.result();
         match plan {
             Ok(text) => {
-                let json = find::plan(text, self.options.plan_is_json);
-                let plan = json.and_then(|json| Json::parse_str(json).ok()).map(Json::into_owned);
-                result.plan = Some(plan.unwrap_or_else(|| text.to_owned().into()));
-                result.text = Some(json.unwrap_or(text).to_owned());
+                let read = find::plans(text, self.options.plan_is_json);
+                let candidates = read.unwrap_or_else(|fault| {
+                    result.fault = Some(fault.to_string());
+                    Vec::new()
+                });
+                let PlanCandidate { plan, text, repairs } = match candidates.as_slice() {
+                    [plan] => plan.clone(),
+                    _ => {
+                        let text = spoken(text).unwrap_or(text).to_owned();
+                        PlanCandidate { plan: text.clone().into(), text, repairs: Vec::new() }
+                    }
+                };
+                (result.plan, result.text, result.repairs) = (Some(plan), Some(text), repairs);
+                if self.options.plan_is_json {
+                    result.candidates = candidates;
+                }
             }
             Err(failure) => result.error = Some(failure),
         }

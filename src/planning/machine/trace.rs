@@ -160,6 +160,9 @@ impl Pass {
             recorded: self.calls().filter_map(|call| self.recorded(call)).collect(),
             plan: None,
             text: None,
+            repairs: Vec::new(),
+            candidates: Vec::new(),
+            fault: None,
             error: None,
         }
     }

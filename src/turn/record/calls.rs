@@ -13,6 +13,7 @@ use super::Record;
 use super::outcomes::soft_stop;
 use crate::error::Failure;
 use crate::guard::Refusal;
+use crate::history::{Action, Code, Repair};
 use crate::json::{Json, JsonError};
 use crate::limits;
 use crate::store;
@@ -20,7 +21,7 @@ use crate::stream::{self, FinishReason, Response};
 use crate::tool::CallView;
 use crate::tool::{
     CUT_BY_LIMIT, Call, CallBatch, Fate, INCOMPLETE, Need, Outcome, Replays, Status, Terms,
-    ToolSpec, Verdict,
+    ToolSpec, Verdict, unwrap_arguments,
 };
 
 /// The calls of one response, with the rest of it.
@@ -131,7 +132,16 @@ impl Calling {
         call.ended = lacks.is_none();
         let (options, progress) = (&record.options, &mut record.progress);
         progress.calls += 1;
-        let call = read(call, progress.calls, &mut self.ids, options.project_id.as_deref());
+        let (ids, project) = (&mut self.ids, options.project_id.as_deref());
+        let schema = options.tools.find(&call.name).map(|tool| &tool.input_schema);
+        let (call, unwrapped) = read(call, progress.calls, ids, project, schema);
+        record.arguments.extend(unwrapped.into_iter().map(|pointer| Repair {
+            code: Code::ToolArgsType,
+            action: Action::Converted,
+            index: record.given,
+            tool_call_id: Some(call.view().id.clone()),
+            detail: format!("JSON in a string is unwrapped: `{pointer}`"),
+        }));
         let call = match lacks {
             Some(why) => call.because(why.to_owned()),
             None => call,
@@ -376,11 +386,23 @@ fn missing_end(finish: Option<&(FinishReason, String)>) -> &'static str {
 }
 
 /// Reads a call of a response. Its arguments become a string if they are no complete JSON object.
-fn read(call: stream::Call, number: u32, ids: &mut Vec<String>, project: Option<&str>) -> Call {
+/// JSON in a JSON string is unwrapped; also returns the pointers to it.
+fn read(
+    call: stream::Call,
+    number: u32,
+    ids: &mut Vec<String>,
+    project: Option<&str>,
+    schema: Option<&Json<'static>>,
+) -> (Call, Vec<String>) {
     let empty = call.ended && call.arguments.trim().is_empty();
     let text = if empty { "{}" } else { call.arguments.as_str() };
     let parsed = Json::parse_arguments(text.as_bytes(), limits::ARGUMENTS_BYTES);
-    let parsed = parsed.map(Json::into_owned);
+    let mut unwrapped = Vec::new();
+    let parsed = parsed.map(|json| {
+        let mut json = json.into_owned();
+        unwrapped = unwrap_arguments(&mut json, schema);
+        json
+    });
     let read = match parsed {
         _ if !call.ended => Err(INCOMPLETE.to_owned()),
         Ok(json) if json.as_object().is_some() => Ok(json),
@@ -394,10 +416,11 @@ fn read(call: stream::Call, number: u32, ids: &mut Vec<String>, project: Option<
     let id = if call.id.is_empty() { "call".to_owned() } else { call.id };
     let named = (unique(id, ids), call.name);
     match read {
-        Ok(args) => Call::new(number, named, args, true, project),
+        Ok(args) => (Call::new(number, named, args, true, project), unwrapped),
         Err(why) => {
             let args = Json::String(call.arguments.into());
-            Call::new(number, named, args, false, project).shortened().because(why)
+            let call = Call::new(number, named, args, false, project);
+            (call.shortened().because(why), Vec::new())
         }
     }
 }
@@ -517,7 +540,7 @@ mod tests {
         let (id, name) = ("c".to_owned(), "write".to_owned());
         let arguments = arguments.to_owned();
         let call = stream::Call { id, name, arguments, ready: ended, ended };
-        read(call, 1, &mut Vec::new(), None).why().to_owned()
+        read(call, 1, &mut Vec::new(), None, None).0.why().to_owned()
     }
 
     #[test]

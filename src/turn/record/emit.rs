@@ -11,6 +11,7 @@ use super::super::result::{TurnResult, TurnStatus};
 use super::super::trace::{TraceEvent, TraceEventKind, TracePlace, TracedCall};
 use super::{Calling, Record};
 use crate::guard::Refusal;
+use crate::history::{Action, Code, Repair};
 use crate::stream::{FinishReason, Response, TokenUsage, calls_in};
 use crate::tool::{Call, CallView, Outcome, Status};
 
@@ -233,13 +234,26 @@ impl Record {
             raw_finish_reason: self.progress.finish.as_ref().map(|(_, raw)| raw.clone()),
             model: self.model(),
             response_id: self.progress.response.clone().filter(|_| matches!(end, End::Complete)),
-            repairs: self.conversation.repairs().to_vec(),
+            repairs: self.repairs(),
             error: match end {
                 End::Failed(failure) => Some(failure.clone()),
                 End::Cancelled(_) | End::Complete | End::Paused(_) => None,
             },
         };
         self.push(Effect::Done { result });
+    }
+
+    /// What was changed in the history and in arguments, and what was dropped around the answer.
+    fn repairs(&self) -> Vec<Repair> {
+        let dropped = self.dropped.iter().map(|dropped| Repair {
+            code: Code::AnswerExtraText,
+            action: Action::Dropped,
+            index: self.given,
+            tool_call_id: None,
+            detail: dropped.name().to_owned(),
+        });
+        let history = self.conversation.repairs().iter().chain(&self.arguments);
+        history.cloned().chain(dropped).collect()
     }
 
     /// Emits a trace event. Trace events contain names and numbers, but no text, arguments or

@@ -12,6 +12,7 @@ pub(super) use outcomes::compose;
 
 use std::collections::VecDeque;
 
+use super::answer::{Answer, Candidates};
 use super::event::{EventKind, PhaseName};
 use super::options::{Mode, TurnOptions};
 use super::phase::{CallSummary, Phase, Step, retract};
@@ -22,12 +23,12 @@ use super::protocol::Effect;
 use super::result::TurnStatus;
 use crate::error::{Error, Failure};
 use crate::guard::Guard;
+use crate::history::Repair;
 use crate::inference::{Inference, MarkupRules, Rules};
 use crate::json::Json;
-use crate::limits;
+use crate::reply::Dropped;
 use crate::secret::Secret;
 use crate::stream::{Delta, Reasoning, Response, TextToolCalls};
-use crate::text::unfenced;
 use crate::tool::Outcome;
 
 /// Bytes of what is wrong with an answer that the model is told.
@@ -60,6 +61,12 @@ pub(super) struct Record {
     ended: Option<ToolLimit>,
     /// The answer of a turn with a schema.
     object: Option<Json<'static>>,
+    /// What was dropped around it.
+    dropped: Vec<Dropped>,
+    /// Arguments that were unwrapped.
+    arguments: Vec<Repair>,
+    /// The number of elements of the host's history.
+    given: usize,
     /// Whether the answer was composed of results.
     composed: bool,
     /// The host wants a pause.
@@ -72,22 +79,24 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn new(mut options: TurnOptions) -> Result<Self, Error> {
+        let given = options.messages.len();
         let conversation = Conversation::new(&mut options)?;
-        Ok(Self::of(options, conversation))
+        Ok(Self::of(options, conversation, given))
     }
 
     /// As [`Record::new`], for a plain history; `None` if it is not one.
     pub(super) fn plain(mut options: TurnOptions) -> Option<Self> {
+        let given = options.messages.len();
         let conversation = Conversation::plain(&mut options)?;
-        Some(Self::of(options, conversation))
+        Some(Self::of(options, conversation, given))
     }
 
     /// One of the same options and messages, of which nothing is told yet.
     pub(super) fn fresh(&self) -> Self {
-        Self::of(self.options.clone(), self.conversation.clone())
+        Self::of(self.options.clone(), self.conversation.clone(), self.given)
     }
 
-    fn of(options: TurnOptions, conversation: Conversation) -> Self {
+    fn of(options: TurnOptions, conversation: Conversation, given: usize) -> Self {
         let phase = match options.mode {
             Mode::TwoStage => PhaseName::Tool,
             Mode::Unified => PhaseName::Unified,
@@ -107,6 +116,9 @@ impl Record {
             in_phase: false,
             ended: None,
             object: None,
+            dropped: Vec::new(),
+            arguments: Vec::new(),
+            given,
             composed: false,
             pause: false,
             effects: VecDeque::new(),
@@ -303,19 +315,16 @@ impl Record {
     }
 
     /// Reads the answer of a turn with a schema, which is not shown yet.
-    pub(super) fn drafted(&self) -> Result<Json<'static>, String> {
-        let draft = self.progress.phase.draft().trim();
-        let text = unfenced(draft).unwrap_or(draft);
-        let read = Json::parse(text.as_bytes(), limits::ARGUMENTS_BYTES);
-        read.map(Json::into_owned).map_err(|error| format!("it is no JSON: {error}"))
+    pub(super) fn drafted(&self) -> Result<Candidates, String> {
+        Candidates::read(self.progress.phase.draft())
     }
 
-    /// Shows the answer, which is valid, without the code fence that it may stand in.
-    pub(super) fn accept(&mut self, object: Json<'static>) {
-        let draft = self.progress.phase.take_draft();
-        let text = unfenced(draft.trim()).map(str::to_owned).unwrap_or(draft);
-        self.object = Some(object);
-        self.answer(text);
+    /// Shows the answer, which is valid, without what stood around it.
+    pub(super) fn accept(&mut self, answer: Answer) {
+        drop(self.progress.phase.take_draft());
+        self.object = Some(answer.json);
+        self.dropped = answer.dropped;
+        self.answer(answer.text);
     }
 
     /// Drops the answer, which is not valid. Returns how the model answers once more; `None` if it

@@ -278,6 +278,7 @@ pub(super) fn bundle(data: &[u8]) {
             tokens: None,
             model: None,
             seed_unsent: false,
+            repairs: Vec::new(),
         };
         input = Some(match bytes.below(8) {
             0..=4 => {

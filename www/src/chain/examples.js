@@ -32,7 +32,7 @@ export const EXAMPLES = {
       steps: [
         search(1, 'interest rates housing prices 2000 to 2010'),
         search(2, 'interest rates housing prices 2010 to 2020'),
-        { id: 3, type: 'refine', query: '', focus: 'turning points in $1 and $2' },
+        { id: 3, type: 'refine', query: '', focus: 'turning points in ${1} and ${2}' },
       ],
       stopping_criteria: 'The turning points are known.',
     },
@@ -44,8 +44,8 @@ export const EXAMPLES = {
       pattern: 'conditional',
       steps: [
         search(1, 'lamp oil recall'),
-        search(2, 'cause of: $1', [1], { when: '$1 contains "recall"' }),
-        search(3, 'lamp oil quality', [1], { when: 'not ($1 contains "recall")' }),
+        search(2, 'cause of: ${1}', [1], { when: '${1} contains "recall"' }),
+        search(3, 'lamp oil quality', [1], { when: 'not (${1} contains "recall")' }),
       ],
       stopping_criteria: 'The cause is known.',
     },

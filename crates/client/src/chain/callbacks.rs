@@ -139,7 +139,7 @@ impl Callbacks {
         /// Rates the result of a search; more is better. With it, `diminishing` of the limits stops the
         /// chain.
         quality(ResultContext) -> f64;
-        /// Makes the short text of a result that stands for it (`$1`) in the queries of later steps.
+        /// Makes the short text of a result that stands for it (`${1}`) in the queries of later steps.
         /// Default: its title, or its first 160 characters.
         summarize_result(ResultContext) -> String;
         /// Decides each `when`, instead of the core's expressions.

@@ -191,18 +191,19 @@ impl Host {
             report: Arc::new(move |usage| {
                 report.tell(Input::Usage { replicate, attempt, tokens: tokens(usage) });
             }),
+            checks: self.checks.clone(),
         };
         let (run, checks) = (self.replicates.run.clone(), self.checks.clone());
         let redact = self.replicates.redact.clone().filter(|_| self.cuts);
         let inputs = self.inputs.clone();
         async move {
             let ended = run(context).await;
-            let (data, usage, model, seed_unsent) = match ended {
-                Ok(Replicate { data, usage, model, seed_unsent }) => {
-                    (data.map_err(|error| error.to_string()), usage, model, seed_unsent)
+            let (data, usage, model, seed_unsent, repairs) = match ended {
+                Ok(Replicate { data, usage, model, seed_unsent, repairs }) => {
+                    (data.map_err(|error| error.to_string()), usage, model, seed_unsent, repairs)
                 }
                 Err(ReplicateError { message, usage, model, seed_unsent }) => {
-                    (Err(message), usage, model, seed_unsent)
+                    (Err(message), usage, model, seed_unsent, Vec::new())
                 }
             };
             let outcome = match data {
@@ -216,7 +217,15 @@ impl Host {
                 None => outcome,
             };
             let tokens = usage.map(tokens);
-            inputs.tell(Input::Settled { replicate, attempt, outcome, tokens, model, seed_unsent });
+            inputs.tell(Input::Settled {
+                replicate,
+                attempt,
+                outcome,
+                tokens,
+                model,
+                seed_unsent,
+                repairs,
+            });
         }
     }
 }

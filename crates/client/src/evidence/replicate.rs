@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::options::Check;
 use super::strict::strict_text;
 use crate::error::Error;
 use crate::platform::{Dyn, Signal};
 use turnlock::evidence::{Strategy, Tokens};
 use turnlock::json::Json;
+use turnlock::reply::Dropped;
 use turnlock::stream::TokenUsage;
 
 /// What a replicate is told.
@@ -28,6 +30,8 @@ pub struct ReplicateContext {
     /// Those of a `bundle_tool`'s call.
     pub(super) args: Arc<Json<'static>>,
     pub(super) report: Arc<Dyn![Fn(TokenUsage)]>,
+    /// The checks of the bundle's data.
+    pub(super) checks: Arc<[Check]>,
 }
 
 impl fmt::Debug for ReplicateContext {
@@ -54,6 +58,8 @@ pub struct Replicate {
     pub(super) usage: Option<TokenUsage>,
     pub(super) model: Option<String>,
     pub(super) seed_unsent: bool,
+    /// What was dropped around the JSON of the model's answer.
+    pub(super) repairs: Vec<Dropped>,
 }
 
 impl Replicate {
@@ -65,7 +71,7 @@ impl Replicate {
 
     /// Its data as a JSON text.
     pub(super) fn of(data: Result<String, Error>) -> Self {
-        Self { data, usage: None, model: None, seed_unsent: false }
+        Self { data, usage: None, model: None, seed_unsent: false, repairs: Vec::new() }
     }
 
     /// What it used in all. A `total_tokens` below the sum of both counts as the sum.

@@ -15,14 +15,15 @@ use crate::platform::{MaybeSend, MaybeSync};
 use crate::turn::{TurnOptions, run_turn};
 use turnlock::json::Json;
 use turnlock::json::shell::is_space;
-use turnlock::limits;
+use turnlock::reply::{Dropped, Fault, Reply, Value};
 use turnlock::turn::{TurnResult, TurnStatus};
 
 /// How an answer is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReadAnswer {
-    /// As JSON where it is JSON (a code fence around it is taken off), else as text. What begins as
-    /// an object or a list was meant as one.
+    /// As JSON if it is JSON (a `<think>` block and a code fence around it are dropped), otherwise as
+    /// text. A text that begins as an object or a list was meant as one. With a schema, the only value
+    /// that fits is taken, with words around it.
     #[default]
     Auto,
     /// As JSON.
@@ -146,7 +147,14 @@ fn by_turn(
             let (model, takes_seed) = options.model_and_seed();
             let turn = run_turn(options.seeded(context.seed)).map_err(ReplicateError::from)?;
             let (model, seed_unsent) = (model.or(model_name), !takes_seed);
-            match settled(turn.result().await, read) {
+            let result = turn.result().await;
+            let accepts = |json: &Json<'_>| {
+                let data = json.clone().into_owned();
+                context.checks.iter().all(|check| check(&data).is_empty())
+            };
+            let accepts =
+                (!context.checks.is_empty()).then_some(&accepts as &dyn Fn(&Json<'_>) -> bool);
+            match settled(result, read, accepts) {
                 Ok(replicate) => Ok(Replicate { model, seed_unsent, ..replicate }),
                 Err(error) => Err(ReplicateError { model, seed_unsent, ..error }),
             }
@@ -154,7 +162,11 @@ fn by_turn(
     }
 }
 
-fn settled(result: TurnResult, read: ReadAnswer) -> Result<Replicate, ReplicateError> {
+fn settled(
+    result: TurnResult,
+    read: ReadAnswer,
+    accepts: Option<&dyn Fn(&Json<'_>) -> bool>,
+) -> Result<Replicate, ReplicateError> {
     let TurnResult { status, text, usage, error, .. } = result;
     let failed = |why: String| ReplicateError::new(why).usage(usage);
     if status != TurnStatus::Complete {
@@ -167,43 +179,51 @@ fn settled(result: TurnResult, read: ReadAnswer) -> Result<Replicate, ReplicateE
             |error| format!("{}: {}", error.code, error.message),
         )));
     }
-    let data = match parsed(&text, read) {
-        Ok(Some(json)) => Ok(json),
-        Ok(None) => strict_text(&text),
-        Err(error) => {
-            let code = error.code();
-            return Err(failed(format!("{code}: the answer is no JSON: {error}")));
+    let (data, repairs) = match parsed(&text, read, accepts) {
+        Ok(Some((json, repairs))) => (Ok(json), repairs),
+        Ok(None) => (strict_text(&text), Vec::new()),
+        Err(fault) => {
+            let code = fault.code();
+            return Err(failed(format!("{code}: the answer is no JSON: {fault}")));
         }
     };
-    Ok(Replicate::of(data).usage(usage))
+    Ok(Replicate { repairs, ..Replicate::of(data).usage(usage) })
 }
 
-/// The JSON of an answer; `None` for a text.
-fn parsed(answer: &str, read: ReadAnswer) -> Result<Option<String>, turnlock::json::JsonError> {
+/// The JSON of an answer, and what was dropped around it; `None` for a text. With a schema, and with
+/// `Json`: the only value that fits, whatever stands around it.
+fn parsed(
+    answer: &str,
+    read: ReadAnswer,
+    accepts: Option<&dyn Fn(&Json<'_>) -> bool>,
+) -> Result<Option<(String, Vec<Dropped>)>, Fault> {
     if read == ReadAnswer::Text {
         return Ok(None);
     }
-    let text = unfenced(answer);
-    match Json::parse(text.as_bytes(), limits::JSON_BYTES) {
-        Ok(json) => Ok(Some(json.to_text())),
-        Err(error) if read == ReadAnswer::Json => Err(error),
-        // What begins as an object or a list was meant as one.
-        Err(error) if text.trim_start_matches(is_space).starts_with(['{', '[']) => Err(error),
-        Err(_) => Ok(None),
-    }
-}
-
-/// What stands in a code fence that is around everything; else all of it.
-fn unfenced(answer: &str) -> &str {
-    let inside = || {
-        let opened = answer.trim_start_matches(is_space).strip_prefix("```")?;
-        let behind = opened.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        let blank = behind.len() - behind.trim_start_matches(is_space).len();
-        let first = behind.get(..blank)?.rfind('\n')? + 1;
-        let closed = behind.get(first..)?.trim_end_matches(is_space).strip_suffix("```")?;
-        Some(closed.strip_suffix('\n').unwrap_or(closed))
+    let (reply, is_json) = (Reply::read(answer), read == ReadAnswer::Json);
+    let bare = |value: &Value<'_>| !reply.dropped_around(value).contains(&Dropped::Words);
+    let values = match reply.distinct() {
+        Ok(values) => values,
+        Err(fault) if is_json => return Err(fault),
+        // What begins as an object or a list was meant as one; thoughts are no answer.
+        Err(fault) => {
+            let meant = reply.text().is_empty() || reply.text().starts_with(['{', '[']);
+            return if meant && fault != Fault::Missing { Err(fault) } else { Ok(None) };
+        }
     };
-    inside().unwrap_or(answer)
+    let may_have_words = is_json || accepts.is_some();
+    let values: Vec<_> = values.into_iter().filter(|value| may_have_words || bare(value)).collect();
+    let fits = |value: &&&Value<'_>| accepts.is_none_or(|accepts| accepts(&value.json));
+    let fitting: Vec<_> = values.iter().filter(fits).collect();
+    let found = match (fitting.as_slice(), values.as_slice()) {
+        ([value], _) => Some(**value),
+        ([_, ..], _) => return Err(Fault::Ambiguous),
+        // A value that does not fit is shown with its errors, unless it only stands in a text.
+        ([], [value]) if is_json || bare(value) => Some(*value),
+        ([], _) if is_json => return Err(Fault::Missing),
+        ([], _) => None,
+    };
+    Ok(found.map(|value| (value.json.to_text(), reply.dropped_around(value))))
 }
 
 /// Puts members of `input` in the place of `{{name}}`.
@@ -246,37 +266,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_in_fences() {
-        for (answer, inside) in [
-            ("```json\n{\"a\":1}\n```", "{\"a\":1}"),
-            ("  ```\n1\n```\n ", "1"),
-            ("```json  \n\n  [1,\n2]```", "  [1,\n2]"),
-            ("```\n```", ""),
-            ("```\n````", "`"),
-            ("```json {\"a\":1}```", "```json {\"a\":1}```"),
-            ("so: ```\n1\n```", "so: ```\n1\n```"),
-            ("```\n1\n``` so", "```\n1\n``` so"),
-            ("```c++\n1\n```", "```c++\n1\n```"),
-            ("```", "```"),
+    fn answers_are_read_as_they_were_meant() {
+        use ReadAnswer::{Auto, Json, Text};
+        let read = |answer: &str, read| {
+            let found = parsed(answer, read, None);
+            found.map(|found| found.map(|(json, _)| json)).map_err(Fault::code)
+        };
+        let json = |text: &str| Ok(Some(text.to_owned()));
+        assert_eq!(read(" {\"a\": 1.0} ", Auto), json("{\"a\":1}"));
+        assert_eq!(read("<think>x</think>```json\n[1]\n```", Auto), json("[1]"));
+        assert_eq!(read("As in [1].", Auto), Ok(None));
+        assert_eq!(read("So: [1].", Json), json("[1]"));
+        assert_eq!(read("Paris", Auto), Ok(None));
+        assert_eq!(read("{\"a\":1}", Text), Ok(None));
+        for (answer, how, code) in [
+            ("{\"a\":1,\"a\":2}", Auto, "json.duplicate_key"),
+            (" [1", Auto, "json.syntax"),
+            ("<think>[1]", Auto, "json.syntax"),
+            ("[1] or [2]", Json, "json.syntax"),
+            ("Paris", Json, "json.syntax"),
         ] {
-            assert_eq!(unfenced(answer), inside, "{answer}");
+            assert_eq!(read(answer, how), Err(code), "{answer}");
         }
     }
 
     #[test]
-    fn answers_are_read_as_they_were_meant() {
-        use ReadAnswer::{Auto, Json, Text};
-        let json = |text: &str| Ok(Some(text.to_owned()));
-        assert_eq!(parsed(" {\"a\": 1.0} ", Auto), json("{\"a\":1}"));
-        assert_eq!(parsed("Paris", Auto), Ok(None));
-        assert_eq!(parsed("{\"a\":1}", Text), Ok(None));
-        for (answer, read, code) in [
-            ("{\"a\":1,\"a\":2}", Auto, "json.duplicate_key"),
-            (" [1", Auto, "json.syntax"),
-            ("Paris", Json, "json.syntax"),
-        ] {
-            assert_eq!(parsed(answer, read).unwrap_err().code(), code, "{answer}");
-        }
+    fn a_schema_decides_among_the_values_of_an_answer() {
+        let accepts = |json: &Json<'_>| json.get("a").is_some() || json.as_str().is_some();
+        let read = |answer| parsed(answer, ReadAnswer::Auto, Some(&accepts));
+        let taken = |json: &str| Ok(Some((json.to_owned(), vec![Dropped::Words])));
+        assert_eq!(read("Of [1] and {\"b\":2}: {\"a\":1}"), taken("{\"a\":1}"));
+        assert_eq!(read("{\"a\":1} or {\"a\":2}"), Err(Fault::Ambiguous));
+        assert_eq!(read("{\"b\":2}"), Ok(Some(("{\"b\":2}".to_owned(), Vec::new()))));
+        assert_eq!(read("As in [1]."), Ok(None));
     }
 
     #[test]

@@ -150,6 +150,13 @@ impl PassOptions {
         self
     }
 
+    /// Ends the pass with `replay.miss` if a call has no recorded result, so that no plan is made.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.pass.strict = strict;
+        self
+    }
+
     /// Milliseconds since 1970 that the start counts as in events. Default now; 0 when replaying.
     #[must_use]
     pub fn started_at(mut self, ms: u64) -> Self {

@@ -9,7 +9,7 @@ use super::super::error::Error;
 use super::super::schema::Validator;
 use turnlock::error::Failure;
 use turnlock::json::Json;
-use turnlock::planning::{PassResult, PassToolResult, planned_input};
+use turnlock::planning::{PassResult, PassToolResult, PlanCandidate, planned_input};
 
 /// A plan, and how it was made.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -65,18 +65,41 @@ pub(super) fn ended(
     }
     let results = || Json::Array(pass.tool_results.iter().map(PassToolResult::to_json).collect());
     let input = planned_input(input, pass.fell_back.is_none().then(results));
-    let planned = Planned { plan: pass.plan.take().unwrap_or_default(), input, pass };
-    let errors = match (schema, &planned.plan) {
-        (None, _) => Vec::new(),
-        // The plan is the text itself only where the answer is not JSON.
-        (Some(_), Json::String(said)) if planned.pass.text.as_deref() == Some(said) => {
-            vec!["#: expected JSON".to_owned()]
+    let (candidates, fault) = (std::mem::take(&mut pass.candidates), pass.fault.take());
+    let mut planned = Planned { plan: pass.plan.take().unwrap_or_default(), input, pass };
+    let Some(schema) = schema else { return Ok(planned) };
+    match only(candidates, schema.as_ref(), fault) {
+        Ok(PlanCandidate { plan, text, repairs }) => {
+            planned.plan = plan;
+            (planned.pass.text, planned.pass.repairs) = (Some(text), repairs);
+            Ok(planned)
         }
-        (Some(schema), plan) => {
-            schema.as_ref().map_or_else(Vec::new, |schema| schema.errors(plan, ERRORS))
+        Err(errors) => Err(planned.refused(&errors.join("; "))),
+    }
+}
+
+/// The only candidate that the schema accepts, or why there is none.
+fn only(
+    candidates: Vec<PlanCandidate>,
+    schema: Option<&Validator>,
+    fault: Option<String>,
+) -> Result<PlanCandidate, Vec<String>> {
+    let (mut fitting, mut errors) = (Vec::new(), None);
+    for candidate in candidates {
+        let found = schema.map_or_else(Vec::new, |schema| schema.errors(&candidate.plan, ERRORS));
+        match found.is_empty() {
+            true => fitting.push(candidate),
+            false => errors = errors.or(Some(found)),
         }
+    }
+    if fitting.len() > 1 {
+        return Err(vec!["#: several different JSON values fit".to_owned()]);
+    }
+    let fault = || match fault {
+        Some(fault) => vec![format!("#: expected JSON: {fault}")],
+        None => vec!["#: expected JSON".to_owned()],
     };
-    if errors.is_empty() { Ok(planned) } else { Err(planned.refused(&errors.join("; "))) }
+    fitting.pop().ok_or_else(|| errors.unwrap_or_else(fault))
 }
 
 impl<Plan> Planned<Plan> {

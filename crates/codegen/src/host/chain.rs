@@ -34,7 +34,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Rates the result of a search; more is better. With it, `limits.diminishing` stops
                 /// the chain.
                 quality: "(result: unknown, step: StepResult): number | Promise<number>";
-                /// Makes the short text of a result that stands for it (`$1`) in the queries of
+                /// Makes the short text of a result that stands for it (`${1}`) in the queries of
                 /// later steps.
                 summarizeResult: "(result: unknown, step: StepResult): string | Promise<string>" =
                     "its title, or its first 160 characters";
@@ -47,6 +47,7 @@ pub(super) fn tables() -> Vec<Table> {
                 limits from "ChainOptions";
                 costs from "ChainOptions";
                 patterns from "ChainOptions";
+                noResults from "ChainOptions";
                 classifier from "ChainOptions";
                 /// A cache for the results of searches and refinements, such as a `Map`.
                 cache: "ChainCache";

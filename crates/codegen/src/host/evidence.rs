@@ -118,8 +118,10 @@ pub(super) fn tables() -> Vec<Table> {
         table! {
             /// How a model's answer becomes the data of a replicate.
             "ReadOptions" {
-                /// How the answer is read. `auto`: as JSON if it is JSON (a code fence around it is
-                /// removed), otherwise as text.
+                /// How the answer is read. `auto`: as JSON if it is JSON (a `<think>` block and a code
+                /// fence around it are dropped), otherwise as text; with a schema of the bundle, the
+                /// only JSON value that fits, with words around it. `json`: as JSON, else the
+                /// replicate is invalid.
                 read: "'auto' | 'json' | 'text'" = "\"auto\"";
             }
         },

@@ -26,8 +26,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// the only object that stands in it, and JSON that does not match is none either:
                 /// both reject with `plan.invalid`. A Standard Schema may transform the plan.
                 planSchema: "JsonSchema | StandardSchema<Plan>";
-                /// Makes the plan from the model's text, without the code fence around it and the
-                /// `<think>` block before it. With `planSchema`, it gets only text that matches.
+                /// Makes the plan from the model's text, without its thinking and without what stands
+                /// around its JSON. With `planSchema`, it gets only text that matches.
                 parsePlan: "(text: string) => Plan | Promise<Plan>"
                     = "the JSON value; the text itself if it is not JSON and there is no `planSchema`";
                 /// A list or a function that receives every result for a later `replay`. Not
@@ -37,6 +37,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// error `replay.miss`. The same input gives the same requests, result and trace,
                 /// byte for byte.
                 replay: "readonly RecordedCall[]";
+                strict from "PassOptions";
                 startedAt from "PassOptions" = "`Date.now()`; 0 when replaying";
                 /// Receives trace events. Its exceptions are ignored.
                 onTrace: "(event: PassTraceEvent) => void";

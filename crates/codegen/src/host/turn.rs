@@ -31,6 +31,7 @@ pub(super) fn tables() -> Vec<Table> {
                 conversationId from "TurnOptions";
                 strategy from "TurnOptions";
                 previousResponseId from "TurnOptions";
+                boxSecret: "string" from "TurnOptions";
                 /// Stores the turn, so that it can be resumed, cancelled and followed from
                 /// elsewhere. Events are delivered after they are stored. A `requestId` that the
                 /// store knows ends with `turn.conflict`.
@@ -77,6 +78,7 @@ pub(super) fn tables() -> Vec<Table> {
                 fallbacks: "Model[]";
                 /// The schema of the answer, in a turn that began with one: the answer is validated here.
                 answerSchema: "JsonSchema | StandardSchema";
+                boxSecret: "string" from "TurnOptions";
                 /// The tools of the original turn; missing ones cannot be called.
                 tools: "Record<string, Tool>";
                 /// The store that has the turn.
