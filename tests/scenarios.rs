@@ -324,7 +324,7 @@ fn a_first_response_that_the_provider_withheld_is_the_answer() {
 #[test]
 fn a_first_response_of_the_provider_s_own_tools_is_not_empty() {
     let block = json!({ "type": "server_tool_use", "id": "s1", "name": "web_search", "input": {} });
-    let model = json!([{ "blocks": [block], "finish": "pause_turn" }]);
+    let model = json!([{ "blocks": [block], "finish": "pause_turn" }, { "text": ["Done."] }]);
     let scenario = json!({ "model": model, "maxRetries": 2 });
     let mut sim = Sim::new(&scenario, "anthropic", None);
     sim.play();

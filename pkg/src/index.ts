@@ -106,7 +106,19 @@ export type { Redact } from './shared/redact.js'
 // Parts of what is above, so that a host can name them.
 export type { ErrorEvent } from './shared/events.js'
 export type { FailureDetails, Prices, Strategy, ToolError } from './generated/common.js'
-export type { ReasoningReplay, ThoughtSignatures, UnknownElements } from './generated/history.js'
+export type {
+  MissingReasoning,
+  ModelHistory,
+  ReasoningReplay,
+  ThoughtSignatures,
+  UnknownElements,
+} from './generated/history.js'
 export type { CustomModelOptions } from './generated/models.js'
-export type { ClaimCallsOptions, Stagnation, TurnMessage, TurnStatus } from './generated/turn.js'
+export type {
+  ClaimCallsOptions,
+  Stagnation,
+  TurnMessage,
+  TurnReasoning,
+  TurnStatus,
+} from './generated/turn.js'
 export type { JsonSchema, StandardSchema } from './tools/tools.js'

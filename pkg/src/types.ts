@@ -52,4 +52,5 @@ export type Delta =
       block?: unknown
       data?: unknown
     }
+  | { type: 'members'; index?: number; members: Record<string, unknown> }
   | { type: 'other'; raw: unknown }

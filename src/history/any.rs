@@ -127,7 +127,10 @@ mod tests {
         let (_, rules) = Wire::plain(Dialect::OpenAiChat).unwrap();
         let mut whole = History::new(HistoryOptions::new(Dialect::OpenAiChat));
         whole.append(said("secret")).unwrap();
-        [AnyHistory::new(Plain::of(rules, said("secret")).unwrap()), AnyHistory::new(whole)]
+        [
+            AnyHistory::new(Plain::of(rules, said("secret"), (Dialect::OpenAiChat, None)).unwrap()),
+            AnyHistory::new(whole),
+        ]
     }
 
     #[test]

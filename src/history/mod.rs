@@ -59,7 +59,10 @@ pub use client::demote_instructions;
 pub use code::Code;
 pub use entries::{History, Normalized, Update};
 pub use explain::explain;
-pub use options::{HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures, UnknownElements};
+pub use options::{
+    HistoryOptions, MissingReasoning, ModelHistory, ReasoningReplay, Strategy, ThoughtSignatures,
+    UnknownElements,
+};
 pub(crate) use plain::Plain;
 pub use report::{Action, Repair, Violation};
 pub use thread::thread_id;

@@ -315,6 +315,12 @@ pub(super) enum Piece<'a> {
         /// The turn of ours that showed it, and the number of the event.
         shown: Option<(Cow<'a, str>, u64)>,
     },
+    /// A part of reasoning, for the calls behind it.
+    Thought {
+        delta: Json<'a>,
+        /// The turn of ours that showed it, and the number of the event.
+        shown: Option<(Cow<'a, str>, u64)>,
+    },
     /// Voids the text that this turn showed from this event on.
     Void {
         request: Cow<'a, str>,

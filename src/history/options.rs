@@ -30,8 +30,11 @@ names! {
 }
 
 names! {
-    /// When reasoning text beside the content is sent back to the model.
-    pub enum ReasoningReplay as "ReasoningReplay", "`never`, `tool_calls` or `always`" {
+    /// When the reasoning of a message is sent back to the model as `reasoning_content`.
+    pub enum ReasoningReplay as "ReasoningReplay", "`auto`, `never`, `tool_calls` or `always`" {
+        /// As the dialect wants it: `tool_calls` for `deepseek`. For `openai-chat` and
+        /// `chat-template`, only what turns of the same model have recorded goes back.
+        Auto "auto",
         /// Never, as for DeepSeek R1.
         Never "never",
         /// With the messages that called tools: DeepSeek's thinking mode,
@@ -43,10 +46,23 @@ names! {
 }
 
 names! {
+    /// What a message with calls has that lacks the reasoning that the provider wants back.
+    pub enum MissingReasoning as "MissingReasoning", "`empty` or `omit`" {
+        /// An empty `reasoning_content`, which DeepSeek and Moonshot accept
+        /// (deepseek-ai/deepseek-harness discussion 1850, Lapis0x0/obsidian-yolo#243; 2026-11-30).
+        Empty "empty",
+        /// Nothing: for a model that does not think, or a server that refuses an empty one.
+        Omit "omit",
+    }
+}
+
+names! {
     /// When a call without a thought signature gets the placeholder that Gemini accepts,
     /// <https://ai.google.dev/gemini-api/docs/thought-signatures>.
     pub enum ThoughtSignatures as "ThoughtSignatures", "`auto`, `always` or `never`" {
-        /// If any call of the history carries a signature.
+        /// If any call of the history carries a signature, and for calls in the shape of another
+        /// provider: Gemini 3 refuses a current turn with unsigned calls, and older models ignore
+        /// the placeholder. pipecat-ai/pipecat#5809 (2026-09-17), HKUDS/nanobot#5230 (2026-08-03).
         Auto "auto",
         /// Always, for a Gemini 3 model that continues the history of another model.
         Always "always",
@@ -88,10 +104,53 @@ options! {
         /// Whether the model accepts system messages within the conversation, as Anthropic's newer
         /// models do.
         system_anywhere "systemAnywhere": bool = false;
-        /// DeepSeek: when reasoning text is sent back.
-        reasoning "reasoning": ReasoningReplay = ReasoningReplay::ToolCalls;
+        /// `deepseek`, `openai-chat`, `chat-template`: when reasoning is sent back. DeepSeek refuses
+        /// messages with calls without it in its thinking mode, which is the default (400 "The
+        /// `reasoning_content` in the thinking mode must be passed back to the API").
+        /// <https://api-docs.deepseek.com/guides/thinking_mode> (2026-11-30)
+        reasoning "reasoning": ReasoningReplay = ReasoningReplay::Auto;
+        /// What a message with calls gets where reasoning is sent back and it has none: such as the
+        /// calls of another model.
+        missing_reasoning "missingReasoning": MissingReasoning = MissingReasoning::Empty;
+        /// The provider's name of the model that continues the history. Reasoning that a turn of the
+        /// same model has recorded is sent back to it; without a name, that of no model.
+        model "model": Option<String>;
         /// Gemini 3: when calls without a thought signature get a placeholder.
         thought_signatures "thoughtSignatures": ThoughtSignatures = ThoughtSignatures::Auto;
+    }
+}
+
+options! {
+    /// What a model wants back of the responses in its history. As the options of the same names in
+    /// [`HistoryOptions`].
+    pub struct ModelHistory as "ModelHistory" {
+        /// `deepseek`, `openai-chat`, `chat-template`: when reasoning is sent back.
+        reasoning "reasoning": ReasoningReplay = ReasoningReplay::Auto;
+        /// What a message with calls gets where reasoning is sent back and it has none.
+        missing_reasoning "missingReasoning": MissingReasoning = MissingReasoning::Empty;
+        /// Gemini 3: when calls without a thought signature get a placeholder.
+        thought_signatures "thoughtSignatures": ThoughtSignatures = ThoughtSignatures::Auto;
+    }
+}
+
+impl Copy for ModelHistory {}
+
+impl Default for ModelHistory {
+    fn default() -> Self {
+        Self::blank()
+    }
+}
+
+impl Eq for ModelHistory {}
+
+impl HistoryOptions {
+    /// Sets what the model wants back.
+    #[must_use]
+    pub fn of_model(self, model: ModelHistory) -> Self {
+        let ModelHistory { reasoning, missing_reasoning, thought_signatures } = model;
+        self.reasoning(reasoning)
+            .missing_reasoning(missing_reasoning)
+            .thought_signatures(thought_signatures)
     }
 }
 

@@ -20,17 +20,20 @@ use std::borrow::Cow;
 use super::args::settle;
 use super::arrange::LAST;
 use super::ids::{IdMap, NameMap, Reasons};
-use super::import::{Fields, flag, is_mcp_text};
+use super::import::{Fields, flag, is_mcp_text, recorded};
 use super::model::Args;
 use super::prepare::UNKNOWN_TOOL;
+use crate::dialect::Dialect;
 use crate::index::Index;
 use crate::json::{Add, Json, members, object};
-use crate::provider::{self, Arguments, Members, failed_text};
+use crate::provider::{self, Arguments, Members, Recorded, Replay, failed_text};
 
 /// A plain history, and what a turn has added to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Plain {
     rules: provider::Plain,
+    /// The model that the history is sent to.
+    model: (Dialect, Option<String>),
     written: Vec<Json<'static>>,
     /// The ids of the calls that wait for a result, as given and as sent, the last call first.
     waiting: Vec<(Text, Text)>,
@@ -57,9 +60,14 @@ struct Seen {
 
 impl Plain {
     /// Reads the given history; `None` if it is not a plain one.
-    pub(crate) fn of(rules: provider::Plain, history: Vec<Json<'static>>) -> Option<Self> {
+    pub(crate) fn of(
+        rules: provider::Plain,
+        history: Vec<Json<'static>>,
+        model: (Dialect, Option<String>),
+    ) -> Option<Self> {
         let mut read = Self {
             rules,
+            model,
             written: Vec::with_capacity(history.len()),
             waiting: Vec::new(),
             index: Index::default(),
@@ -137,7 +145,8 @@ impl Plain {
             _ => return None,
         };
         let mut message: Members<'static> = members! { "role": role };
-        let (mut calls, mut reasoning) = (Vec::new(), None);
+        let (mut calls, mut own) = (Vec::new(), false);
+        let (mut reasoning, mut carried) = (None, None);
         let content = match content {
             Some(content) => self.content(content)?,
             None => None,
@@ -146,9 +155,15 @@ impl Plain {
         self.seen.repair |= !self.waiting.is_empty();
         if role == "assistant" {
             if let Some((list, camel)) = self.either(&mut given, ["tool_calls", "toolCalls"]) {
-                calls = self.calls(list, camel)?;
+                (calls, own) = (self.calls(list, camel)?, camel);
             }
             reasoning = given.take("reasoning_content");
+            if reasoning.as_ref().is_some_and(|text| !text.is_text()) {
+                return None;
+            }
+            if let Some(value) = given.take("reasoning") {
+                carried = Some(recorded(&value)?);
+            }
         }
         if !given.is_empty() {
             return None;
@@ -164,17 +179,54 @@ impl Plain {
             None if self.rules.null => message.add("content", Json::Null),
             None => message.add("content", ""),
         }
-        if let Some(reasoning) = reasoning {
-            self.seen.repair = true;
-            if self.rules.reasoning && !calls.is_empty() {
-                message.add("reasoning_content", reasoning);
-            }
+        if calls.is_empty() {
+            // Reasoning is sent back with calls only.
+            self.seen.repair |= reasoning.is_some();
+        } else {
+            self.reasoning(reasoning, carried, own, (&mut message, &mut calls));
         }
         if !calls.is_empty() {
             message.add("tool_calls", Json::Array(calls));
         }
         self.written.push(Json::Object(message));
         Some(())
+    }
+
+    /// Adds the reasoning of a message with calls. `own`: it is in the core's own shape.
+    fn reasoning(
+        &mut self,
+        given: Option<Json<'static>>,
+        carried: Option<Recorded<'static>>,
+        own: bool,
+        (message, calls): (&mut Members<'static>, &mut [Json<'static>]),
+    ) {
+        match self.rules.reasoning {
+            Replay::Content => {
+                let is_there = given.is_some()
+                    || carried.as_ref().is_some_and(|carried| !carried.members.is_empty());
+                let text = given.filter(|text| !text.is_blank());
+                let text = text.or_else(|| carried?.words());
+                // What is missing is filled in.
+                self.seen.repair |= text.is_none() && !is_there && !own;
+                message.add("reasoning_content", text.unwrap_or_else(|| "".into()));
+            }
+            Replay::Details => {
+                self.seen.repair |= given.is_some();
+                let (dialect, model) = (self.model.0.name(), self.model.1.as_deref());
+                let Some(carried) = carried.filter(|carried| carried.is_of(dialect, model)) else {
+                    return;
+                };
+                message.extend(carried.members);
+                for ((id, _), call) in self.waiting.iter().rev().zip(calls) {
+                    let more = carried.calls.iter().find(|(key, _)| key == id);
+                    let (Some((_, Json::Object(more))), Json::Object(call)) = (more, call) else {
+                        continue;
+                    };
+                    call.extend(more.iter().cloned());
+                }
+            }
+            _ => self.seen.repair |= given.is_some(),
+        }
     }
 
     /// The member by its name on the wire or in camelCase, and whether by the latter.

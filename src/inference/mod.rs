@@ -310,7 +310,9 @@ impl Inference {
         let message = retry::status_message(status, body);
         let failure = Failure::new("model.status", message).with_status(status);
         let failure = failure.with_retry_after(retry_after_ms);
-        let wait = retry_after_ms.unwrap_or_else(|| self.backoff_ms());
+        // A time in the past says nothing: what is refused at once is not sent again at once.
+        let asked = retry_after_ms.filter(|wait| *wait > 0);
+        let wait = asked.unwrap_or_else(|| self.backoff_ms());
         let wait = Some(wait).filter(|_| retry::is_retryable(status));
         self.fail(now, failure, wait, self.has_nothing())
     }
@@ -406,6 +408,7 @@ impl Inference {
             | Delta::ToolCallArguments { .. }
             | Delta::Usage(_)
             | Delta::Finish { .. }
+            | Delta::Members { .. }
             | Delta::Other { .. } => {}
         }
         Taken::Open

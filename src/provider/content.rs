@@ -119,8 +119,88 @@ pub(crate) enum Reasoning<'a> {
     Details(Json<'a>),
     /// A block or an item that only its own wire format accepts back.
     Native { marks: Marks, block: Json<'a> },
-    /// Reasoning of no particular provider.
-    Plain,
+    /// Reasoning in words, of no particular provider; blank if the words are not known.
+    Text(Json<'a>),
+    /// What a turn of this library recorded of a response: see [`Recorded`].
+    Recorded(Box<Recorded<'a>>),
+}
+
+/// The members of a response that go back with its calls, as a turn recorded them.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorded<'a> {
+    /// The dialect and the model of the response; `None` if it is a response of the same turn.
+    pub(crate) origin: Option<(Cow<'a, str>, Option<Cow<'a, str>>)>,
+    /// Members of the message.
+    pub(crate) members: Members<'a>,
+    /// Members of calls, by the ids of the calls.
+    pub(crate) calls: Members<'a>,
+}
+
+impl<'a> Recorded<'a> {
+    /// The members of a message that carry reasoning.
+    pub(crate) const MEMBERS: [&'static str; 3] =
+        ["reasoning_content", "reasoning", "reasoning_details"];
+    /// The members of a call that carry the signature of a thought.
+    pub(crate) const OF_CALL: [&'static str; 2] = ["extra_content", "provider_specific_fields"];
+
+    /// Returns the reasoning in words, if it has some.
+    pub(crate) fn words(&self) -> Option<Json<'a>> {
+        let member = |name: &&str| {
+            let (_, value) = self.members.iter().find(|(key, _)| key == name)?;
+            if value.is_text() { Some(value.clone()) } else { lines(value) }
+        };
+        Self::MEMBERS.iter().find_map(member).filter(|text| !text.is_blank())
+    }
+
+    /// Whether a response of this model has it, or one of the same turn.
+    pub(crate) fn is_of(&self, dialect: &str, model: Option<&str>) -> bool {
+        self.origin.as_ref().is_none_or(|(own_dialect, own)| {
+            model.is_some() && own_dialect == dialect && own.as_deref() == model
+        })
+    }
+}
+
+impl<'a> Reasoning<'a> {
+    /// Reasoning whose words are not known.
+    pub(crate) fn unknown() -> Self {
+        Self::Text(Json::string(""))
+    }
+
+    /// Returns the reasoning in words; `None` if it is encrypted or has none.
+    pub(crate) fn words(&self) -> Option<Json<'a>> {
+        let found = match self {
+            Self::Signed { text, .. }
+            | Self::Content(text)
+            | Self::Thinking(text)
+            | Self::Text(text) => text.clone(),
+            Self::Redacted(_) => return None,
+            Self::Details(list) => lines(list)?,
+            Self::Native { block, .. } => {
+                ["content", "summary", "thinking", "text"].iter().find_map(|key| {
+                    let value = block.get(key)?;
+                    if value.is_text() { Some(value.clone()) } else { lines(value) }
+                })?
+            }
+            Self::Recorded(recorded) => return recorded.words(),
+        };
+        Some(found).filter(|text| !text.is_blank())
+    }
+}
+
+/// The texts of a list of blocks, with a blank line between them; `None` if it has none.
+pub(crate) fn lines<'a>(list: &Json<'a>) -> Option<Json<'a>> {
+    let mut all = Joined::default();
+    for block in list.items() {
+        let text = ["text", "summary", "thinking"]
+            .iter()
+            .find_map(|key| block.get(key).filter(|t| t.is_text()));
+        let Some(text) = text.filter(|text| !text.is_blank()) else { continue };
+        if !all.is_empty() {
+            all.text("\n\n");
+        }
+        all.value(text);
+    }
+    (!all.is_empty()).then(|| all.into_json())
 }
 
 /// An image or a file, independent of any wire format.

@@ -40,14 +40,14 @@ mod tools;
 mod wire;
 
 pub(crate) use content::{
-    Attachment, Members, Message, Out, Reasoning, ResultOut, Role, document_name, failed_text,
-    is_format, joined,
+    Attachment, Members, Message, Out, Reasoning, Recorded, ResultOut, Role, document_name,
+    failed_text, is_format, joined, lines,
 };
 pub use findings::{ToolCode, ToolFinding};
 pub use info::ProviderInfo;
 pub(crate) use prompt::{
-    AnsweredCall, Context, Exchange, Prompt, Structured, answer, beside, elements, request,
-    structured,
+    AnsweredCall, Context, Exchange, Prompt, Structured, answer, beside, elements, paused,
+    recorded, request, structured,
 };
 pub use request::{Choice, Request, RequestParts, ToolDeclaration};
 pub(crate) use rules::{

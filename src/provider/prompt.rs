@@ -14,6 +14,11 @@ pub(super) struct Requests {
     pub(super) added_system: AddedSystem,
     /// Writes calls and their answers as elements of a history.
     pub(super) exchange: fn(&Exchange<'_>) -> Vec<Json<'static>>,
+    /// What of a response goes back with its calls, as a turn records it with its messages; `None`
+    /// if nothing does in later turns. The ids of the calls: the provider's, and the one that is sent.
+    pub(super) recorded: Option<fn(&[stream::Reasoning], &[(&str, &str)]) -> Option<Json<'static>>>,
+    /// Writes a response that the provider paused, to be continued; `None` if it never does so.
+    pub(super) paused: Option<fn(&stream::Response) -> Json<'static>>,
     /// Writes the members of the body that the core decides.
     pub(super) members: for<'a> fn(Prompt<'_, 'a>) -> Members<'a>,
     pub(super) structured: Structured,
@@ -98,6 +103,8 @@ pub(crate) enum Context<'t> {
 pub(crate) struct Exchange<'t> {
     /// The reasoning of the model. Some providers require it together with the calls.
     pub(crate) reasoning: &'t [stream::Reasoning],
+    /// Whether another provider's model made the calls.
+    pub(crate) foreign: bool,
     /// The text of the model beside the calls.
     pub(crate) text: &'t str,
     pub(crate) calls: Vec<AnsweredCall<'t>>,
@@ -137,6 +144,20 @@ impl AnsweredCall<'_> {
         let object = self.args.as_object().is_some();
         if object { self.args.clone() } else { Json::Object(Vec::new()) }
     }
+}
+
+/// What of a response goes back with its calls in later turns.
+pub(crate) fn recorded(
+    wire: Wire,
+    reasoning: &[stream::Reasoning],
+    ids: &[(&str, &str)],
+) -> Option<Json<'static>> {
+    wire.requests.recorded?(reasoning, ids)
+}
+
+/// The message with which a response goes on that the provider paused; `None` if it cannot.
+pub(crate) fn paused(wire: Wire, response: &stream::Response) -> Option<Json<'static>> {
+    Some(wire.requests.paused?(response))
 }
 
 /// Converts what a turn adds to elements of a history.

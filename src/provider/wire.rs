@@ -55,8 +55,8 @@ pub(crate) struct Plain {
     pub(crate) lists: bool,
     /// Whether the list may end with an assistant message.
     pub(crate) ends_with_assistant: bool,
-    /// Whether `reasoning_content` is sent back beside calls.
-    pub(crate) reasoning: bool,
+    /// Which reasoning is sent back beside calls.
+    pub(crate) reasoning: Replay,
 }
 
 /// The row of a provider for [`Wire::plain`], from its other rows.
@@ -93,7 +93,7 @@ pub(super) const fn row(
         null: matches!(style.silence, Silence::Null),
         lists: style.lists && rules.own.has(Marks::TYPED),
         ends_with_assistant: matches!(rules.last, Last::Any),
-        reasoning: matches!(rules.reasoning, Replay::Content),
+        reasoning: rules.reasoning,
     };
     Some((Wire { requests, stream }, plain))
 }

@@ -1,8 +1,8 @@
 //! Joins deltas into a response.
 
 use super::delta::{Delta, ErrorClass, FinishReason, StreamError, Usage};
-use super::tree::BLOCK;
-use crate::json::Json;
+use super::tree::{BLOCK, MEMBERS};
+use crate::json::{Json, object};
 use crate::limits;
 
 /// The response of a model, as far as it was received.
@@ -12,6 +12,8 @@ pub struct Response {
     pub text: String,
     /// The blocks of reasoning; a signature ends a block.
     pub reasoning: Vec<Reasoning>,
+    /// Bytes of the text before each block of `reasoning`.
+    places: Vec<usize>,
     /// The calls, in the order in which they began.
     pub calls: Vec<Call>,
     /// The index that each call was begun with: a host's own model may count as it likes.
@@ -32,7 +34,8 @@ pub struct Reasoning {
     /// The text.
     pub text: String,
     /// The provider's signature, without which the block cannot be sent back; behind
-    /// [`super::BLOCK`], the block of a tool that the provider ran itself, as JSON text.
+    /// [`super::BLOCK`], the block of a tool that the provider ran itself, as JSON text; behind
+    /// [`super::MEMBERS`], members that go back with the calls.
     pub signature: Option<String>,
     /// The number of calls of the response that came before it.
     pub calls: u32,
@@ -44,6 +47,15 @@ impl Reasoning {
     pub(crate) fn block(&self) -> Option<Json<'static>> {
         let raw = self.signature.as_deref()?.strip_prefix(BLOCK)?;
         Json::parse_str(raw).ok().map(Json::into_owned)
+    }
+
+    /// Members that go back with the calls of the response, and the id of the call that they belong
+    /// to; without an id they are those of the message.
+    pub(crate) fn members(&self) -> Option<(Option<String>, Json<'static>)> {
+        let raw = self.signature.as_deref()?.strip_prefix(MEMBERS)?;
+        let read = Json::parse_str(raw).ok()?.into_owned();
+        let call = read.get("call").and_then(Json::as_str).map(str::to_owned);
+        Some((call, read.get("members")?.clone()))
     }
 }
 
@@ -63,6 +75,30 @@ pub struct Call {
 }
 
 impl Response {
+    /// The pieces of the response in order: text, and blocks of reasoning or of the provider's tools.
+    pub(crate) fn pieces(&self) -> Vec<Result<&str, &Reasoning>> {
+        let (mut pieces, mut from) = (Vec::new(), 0);
+        for (block, to) in self.reasoning.iter().zip(&self.places) {
+            let text = self.text.get(from..*to).unwrap_or_default();
+            if !text.is_empty() {
+                pieces.push(Ok(text));
+                from = *to;
+            }
+            pieces.push(Err(block));
+        }
+        let rest = self.text.get(from..).unwrap_or_default();
+        pieces.extend((!rest.is_empty()).then_some(Ok(rest)));
+        pieces
+    }
+
+    /// Adds the response that continues this one.
+    pub(crate) fn join(&mut self, more: Self) {
+        let before = self.text.len();
+        self.text.push_str(&more.text);
+        self.reasoning.extend(more.reasoning);
+        self.places.extend(more.places.into_iter().map(|place| before + place));
+    }
+
     /// Adds one delta.
     ///
     /// # Errors
@@ -72,6 +108,7 @@ impl Response {
         if self.held > limits::RESPONSE_BYTES {
             return Err(too_large());
         }
+        let blocks = self.reasoning.len();
         match delta {
             Delta::Text(text) => self.text.push_str(text),
             Delta::Reasoning { text, signature } => {
@@ -119,7 +156,24 @@ impl Response {
                     self.reasoning.push(Reasoning { text: String::new(), signature, calls });
                 }
             }
+            Delta::Members { index, members } => {
+                let place =
+                    index.and_then(|index| self.indices.iter().rposition(|begun| *begun == index));
+                let call = place.and_then(|place| self.calls.get(place));
+                let id = call.map_or(Json::Null, |call| call.id.clone().into());
+                // Those of a call that is not there belong to nothing.
+                if index.is_none() || !id.is_null() {
+                    let calls = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+                    let head = object! { "call": id }.to_text();
+                    let head = head.trim_end_matches('}');
+                    let signature = Some([MEMBERS, head, ",\"members\":", members, "}"].concat());
+                    self.reasoning.push(Reasoning { text: String::new(), signature, calls });
+                }
+            }
             Delta::Error(_) | Delta::Other { .. } => {}
+        }
+        if self.reasoning.len() > blocks {
+            self.places.push(self.text.len());
         }
         Ok(())
     }
@@ -153,6 +207,7 @@ impl Delta {
             }
             Self::ToolCallStart { id, name, .. } => 100 + id.len() + name.len(),
             Self::ProviderTool(tool) => tool.raw.len(),
+            Self::Members { members, .. } => members.len(),
             Self::ToolCallReady { .. }
             | Self::ToolCallEnd { .. }
             | Self::Usage(_)

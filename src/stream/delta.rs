@@ -59,6 +59,15 @@ pub enum Delta {
     Error(StreamError),
     /// A tool that the provider runs itself was called, or has a result.
     ProviderTool(ProviderTool),
+    /// Members that came with the response or with one of its calls, and that the provider wants
+    /// back unchanged with the calls: `reasoning_details`, `extra_content`. `reasoning` or
+    /// `reasoning_content` with an empty text is the member in which the reasoning goes back.
+    Members {
+        /// The index of the call; `None` for members of the message.
+        index: Option<u32>,
+        /// The members: JSON text of an object.
+        members: String,
+    },
     /// Data that this crate has no variant for, as JSON text.
     Other {
         /// The provider's JSON.
@@ -79,6 +88,9 @@ names! {
         ContentFilter "content_filter",
         /// The model wrote calls into its text, which stay text.
         TextToolCall "text_tool_call",
+        /// The provider paused a response that runs its own tools, to be sent back and continued
+        /// (Anthropic's `pause_turn`).
+        Paused "paused",
         /// The provider failed.
         Error "error",
         /// Another reason; see the provider's name.
@@ -312,6 +324,14 @@ impl Delta {
                 out.push_str(tool.status.name());
                 out.push_str(if tool.kept { r#"","block":"# } else { r#"","data":"# });
                 out.push_str(&tool.raw);
+            }
+            Self::Members { index, members } => {
+                out.push_str("{\"type\":\"members\"");
+                if let Some(index) = index {
+                    out.push_str(&format!(r#","index":{index}"#));
+                }
+                out.push_str(r#","members":"#);
+                out.push_str(members);
             }
             Self::Other { raw } => {
                 out.push_str(r#"{"type":"other","raw":"#);

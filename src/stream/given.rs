@@ -88,6 +88,10 @@ impl Given<'_> {
                     kept: block.is_some(),
                 })
             }
+            "members" => Delta::Members {
+                index: self.json.get("index").is_some().then(|| self.index()),
+                members: self.member("members").to_text(),
+            },
             "other" => Delta::Other { raw: self.member("raw").to_text() },
             _ => {
                 self.need(false);

@@ -70,4 +70,4 @@ pub use price::Prices;
 pub use sse::{EventTooLarge, SseDecoder, SseEvent};
 pub use text_calls::TextToolCalls;
 pub use thoughts::ThinkTags;
-pub use tree::{BLOCK, PART, REDACTED};
+pub use tree::{BLOCK, MEMBERS, PART, REDACTED};

@@ -17,6 +17,10 @@ pub const PART: &str = "part:";
 /// that goes back unchanged. The block follows, as JSON text.
 pub const BLOCK: &str = "block:";
 
+/// Begins what stands in place of a signature where members of the response go back with its calls.
+/// `{ call, members }` follows, as JSON text; `call` is the id of a call, or null.
+pub const MEMBERS: &str = "members:";
+
 /// Reads an event, with numbers as they are given; an error if it is no JSON object.
 #[inline(never)]
 pub(crate) fn event<'a>(data: &'a str, out: &mut Vec<Delta>) -> Option<Json<'a>> {

@@ -430,6 +430,13 @@ impl Machine {
             response.id = None;
         }
         self.record.response_done(&response, cut, TurnStatus::Complete);
+        if let State::Asking(inference) = &mut self.state
+            && let Some(next) = self.record.go_on_after(inference, &response)
+        {
+            self.record.send(&next);
+            **inference = next;
+            return;
+        }
         if let State::Calling(_, reading) = &mut self.state {
             *reading = None;
         } else if response.calls.is_empty() {

@@ -106,7 +106,7 @@ pub use options::{Fallback, Keep, Mode, TurnOptions};
 pub use policy::{Policy, ReadMode, ResultsAs, Stagnation, ToolLimit};
 pub use protocol::{CancelReason, Effect, Input};
 pub use restore::{Approval, RestoreOptions, Resume, Revision};
-pub use result::{MessageCall, TurnMessage, TurnResult, TurnStatus};
+pub use result::{MessageCall, TurnMessage, TurnReasoning, TurnResult, TurnStatus};
 pub use trace::{TraceEvent, TraceEventKind, TracePlace, TracedCall};
 
 use crate::error::Error;

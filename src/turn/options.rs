@@ -6,7 +6,7 @@ use super::action_tools::ActionTools;
 use super::policy::Policy;
 use crate::dialect::Dialect;
 use crate::error::Error;
-use crate::history::Strategy;
+use crate::history::{ModelHistory, Strategy};
 use crate::json::table::{At, Read, names, options, read};
 use crate::json::{Json, object};
 use crate::limits;
@@ -89,6 +89,8 @@ options! {
         think_tags "thinkTags": ThinkTags = ThinkTags::Auto;
         /// As [`TurnOptions::text_tool_calls`](TurnOptions).
         text_tool_calls "textToolCalls": TextToolCalls = TextToolCalls::Report;
+        /// As [`TurnOptions::history`](TurnOptions).
+        history "history": ModelHistory = ModelHistory::blank();
     }
 }
 
@@ -162,6 +164,8 @@ options! {
         /// `run`: calls of declared tools outside of code and quotations run, those of tools that are
         /// not read-only only if they are approved.
         text_tool_calls "textToolCalls": TextToolCalls = TextToolCalls::Report;
+        /// What the model wants back of the responses in its history.
+        history "history": ModelHistory = ModelHistory::blank();
         /// Models that are asked in this order, each when the one before it has failed for good (after
         /// its retries) and before anything of its response arrived. The turn goes on with the one
         /// that answers. Not with the strategy `thread`.

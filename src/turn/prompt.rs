@@ -15,9 +15,12 @@ use crate::error::Error;
 use crate::history;
 use crate::json::Json;
 use crate::provider::{self, AnsweredCall, Choice, Prompt, Request, ToolDeclaration, Wire};
-use crate::stream::Reasoning;
+use crate::stream::{Reasoning, Response};
 use crate::tool::CallView;
 use crate::tool::{BoxMaker, Call, Outcome, ToolSpec};
+
+/// How often one inference goes on that the provider has paused.
+const PAUSES: u32 = 4;
 
 /// An element that the turn adds to the history.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +36,8 @@ pub(super) enum Context {
 pub(super) struct Exchange {
     /// The reasoning of the model. Some providers require it together with the calls.
     pub(super) reasoning: Vec<Reasoning>,
+    /// Whether another provider's model made the calls.
+    pub(super) foreign: bool,
     /// The text of the model beside the calls.
     pub(super) text: String,
     /// The calls, each with its answer.
@@ -54,7 +59,7 @@ impl Context {
     fn elements(&self, wire: Wire) -> Vec<Json<'static>> {
         let context = match self {
             Self::System(text) => provider::Context::System(text),
-            Self::Exchange(Exchange { reasoning, text, calls, .. }) => {
+            Self::Exchange(Exchange { reasoning, foreign, text, calls, .. }) => {
                 let calls = calls.iter().map(|Answered { view, answer, failed }| AnsweredCall {
                     id: &view.id,
                     name: &view.name,
@@ -63,7 +68,8 @@ impl Context {
                     failed: *failed,
                 });
                 let calls = calls.collect();
-                provider::Context::Exchange(provider::Exchange { reasoning, text, calls })
+                let foreign = *foreign;
+                provider::Context::Exchange(provider::Exchange { reasoning, foreign, text, calls })
             }
         };
         provider::elements(wire, &context)
@@ -93,6 +99,8 @@ pub(super) struct Conversation {
     /// The ids of the calls in the given history.
     given_ids: Vec<String>,
     context: Vec<Context>,
+    /// The response that the provider has paused, and how often it did so.
+    paused: Option<(Response, u32)>,
     /// The ids of the calls of the given history and of the exchanges.
     ids: Vec<String>,
     /// How many elements of the context were appended to the history.
@@ -108,6 +116,7 @@ impl Conversation {
         let strategy = if keeps { history::Strategy::Reconstruct } else { options.strategy };
         let thread = conversation.filter(|_| strategy == history::Strategy::Thread);
         let thread = thread.map(|id| history::thread_id(id, None)).transpose()?;
+        let rules = rules.model(options.model.clone()).of_model(options.history);
         // A request of a turn says `store: false`, unless the host's body says otherwise.
         let stored = keeps || options.body.get("store").and_then(Json::as_bool) == Some(true);
         let mut history = history::History::new(rules.strategy(strategy).stored(stored));
@@ -135,10 +144,12 @@ impl Conversation {
     pub(super) fn plain(options: &mut TurnOptions) -> Option<Self> {
         let (wire, rules) = Wire::plain(options.dialect)?;
         let falls = !options.fallbacks.is_empty();
-        if falls || options.strategy != history::Strategy::Reconstruct {
+        let is_usual = options.history == history::ModelHistory::blank();
+        if falls || !is_usual || options.strategy != history::Strategy::Reconstruct {
             return None;
         }
-        let history = history::Plain::of(rules, options.take_history())?;
+        let model = (options.dialect, options.model.clone());
+        let history = history::Plain::of(rules, options.take_history(), model)?;
         let given_ids = history.call_ids();
         Some(Self::of(wire, Vec::new(), given_ids, history::AnyHistory::new(history), options))
     }
@@ -160,6 +171,7 @@ impl Conversation {
             ids: given_ids.clone(),
             given_ids,
             context: Vec::new(),
+            paused: None,
             learned: 0,
             boxes: match &options.box_secret {
                 Some(secret) => BoxMaker::derived(secret, &options.request_id),
@@ -182,10 +194,11 @@ impl Conversation {
         for one in &mut self.context {
             if let Context::Exchange(exchange) = one {
                 exchange.reasoning.clear();
+                exchange.foreign = true;
             }
         }
         (self.wire, self.history, self.repairs) = (made.wire, made.history, made.repairs);
-        (self.original, self.learned) = (made.original, 0);
+        (self.original, self.learned, self.paused) = (made.original, 0, None);
         true
     }
 
@@ -197,6 +210,26 @@ impl Conversation {
     /// The ids of the calls in the given history.
     pub(super) fn given_ids(&self) -> Vec<String> {
         self.given_ids.clone()
+    }
+
+    /// Takes a response that the provider has paused. Returns whether it is sent back to be
+    /// continued: at most [`PAUSES`] times.
+    pub(super) fn pause(&mut self, response: Response) -> bool {
+        if provider::paused(self.wire, &response).is_none() {
+            return false;
+        }
+        let (before, times) = self.paused.get_or_insert_default();
+        if *times >= PAUSES {
+            return false;
+        }
+        *times += 1;
+        before.join(response);
+        true
+    }
+
+    /// The inference is over that the provider had paused.
+    pub(super) fn end_pause(&mut self) {
+        self.paused = None;
     }
 
     pub(super) fn add_notice(&mut self, notice: String) {
@@ -211,6 +244,11 @@ impl Conversation {
 
     /// Adds calls and their answers. In a history, each call of a response needs an answer.
     pub(super) fn add_exchange(&mut self, mut exchange: Exchange) {
+        if let Some((paused, _)) = self.paused.take() {
+            // What came before the pause is of the same response.
+            exchange.text.insert_str(0, &paused.text);
+            exchange.reasoning.splice(0..0, paused.reasoning);
+        }
         for call in &mut exchange.calls {
             let id = std::mem::take(&mut call.view.id);
             call.view.id = unique(id.clone(), &mut self.ids);
@@ -246,6 +284,8 @@ impl Conversation {
         let system: Vec<_> = system.chain(instruction).collect();
         let (tools, choice) = offer(options, phase);
         let tools: Vec<_> = tools.into_iter().map(ToolDeclaration::from).collect();
+        let paused = self.paused.as_ref();
+        messages.extend(paused.and_then(|(response, _)| provider::paused(self.wire, response)));
         let provider_state = self.kept.as_mut();
         let provider_state = provider_state.map(|provider_state| {
             provider_state.members(&mut messages, instruction, &options.body)

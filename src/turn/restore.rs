@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::options::{Fallback, Keep, TurnOptions};
 use crate::dialect::Dialect;
 use crate::error::Error;
-use crate::history::Strategy;
+use crate::history::{ModelHistory, Strategy};
 use crate::json::Json;
 use crate::json::table::{At, Read, options, read};
 use crate::limits;
@@ -39,6 +39,8 @@ options! {
         think_tags "thinkTags": ThinkTags = ThinkTags::Auto;
         /// As [`TurnOptions::text_tool_calls`](super::TurnOptions).
         text_tool_calls "textToolCalls": TextToolCalls = TextToolCalls::Report;
+        /// As [`TurnOptions::history`](super::TurnOptions).
+        history "history": ModelHistory = ModelHistory::blank();
         /// As [`TurnOptions::fallbacks`](super::TurnOptions). A turn that went on with one of them
         /// goes on with the one in the same place.
         fallbacks "fallbacks": Vec<Fallback>;
@@ -179,6 +181,7 @@ impl RestoreOptions {
         turn.max_retries = self.max_retries;
         turn.think_tags = self.think_tags;
         turn.text_tool_calls = self.text_tool_calls;
+        turn.history = self.history;
         turn.fallbacks = std::mem::take(&mut self.fallbacks);
         turn.trace = self.trace;
         turn.started_at = self.started_at;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::event::ResultView;
+use crate::dialect::Dialect;
 use crate::error::Failure;
 use crate::history::Repair;
 use crate::json::Json;
@@ -35,12 +36,30 @@ record! {
         tool_calls "toolCalls?": Vec<MessageCall>;
         /// The blocks of tools that the provider ran itself, as it wants them back.
         provider_tools "providerTools?": Vec<Json<'static>>;
+        /// What the provider wants back with the calls, in turns of `deepseek`, `openai-chat` and
+        /// `chat-template`.
+        reasoning "reasoning?": Option<TurnReasoning>;
         /// The call that a result belongs to.
         tool_call_id "toolCallId?": Option<String>;
         /// The tool of the result.
         name "name?": Option<String>;
         /// Whether the result is a failure.
         is_error "isError?": bool;
+    }
+}
+
+record! {
+    /// Reasoning and signatures that came with the calls of a message, and go back with them: to
+    /// DeepSeek in any later turn, to another model only if it is the same.
+    pub struct TurnReasoning as "TurnReasoning" {
+        /// The wire format of the model.
+        dialect "dialect": Dialect;
+        /// The provider's name of the model.
+        model "model?": Option<String>;
+        /// Members of the message, such as `reasoning_content` or `reasoning_details`.
+        members "members?": Option<Json<'static>> as "Record<string, unknown>";
+        /// Members of calls, such as `extra_content`, by the ids of the calls.
+        calls "calls?": Option<Json<'static>> as "Record<string, unknown>";
     }
 }
 

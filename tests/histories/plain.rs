@@ -90,8 +90,19 @@ fn history(random: &mut Random) -> Vec<Value> {
                 }
                 let listed: Vec<Value> = made.iter().map(|(_, call)| call.clone()).collect();
                 said[if camel { "toolCalls" } else { "tool_calls" }] = json!(listed);
-                if random.below(12) == 0 {
-                    said["reasoning_content"] = json!("hm");
+                match random.below(24) {
+                    0 | 1 => said["reasoning_content"] = json!("hm"),
+                    2 => said["reasoning_content"] = json!(""),
+                    3 => {
+                        said["reasoning"] = json!({ "dialect": "deepseek", "model": "m",
+                            "members": { "reasoning_content": "hm", "role": "system" } });
+                    }
+                    4 => {
+                        said["reasoning"] = json!({ "members": { "reasoning": "hm" },
+                            "calls": { made[0].0.clone(): { "extra_content": { "x": 1 } } } });
+                    }
+                    5 => said["reasoning"] = json!("hm"),
+                    _ => {}
                 }
                 all.push(said);
                 let key = if camel { "toolCallId" } else { "tool_call_id" };
@@ -214,8 +225,13 @@ fn common_histories_are_taken() {
     let function = json!({ "name": "search", "arguments": "{\"q\":\"cats\"}" });
     let chat = json!({ "role": "assistant", "content": null,
         "tool_calls": [{ "id": "a", "type": "function", "function": function }] });
+    let mut thought = chat.clone();
+    thought["reasoning_content"] = json!("hm");
     let camel = json!({ "role": "assistant", "content": "",
         "toolCalls": [{ "id": "a", "name": "search", "args": { "q": "cats" } }] });
+    let mut recorded = camel.clone();
+    recorded["reasoning"] = json!({ "dialect": "deepseek", "model": "m",
+        "members": { "reasoning_content": "hm" } });
     let result = json!({ "role": "tool", "tool_call_id": "a", "content": "[]" });
     let ours = json!({ "role": "tool", "content": "[]", "toolCallId": "a", "name": "search",
         "isError": true });
@@ -224,10 +240,17 @@ fn common_histories_are_taken() {
         json!([system, asked]),
         json!([asked, said, asked]),
         json!([asked, chat, result, said, asked]),
+        json!([asked, thought, result, said, asked]),
         json!([system, asked, camel, ours, said, asked]),
+        json!([system, asked, recorded, ours, said, asked]),
     ] {
+        let thinks = history.to_string().contains("reasoning_content");
+        let calls = history.to_string().contains("tool_calls");
         for name in ["openai-chat", "deepseek", "groq", "xai"] {
-            assert!(taken(&history, Dialect::parse(name).unwrap()), "{name}: {history}");
+            // DeepSeek wants reasoning beside a call, no other one takes it in this form.
+            let wanted = !calls || thinks == (name == "deepseek");
+            let is_taken = taken(&history, Dialect::parse(name).unwrap());
+            assert_eq!(is_taken, wanted, "{name}: {history}");
         }
     }
     // Of a provider that knows the role; others are told it as the system's.

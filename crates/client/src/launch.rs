@@ -90,6 +90,7 @@ pub(crate) fn fallbacks(models: &[Model]) -> Result<Vec<Fallback>, Error> {
         let (name, body) = model.parameters();
         let fallback = Fallback::new(model.dialect).max_retries(model.max_retries);
         let fallback = fallback.think_tags(model.think_tags);
+        let fallback = fallback.history(model.history);
         Ok(fallback.text_tool_calls(model.text_tool_calls).model(name).body(body))
     };
     models.iter().map(core).collect()

@@ -13,6 +13,7 @@ use crate::http::Post;
 use crate::json::to_json;
 use crate::platform::{BoxStream, Client, Dyn, MaybeSend, MaybeSync};
 use turnlock::dialect::Dialect;
+use turnlock::history::ModelHistory;
 use turnlock::json::Json;
 use turnlock::provider::Request;
 use turnlock::stream::{Delta, TextToolCalls, ThinkTags};
@@ -30,6 +31,7 @@ use turnlock::stream::{Delta, TextToolCalls, ThinkTags};
 pub struct Model {
     pub(crate) dialect: Dialect,
     pub(crate) max_retries: u32,
+    pub(crate) history: ModelHistory,
     source: Source,
     pub(crate) threads: bool,
     pub(crate) think_tags: ThinkTags,
@@ -163,7 +165,8 @@ impl Model {
     fn of(dialect: Dialect, max_retries: u32, source: Source) -> Self {
         let (think_tags, text_tool_calls) = (ThinkTags::Auto, TextToolCalls::Report);
         let (threads, wrong) = (false, None);
-        Self { dialect, max_retries, source, threads, think_tags, text_tool_calls, wrong }
+        let history = ModelHistory::default();
+        Self { dialect, max_retries, history, source, threads, think_tags, text_tool_calls, wrong }
     }
 
     fn change(mut self, change: impl FnOnce(&mut Http)) -> Self {
@@ -267,6 +270,14 @@ impl Model {
     #[must_use]
     pub fn text_tool_calls(mut self, text_tool_calls: TextToolCalls) -> Self {
         self.text_tool_calls = text_tool_calls;
+        self
+    }
+
+    /// What the model wants back of the responses in its history: when reasoning goes back, what
+    /// stands for missing reasoning, and for the signatures of Gemini 3.
+    #[must_use]
+    pub fn history(mut self, history: ModelHistory) -> Self {
+        self.history = history;
         self
     }
 

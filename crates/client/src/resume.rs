@@ -252,6 +252,7 @@ async fn restore(
             let (name, body) = model.parameters();
             options = options.dialect(Some(model.dialect)).max_retries(model.max_retries);
             options = options.think_tags(model.think_tags).text_tool_calls(model.text_tool_calls);
+            options = options.history(model.history);
             options = options.model(name).body(body).fallbacks(fallbacks(&host.fallbacks)?);
         }
         let options = options.tools(registry(&host.tools)?).trace(host.on_trace.is_some());

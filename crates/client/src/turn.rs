@@ -301,6 +301,7 @@ fn checked(options: TurnOptions) -> Result<(turn::TurnOptions, Model, TurnHost),
         .max_retries(model.max_retries)
         .think_tags(model.think_tags)
         .text_tool_calls(model.text_tool_calls)
+        .history(model.history)
         .fallbacks(fallbacks(&host.fallbacks)?)
         .tools(registry(&host.tools)?)
         .request_id(host.request_id.as_str().into())

@@ -48,6 +48,12 @@ export const TOOL_SPEC: Checks = {
   page: 'flag',
 }
 
+export const MODEL_HISTORY: Checks = {
+  reasoning: { names: 'auto never tool_calls always' },
+  missingReasoning: { names: 'empty omit' },
+  thoughtSignatures: { names: 'auto always never' },
+}
+
 export const FALLBACK_MODEL: Checks = {
   dialect: { check: 0, expected: 'a dialect', required: true },
   model: 'text',

@@ -102,6 +102,8 @@ export interface GeminiOptions extends HttpModelOptions {
    * @defaultValue "https://generativelanguage.googleapis.com/v1beta"
    */
   baseURL?: string | undefined
+  /** Gemini 3: when calls without a thought signature get a placeholder. @defaultValue "auto" */
+  thoughtSignatures?: ThoughtSignatures | undefined
 }
 
 /** The options of `bedrock`. */

@@ -13,6 +13,8 @@ export const HISTORY_OPTIONS: Rows = {
   prefill: 0,
   systemAnywhere: 0,
   reasoning: 0,
+  missingReasoning: 0,
+  model: 0,
   thoughtSignatures: 0,
 }
 
@@ -132,6 +134,7 @@ export const GEMINI_OPTIONS: Rows = {
   maxRetries: 0,
   body: 0,
   baseURL: 0,
+  thoughtSignatures: 0,
 }
 
 export const BEDROCK_OPTIONS: Rows = {

@@ -10,7 +10,9 @@ import type {
   Dialect,
   FailureDetails,
   FinishReason,
+  MissingReasoning,
   Prices,
+  ReasoningReplay,
   Repair,
   Strategy,
   TextToolCalls,
@@ -96,6 +98,8 @@ export interface TurnOptions {
   boxSecret?: string | undefined
   /** Retries of a failed request. 0 to 10. @defaultValue 2 */
   maxRetries?: number | undefined
+  /** What the model wants back of the responses in its history. */
+  history?: ModelHistory | undefined
   /**
    * With a server of local models behind the APIs of Chat Completions and Ollama: what becomes of a
    * `<think>` block at the beginning of a response. `auto`: it is reasoning, without its tags.
@@ -239,6 +243,25 @@ export type Stagnation = 'report' | 'stop'
  * - `native`: As the provider's tool messages.
  */
 export type ResultsAs = 'box' | 'native'
+
+/**
+ * What a model wants back of the responses in its history. As the options of the same names in
+ * `HistoryOptions`.
+ */
+export interface ModelHistory {
+  /**
+   * `deepseek`, `openai-chat`, `chat-template`: when reasoning is sent back.
+   * @defaultValue "auto"
+   */
+  reasoning?: ReasoningReplay | undefined
+  /**
+   * What a message with calls gets where reasoning is sent back and it has none.
+   * @defaultValue "empty"
+   */
+  missingReasoning?: MissingReasoning | undefined
+  /** Gemini 3: when calls without a thought signature get a placeholder. @defaultValue "auto" */
+  thoughtSignatures?: ThoughtSignatures | undefined
+}
 
 /** A model that is asked when the one before it has failed for good. */
 export interface FallbackModel {
@@ -693,6 +716,11 @@ export interface TurnMessage {
   toolCalls?: MessageCall[]
   /** The blocks of tools that the provider ran itself, as it wants them back. */
   providerTools?: unknown[]
+  /**
+   * What the provider wants back with the calls, in turns of `deepseek`, `openai-chat` and
+   * `chat-template`.
+   */
+  reasoning?: TurnReasoning
   /** The call that a result belongs to. */
   toolCallId?: string
   /** The tool of the result. */
@@ -711,6 +739,21 @@ export interface MessageCall {
   name: string
   /** The arguments. */
   args: unknown
+}
+
+/**
+ * Reasoning and signatures that came with the calls of a message, and go back with them: to
+ * DeepSeek in any later turn, to another model only if it is the same.
+ */
+export interface TurnReasoning {
+  /** The wire format of the model. */
+  dialect: Dialect
+  /** The provider's name of the model. */
+  model?: string
+  /** Members of the message, such as `reasoning_content` or `reasoning_details`. */
+  members?: Record<string, unknown>
+  /** Members of calls, such as `extra_content`, by the ids of the calls. */
+  calls?: Record<string, unknown>
 }
 
 interface TraceEventMembers {

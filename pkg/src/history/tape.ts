@@ -17,8 +17,9 @@ const TAG = 1 << TAG_BITS
 const MAX_DEPTH = 128 + 32
 /** Texts up to this length cross the boundary, which costs less than storing them here. */
 const SHORT = 64
-/** Texts under these keys are shown to the model; the core does not read their contents. */
-const SHOWN = new Set(['text', 'content', 'output', 'result', 'value', 'thinking', 'signature'])
+/** Texts under these keys are shown to the model; the core does not read their contents. It does
+ * read signatures: whose they are. */
+const SHOWN = new Set(['text', 'content', 'output', 'result', 'value', 'thinking'])
 /** Objects under these keys are arguments or results, which are passed as a whole. */
 const WHOLE = new Set(['args', 'arguments', 'input', 'output', 'parameters', 'result'])
 /** Members that may have the arguments of one call, or hold them. */

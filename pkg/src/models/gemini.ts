@@ -4,7 +4,7 @@ import { GEMINI } from '../generated/providers.js'
 import { GEMINI_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
 import type { Model } from './model.js'
-import { modelOf } from './provider.js'
+import { modelOf, withHistory } from './provider.js'
 
 export type { GeminiOptions }
 
@@ -15,5 +15,7 @@ export type { GeminiOptions }
  * @throws TurnlockError `options.invalid`
  */
 export function gemini(options: GeminiOptions): Model {
-  return modelOf(GEMINI, readOptions(options, GEMINI_OPTIONS))
+  options = readOptions(options, GEMINI_OPTIONS)
+  const { thoughtSignatures } = options
+  return withHistory(modelOf(GEMINI, options), { thoughtSignatures })
 }

@@ -5,6 +5,7 @@ import { member } from '../shared/quietly.js'
 import type { HttpModelOptions } from '../generated/models.js'
 import { present } from '../options.js'
 import type { Delta, Dialect, TextToolCalls, ThinkTags } from '../types.js'
+import type { ModelHistory } from '../generated/turn.js'
 
 /**
  * The body of a request, in the dialect's wire format: the members that the core decides, and if the
@@ -46,6 +47,8 @@ export interface Model {
   readonly textToolCalls?: TextToolCalls
   /** Added to every body. */
   readonly body?: Record<string, unknown> | undefined
+  /** What the model wants back of the responses in its history. */
+  readonly history?: ModelHistory | undefined
   /** The model's keys, which no error message shows: some providers repeat them. */
   secrets?(): string[]
   /** Sends a request. Returns a response whose body is the stream, or deltas. */
@@ -62,8 +65,8 @@ export const modelOptions = ({ dialect, maxRetries, model, body }: Model) => ({
 
 /** The options of a turn that come from its model. */
 export const turnModelOptions = (model: Model) => {
-  const { thinkTags, textToolCalls } = model
-  return { ...modelOptions(model), ...present({ thinkTags, textToolCalls }) }
+  const { thinkTags, textToolCalls, history } = model
+  return { ...modelOptions(model), ...present({ thinkTags, textToolCalls, history }) }
 }
 
 /** The options of a turn that come from its fallbacks. */

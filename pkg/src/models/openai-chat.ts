@@ -5,7 +5,7 @@ import { CHAT_DIALECTS, OPENAI_CHAT } from '../generated/providers.js'
 import { OPEN_AI_CHAT_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
 import { checkAddress, type Model } from './model.js'
-import { modelOf } from './provider.js'
+import { modelOf, withHistory } from './provider.js'
 
 export type { OpenAIChatOptions }
 
@@ -20,5 +20,9 @@ export function openaiChat(options: OpenAIChatOptions): Model {
   const { baseURL, dialect = 'openai-chat' } = options
   if (!CHAT_DIALECTS.includes(dialect)) throw wrong('dialect', `one of ${CHAT_DIALECTS.join(', ')}`)
   checkAddress(baseURL)
-  return modelOf({ ...OPENAI_CHAT, dialect }, options)
+  const { reasoning, missingReasoning } = options
+  return withHistory(modelOf({ ...OPENAI_CHAT, dialect }, options), {
+    reasoning,
+    missingReasoning,
+  })
 }

@@ -4,6 +4,7 @@ import { wrong } from '../errors.js'
 import type { HttpModelOptions, ProviderModelOptions } from '../generated/models.js'
 import { PROVIDERS, type ProviderInfo } from '../generated/providers.js'
 import { PROVIDER_MODEL_OPTIONS } from '../generated/rows.js'
+import type { ModelHistory } from '../generated/turn.js'
 import { present, readOptions } from '../options.js'
 import { httpModel, type Model } from './model.js'
 
@@ -27,6 +28,12 @@ export function modelOf(info: ProviderInfo, options: AddressedOptions): Model {
     ...(info.threads && { threads: true }),
     ...present({ thinkTags, textToolCalls }),
   }
+}
+
+/** A model with what it wants back of the responses in its history, where that is given. */
+export const withHistory = (model: Model, history: ModelHistory): Model => {
+  const given = present(history)
+  return Object.keys(given).length > 0 ? { ...model, history: given } : model
 }
 
 const isBearer = ({ keyHeader }: ProviderInfo) => keyHeader === 'authorization'

@@ -106,6 +106,7 @@ import type {
   FollowTurnOptions,
   Keep,
   ListTurnsOptions,
+  ModelHistory,
   PauseTurnOptions,
   Policy,
   ResumeTurnOptions,
@@ -178,6 +179,12 @@ export const TOOL_SPEC: Partial<ToolSpec> = {
   page: undefined,
 }
 
+export const MODEL_HISTORY: Partial<ModelHistory> = {
+  reasoning: undefined,
+  missingReasoning: undefined,
+  thoughtSignatures: undefined,
+}
+
 export const FALLBACK_MODEL: Partial<FallbackModel> = {
   model: undefined,
   body: undefined,
@@ -241,6 +248,8 @@ export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
   prefill: undefined,
   systemAnywhere: undefined,
   reasoning: undefined,
+  missingReasoning: undefined,
+  model: undefined,
   thoughtSignatures: undefined,
 }
 
@@ -543,6 +552,7 @@ export const GEMINI_OPTIONS: Partial<GeminiOptions> = {
   maxRetries: undefined,
   body: undefined,
   baseURL: undefined,
+  thoughtSignatures: undefined,
 }
 
 export const BEDROCK_OPTIONS: Partial<BedrockOptions> = {

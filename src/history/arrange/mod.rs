@@ -10,7 +10,8 @@ use super::prepare::{self, Prepared};
 use super::report::{Action, Finding};
 use crate::json::{Joined, Json};
 use crate::provider::{
-    Blank, Bridge, First, Marks, Members, Merge, Message, Out, Results, Role, Rules, System, joined,
+    Blank, Bridge, First, Marks, Members, Merge, Message, Out, Reasoning, Results, Role, Rules,
+    System, joined,
 };
 
 /// The synthesized assistant text between a tool result and a user message.
@@ -29,6 +30,9 @@ pub(super) struct Context<'c> {
     pub(super) own: bool,
     /// Whether calls of the current turn must carry thought signatures.
     pub(super) signatures: bool,
+    /// Whether a message with calls carried `reasoning_content`: the provider thinks, and wants it of
+    /// each of them.
+    pub(super) thinks: bool,
     /// The index of the last user entry.
     pub(super) turn: usize,
     /// The last place where something was said, if hosted calls before it may have no result.
@@ -51,6 +55,8 @@ pub(super) struct Place<'e, 'a> {
     pub(super) next: Option<&'e Entry<'a>>,
     /// Whether it is the last entry.
     pub(super) last: bool,
+    /// The entries before it.
+    pub(super) before: &'e [Entry<'a>],
 }
 
 /// Folds entries into messages, and can be rewound to any entry.
@@ -182,7 +188,9 @@ impl<'a> Arranger<'a> {
             while written.next_if(|(place, _)| *place <= at).is_some() {}
             let next = written.peek().map(|(_, next)| *next);
             if at >= context.from && !entry.gone {
-                self.entry(Place { entry, at, next, last: at + 1 == entries.len() }, context);
+                let last = at + 1 == entries.len();
+                let before = entries.get(..at).unwrap_or_default();
+                self.entry(Place { entry, at, next, last, before }, context);
             }
         }
     }
@@ -195,7 +203,13 @@ impl<'a> Arranger<'a> {
         let Prepared { mut parts, mut results, mut extra, listed, silent } = prepared;
         // The calls that are too many for one message stand in messages behind it.
         while let Some((over, answered)) = split(&parts, &results, context.rules.most_calls) {
-            let rest = (parts.split_off(over), results.split_off(answered));
+            // Reasoning of which calls need some is with the first of them.
+            let thinks = |part: &Out<'_>| matches!(part, Out::Reasoning(Reasoning::Content(_)));
+            let thought = parts.iter().any(thinks);
+            let mut rest = (parts.split_off(over), results.split_off(answered));
+            if thought {
+                rest.0.insert(0, Out::Reasoning(Reasoning::Content("".into())));
+            }
             let extra = std::mem::take(&mut extra);
             let message =
                 Message { role: Role::Assistant, parts, extra, listed, beside: entry.beside };

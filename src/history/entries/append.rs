@@ -8,7 +8,7 @@ use super::History;
 use super::ingest::by_message;
 use super::results::CALLS_MEMBERS;
 use crate::index::slot;
-use crate::provider::{Elements, Marks, Merge, Results, System};
+use crate::provider::{Elements, Marks, Merge, Reasoning, Replay, Results, Signatures, System};
 
 impl<'a> History<'a> {
     pub(super) fn say(&mut self, mut entry: Entry<'a>) {
@@ -84,6 +84,13 @@ impl<'a> History<'a> {
             }
         }
         entry.answered = answered;
+        let thinks = |part: &Part<'_>| matches!(part, Part::Reasoning(Reasoning::Content(_)));
+        if called && !self.thinks && entry.parts.iter().any(thinks) {
+            self.thinks = true;
+            if self.rules.reasoning == Replay::Content {
+                self.arranger.rewind(0);
+            }
+        }
         if called {
             self.called = Some(at);
             self.open_from = 0;
@@ -183,7 +190,7 @@ impl<'a> History<'a> {
         }
         if user && at > self.turn {
             // Signatures are required in the current turn only.
-            if self.signatures() {
+            if self.rules.thought_signatures != Signatures::None {
                 self.arranger.rewind(self.turn);
             }
             self.turn = at;

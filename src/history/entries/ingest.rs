@@ -37,6 +37,7 @@ impl Size {
                 }
                 Piece::Call { call, .. } | Piece::Whole { call } => self.call(call),
                 Piece::Result { result, .. } => self.result(result),
+                Piece::Thought { .. } => {}
                 _ => {
                     self.parts += 1;
                     self.taken += 1;
@@ -132,12 +133,25 @@ impl<'a> History<'a> {
             }
             match piece {
                 Piece::Say(mut entry) => {
+                    if entry.speaker == Speaker::User {
+                        self.thoughts.clear();
+                    }
                     if !self.describes(&mut entry) {
                         self.say(entry);
                     }
                 }
-                Piece::Call { call, marks, batch } => self.call_in(*call, marks, batch.as_deref()),
-                Piece::Whole { call } => self.whole(*call),
+                Piece::Call { call, marks, batch } => {
+                    self.call_in(*call, marks, batch.as_deref());
+                    self.think(index);
+                }
+                Piece::Whole { call } => {
+                    self.whole(*call);
+                    self.think(index);
+                }
+                Piece::Thought { delta, shown } => {
+                    let shown = shown.map(|(turn, seq)| (self.index.number(&by_turn(&turn)), seq));
+                    self.thought(delta, shown);
+                }
                 Piece::Described { id, args } => self.described(&id, args),
                 Piece::Result { id, result } => self.result(&id, result),
                 Piece::Asked { approval, call } => {
@@ -344,6 +358,7 @@ impl<'a> History<'a> {
     }
 
     fn void(&mut self, request: &str, from: u64) {
+        self.thoughts.void(from);
         if self.shown_by != self.index.find(&by_turn(request)) {
             return;
         }

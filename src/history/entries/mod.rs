@@ -9,6 +9,7 @@ mod ingest;
 mod items;
 mod output;
 mod results;
+mod thoughts;
 mod turns;
 
 pub(in crate::history) use cached::{CacheMark, is_mark, is_marked, unmarked};
@@ -26,6 +27,7 @@ use crate::index::Index;
 use crate::json::{Json, Kind, Reader};
 use crate::provider::{Marks, Rules, rules};
 use ingest::Size;
+use thoughts::Thoughts;
 
 /// The content of a synthesized result, for a call that has none.
 pub(in crate::history) const INTERRUPTED: &str =
@@ -104,6 +106,9 @@ pub struct History<'a> {
     settled: Option<Place>,
     /// Whether a call carried a thought signature.
     signed: bool,
+    /// Whether a message with calls carried `reasoning_content`.
+    thinks: bool,
+    thoughts: Thoughts<'a>,
     /// The shapes seen so far.
     marks: Marks,
 }
@@ -153,6 +158,8 @@ impl<'a> History<'a> {
             awaits_from: None,
             settled: None,
             signed: false,
+            thinks: false,
+            thoughts: Thoughts::default(),
             marks: Marks::NONE,
         }
     }

@@ -172,6 +172,7 @@ impl<'a> History<'a> {
             options: &self.options,
             own: self.marks.within(self.rules.own),
             signatures,
+            thinks: self.thinks,
             turn: self.turn,
             from,
             end: self.entries.last().map_or(0, |entry| entry.index),

@@ -73,7 +73,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
         }
         "reasoning-file" => {
             marks.add(Marks::AI_SDK);
-            Block::Part(Part::Reasoning(Reasoning::Plain))
+            Block::Part(Part::Reasoning(Reasoning::unknown()))
         }
         "step-start" | "source" | "source-url" | "source-document" => {
             marks.add(Marks::AI_SDK);

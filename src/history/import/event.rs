@@ -82,13 +82,26 @@ pub(super) fn event<'a>(
                 && !fields.has("encrypted_content") =>
         {
             let mut entry = entry(Speaker::Assistant, index);
-            entry.parts.push(Part::Reasoning(Reasoning::Plain));
+            let text = ["text", "content"].iter().find_map(|key| fields.get(key));
+            let text = text.filter(|text| text.is_text()).cloned();
+            let thought = text.map_or_else(Reasoning::unknown, Reasoning::Text);
+            entry.parts.push(Part::Reasoning(thought));
             entry.open = true;
             one(Piece::Say(entry))
         }
         "tool_calls" => turn_calls(fields.clone(), index),
         "tool_results" => turn_results(fields.clone(), index),
-        "reasoning" if fields.has("chunk") => Some(Vec::new()),
+        "reasoning" if fields.has("chunk") => {
+            let shown = number(fields, "seq").map(|seq| (request(fields), seq));
+            thought(fields, "chunk", shown)
+        }
+        "reasoning_message_content"
+        | "reasoning_message_chunk"
+        | "thinking_text_message_content"
+        | "reasoning-delta" => {
+            let key = if fields.has("delta") { "delta" } else { "text" };
+            thought(fields, key, None)
+        }
         "provider_tool" => match fields.get("block") {
             Some(block) => {
                 let mut entry = entry(Speaker::Assistant, index);
@@ -277,6 +290,16 @@ fn turn_text<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
     let delta = fields.text("chunk")?;
     let shown = number(fields, "seq").map(|seq| (request(fields), seq));
     one(Piece::TextDelta { id, delta, speaker: Speaker::Assistant, shown })
+}
+
+/// A part of reasoning, which belongs to the calls behind it.
+fn thought<'a>(
+    fields: &Fields<'a>,
+    key: &str,
+    shown: Option<(Cow<'a, str>, u64)>,
+) -> Option<Vec<Piece<'a>>> {
+    let delta = fields.get(key).filter(|delta| delta.is_text()).cloned();
+    Some(delta.map(|delta| Piece::Thought { delta, shown }).into_iter().collect())
 }
 
 /// `phase_start { resumed, voidFrom }` voids the text of an inference that is repeated.

@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use super::super::code::Code;
 use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
 use super::ending::Ending;
-use super::{Fields, block, call, calls, content, event, one, views};
+use super::{Fields, block, call, calls, content, event, one, reasoning, views};
 use crate::index::{Index, slot};
 use crate::json::{Json, members, object};
 use crate::limits;
-use crate::provider::{Marks, Reasoning};
+use crate::provider::{Marks, Reasoning, lines};
 
 pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let role = fields.take_text("role")?;
@@ -68,10 +68,11 @@ pub(super) fn said<'a>(
     if content.as_ref().and_then(Json::as_array).is_some_and(|all| all.iter().any(is_other)) {
         entry.marks.add(Marks::EVENT);
     }
-    let (parts, results, listed) = content::content(content, index, &mut entry.marks)?;
+    let (mut parts, results, listed) = content::content(content, index, &mut entry.marks)?;
+    unsign(fields, &mut parts);
     entry.listed = listed;
     entry.hollow |= listed && parts.is_empty() && results.is_empty();
-    reasoning(fields, &mut entry);
+    thoughts(fields, &mut entry);
     if speaker == Speaker::Assistant {
         let blocks = fields.take_list("providerTools").unwrap_or_default();
         entry.parts.extend(blocks.into_iter().map(event::hosted));
@@ -202,7 +203,32 @@ fn finish<'a>(fields: Fields<'a>, entry: &mut Entry<'a>) {
     }
 }
 
-fn reasoning<'a>(fields: &mut Fields<'a>, entry: &mut Entry<'a>) {
+/// Takes the signatures from reasoning that no model of Anthropic made: what is stored as its response
+/// came names the model.
+fn unsign<'a>(fields: &Fields<'a>, parts: &mut [Part<'a>]) {
+    let model = fields.text("model").or_else(|| fields.text("modelId"));
+    if model.is_some_and(|model| !reasoning::signs(&model)) {
+        for part in parts {
+            let foreign = match part {
+                Part::Reasoning(Reasoning::Signed { text, .. }) => Reasoning::Text(text.clone()),
+                Part::Reasoning(Reasoning::Redacted(_)) => Reasoning::unknown(),
+                _ => continue,
+            };
+            *part = Part::Reasoning(foreign);
+        }
+    }
+}
+
+fn thoughts<'a>(fields: &mut Fields<'a>, entry: &mut Entry<'a>) {
+    if let Some(recorded) = fields.get("reasoning").and_then(reasoning::recorded) {
+        fields.take("reasoning");
+        entry.parts.push(Part::Reasoning(Reasoning::Recorded(Box::new(recorded))));
+    }
+    // LangChain's clients of DeepSeek, Moonshot and others.
+    let kept = fields.get("additional_kwargs").and_then(|kept| kept.get("reasoning_content"));
+    if let Some(text) = kept.filter(|text| text.is_text() && !fields.has("reasoning_content")) {
+        entry.parts.push(Part::Reasoning(Reasoning::Text(text.clone())));
+    }
     if let Some(text) = fields.take("reasoning_content").filter(Json::is_text) {
         entry.marks.add(Marks::CHAT);
         entry.parts.push(Part::Reasoning(Reasoning::Content(text)));
@@ -217,8 +243,9 @@ fn reasoning<'a>(fields: &mut Fields<'a>, entry: &mut Entry<'a>) {
     if let Some(details) = details {
         entry.marks.add(Marks::CHAT);
         entry.parts.push(Part::Reasoning(Reasoning::Details(details)));
-    } else if plain.is_some() {
-        entry.parts.push(Part::Reasoning(Reasoning::Plain));
+    } else if let Some(plain) = plain {
+        let text = if plain.is_text() { Some(plain) } else { lines(&plain) };
+        entry.parts.push(Part::Reasoning(text.map_or_else(Reasoning::unknown, Reasoning::Text)));
     }
 }
 

@@ -22,6 +22,7 @@ mod views;
 pub(super) use ending::{flag, is_mcp_text};
 pub(super) use fields::Fields;
 pub(super) use media::media;
+pub(super) use reasoning::recorded;
 
 use super::code::Code;
 use super::model::{Part, Piece, Speaker};

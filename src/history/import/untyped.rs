@@ -70,7 +70,7 @@ fn reasoning<'a>(mut given: Fields<'a>) -> Reasoning<'a> {
         .and_then(Fields::of)
         .map(|mut inner| signed(inner.take("text"), inner.take("signature"), Vec::new()));
     let redacted = || given.take("redactedContent").map(redacted);
-    text.or_else(redacted).unwrap_or(Reasoning::Plain)
+    text.or_else(redacted).unwrap_or_else(Reasoning::unknown)
 }
 
 /// The wire formats that have the block.

@@ -7,6 +7,7 @@ use super::super::code::Code;
 use super::super::entries::CONFLICT;
 use super::super::ids;
 use super::super::model::{Args, Call};
+use super::super::options::ThoughtSignatures;
 use super::super::report::{Action, Finding, Weight};
 use super::{UNKNOWN_TOOL, Work};
 use crate::json::Json;
@@ -85,18 +86,25 @@ impl<'a> Work<'_, 'a> {
         if let Signatures::OnParts { placeholder } = rules.thought_signatures
             && thought_signature.is_none()
             && first
-            && self.context.signatures
+            && (self.context.signatures || self.is_unsigned())
         {
-            let more = (placeholder.into(), Weight::Fault);
-            self.note(
-                Code::ThoughtSignatureMissing,
-                Action::Synthesized,
-                (call.index, &call.id),
-                more,
-            );
+            // A call of another provider never had a signature, so that none is missing.
+            if self.context.signatures {
+                let more = (placeholder.into(), Weight::Fault);
+                self.note(
+                    Code::ThoughtSignatureMissing,
+                    Action::Synthesized,
+                    (call.index, &call.id),
+                    more,
+                );
+            }
             thought_signature = Some(placeholder.into());
         }
         let mut extra = self.fields(&call.extra, rules.fields.call, self.entry.marks);
+        for (key, value) in self.recorded_call(&call.id) {
+            extra.retain(|(known, _)| *known != key);
+            extra.push((key, value));
+        }
         let name = Json::String(name);
         for (key, value) in &mut extra {
             if key == "custom"
@@ -109,6 +117,11 @@ impl<'a> Work<'_, 'a> {
             }
         }
         Out::Call { id: self.id(call), name, arguments, thought_signature, extra }
+    }
+
+    /// Whether the calls of the entry are those of another provider, which has no signatures.
+    fn is_unsigned(&self) -> bool {
+        self.context.options.thought_signatures == ThoughtSignatures::Auto && !self.is_own()
     }
 
     /// The arguments of a call. It may have begun with others than those that came in pieces, which

@@ -20,7 +20,9 @@ use super::model::{Entry, Part, Text};
 use super::options::Strategy;
 use super::report::{Action, Finding, Weight};
 use crate::json::{Json, is_space};
-use crate::provider::{Blank, Elements, Marks, Members, Message, Names, Out, Rules, Signatures};
+use crate::provider::{
+    Blank, Elements, Marks, Members, Message, Names, Out, Replay, Rules, Signatures,
+};
 
 /// The name for a call that names no tool.
 pub(super) const UNKNOWN_TOOL: &str = "unknown_tool";
@@ -42,9 +44,9 @@ pub(super) fn entry<'a>(
     context: &Context<'_>,
     findings: &mut Vec<Finding>,
 ) -> Prepared<'a> {
-    let Place { entry, at, next, last } = place;
+    let Place { entry, at, next, last, before: earlier } = place;
     let calls_stay = context.options.strategy == Strategy::Reconstruct;
-    let calls = calls_stay && entry.calls().next().is_some();
+    let calls = calls_stay && entry.calls().any(|call| !call.stored);
     let before = findings.len();
     let mut work = Work {
         context,
@@ -54,6 +56,7 @@ pub(super) fn entry<'a>(
         place: (false, 0),
         findings,
         next,
+        earlier,
         calls,
         blanks: 0,
     };
@@ -66,7 +69,8 @@ pub(super) fn entry<'a>(
     let stored = entry.calls().any(|call| call.stored);
     made.silent = stored
         || work.findings.len() > before
-        || entry.parts.first().is_some_and(is_kept_for_another);
+        || entry.parts.first().is_some_and(is_kept_for_another)
+        || context.rules.reasoning == Replay::Content && reasoning::is_thought(entry);
     if context.rules.calls_last {
         work.put_calls_last(&mut made.parts);
     }
@@ -103,6 +107,8 @@ struct Work<'w, 'a> {
     findings: &'w mut Vec<Finding>,
     /// The next entry that is written.
     next: Option<&'w Entry<'a>>,
+    /// The entries before this one.
+    earlier: &'w [Entry<'a>],
     /// Whether the entry has calls.
     calls: bool,
     /// Blank texts that are left out.
@@ -131,6 +137,7 @@ impl<'a> Work<'_, 'a> {
         let mut made = Prepared::default();
         let mut is_first_call = true;
         let mut abandoned = Vec::new();
+        let as_content = self.reasoning_content(&mut made.parts);
         for (place, part) in entry.parts.iter().enumerate() {
             self.place = (false, place);
             match part {
@@ -139,6 +146,7 @@ impl<'a> Work<'_, 'a> {
                     let extra = self.fields(&text.extra, self.rules().fields.text, entry.marks);
                     made.parts.push(Out::Text { text: text.text.clone(), extra, apart: false });
                 }
+                Part::Reasoning(_) if as_content => {}
                 Part::Reasoning(reasoning) => {
                     let last = last_said.is_none_or(|said| said < place);
                     made.parts.extend(self.reasoning(reasoning, last));

@@ -6,12 +6,14 @@ use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
 use crate::provider::request::Choice;
-use crate::stream::{REDACTED, Reasoning};
+use crate::stream::{REDACTED, Reasoning, Response};
 
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     // Most models refuse a message with the role `system`.
     added_system: AddedSystem::InSystem,
     exchange,
+    recorded: None,
+    paused: Some(paused),
     members,
     structured: Structured::Tool(forced),
     object_root: false,
@@ -42,21 +44,6 @@ fn text_block(text: &str) -> Json<'static> {
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     let Exchange { text, calls, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
-    // With thinking enabled, an assistant message with calls must begin with its signed thinking.
-    let signed = |block: &Reasoning| {
-        if let Some(block) = block.block() {
-            return Some(block);
-        }
-        let signature = block.signature.as_deref()?;
-        if let Some(data) = signature.strip_prefix(REDACTED) {
-            return Some(object! { "type": "redacted_thinking", "data": owned(data) });
-        }
-        Some(object! {
-            "type": "thinking",
-            "thinking": owned(&block.text),
-            "signature": owned(signature),
-        })
-    };
     let mut said = Vec::new();
     for (at, call) in calls.iter().enumerate() {
         said.extend(exchange.thoughts(at).filter_map(signed));
@@ -85,6 +72,35 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     [("assistant", Json::Array(said)), ("user", results)]
         .map(|(role, content)| object! { "role": role, "content": content })
         .into()
+}
+
+/// Converts a block. With thinking enabled, an assistant message with calls must begin with its
+/// signed thinking.
+fn signed(block: &Reasoning) -> Option<Json<'static>> {
+    let owned = |text: &str| Json::string(text.to_owned());
+    if let Some(block) = block.block() {
+        return Some(block);
+    }
+    let signature = block.signature.as_deref()?;
+    if let Some(data) = signature.strip_prefix(REDACTED) {
+        return Some(object! { "type": "redacted_thinking", "data": owned(data) });
+    }
+    Some(object! {
+        "type": "thinking",
+        "thinking": owned(&block.text),
+        "signature": owned(signature),
+    })
+}
+
+/// A response with `pause_turn` goes back as it is, as the last message:
+/// <https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons#pause-turn>
+/// (2026-11-30).
+fn paused(response: &Response) -> Json<'static> {
+    let blocks = response.pieces().into_iter().filter_map(|piece| match piece {
+        Ok(text) => (!text.trim().is_empty()).then(|| text_block(text)),
+        Err(block) => signed(block),
+    });
+    object! { "role": "assistant", "content": Json::Array(blocks.collect()) }
 }
 
 fn members<'a>(prompt: Prompt<'_, 'a>) -> Members<'a> {

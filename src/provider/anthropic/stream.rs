@@ -321,7 +321,8 @@ impl Messages {
             "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
             "tool_use" => FinishReason::ToolCalls,
             "refusal" => FinishReason::ContentFilter,
-            _ => FinishReason::Other, // `pause_turn` and future reasons
+            "pause_turn" => FinishReason::Paused,
+            _ => FinishReason::Other,
         };
         if matches!(reason, FinishReason::Stop | FinishReason::ToolCalls) {
             self.complete(out);

@@ -16,6 +16,8 @@ const NO_TOOLS: &str = "Tools are disabled now. Answer without calling one.";
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     added_system: AddedSystem::InSystem,
     exchange,
+    recorded: None,
+    paused: None,
     members,
     structured: Structured::Tool(forced),
     object_root: false,

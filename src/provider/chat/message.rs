@@ -52,6 +52,7 @@ pub(in crate::provider) fn write<'a>(message: Message<'a>, style: Style, out: &m
                 beside.add("reasoning_details", details);
             }
             Out::Reasoning(Reasoning::Thinking(text)) => beside.add("thinking", text),
+            Out::Reasoning(Reasoning::Recorded(recorded)) => beside.extend(recorded.members),
             Out::Reasoning(Reasoning::Native { block, .. }) => said.push(Out::Native(block)),
             Out::Text { text, extra, .. } if style.plan && !extra.is_empty() => {
                 beside.add("tool_plan", text);

@@ -2,10 +2,12 @@
 //! <https://platform.openai.com/docs/api-reference/chat>.
 
 mod message;
+mod recorded;
 mod request;
 mod stream;
 
 pub(super) use message::{Silence, Style, address, payload, write};
+pub(super) use recorded::recorded;
 pub(super) use request::{FOR_HOSTS, REQUESTS, post, started, tools};
 
 use super::rules::{ResultParts, Rules, Write};

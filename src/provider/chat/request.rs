@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::recorded;
 use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
@@ -11,6 +12,8 @@ use crate::provider::request::{Choice, ToolDeclaration};
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     added_system: AddedSystem::InHistory,
     exchange,
+    recorded: None,
+    paused: None,
     members,
     structured: Structured::Member(json_schema),
     // "Root objects must not be anyOf and must be an object":
@@ -50,7 +53,7 @@ fn started_with_usage(model: String, stream: bool) -> Members<'static> {
 
 /// Converts calls and their answers. The rules of histories decide whether to keep the reasoning.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { reasoning, text, calls } = exchange;
+    let Exchange { reasoning, text, calls, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
     let wire = calls.iter().map(|call| {
         let function = object! {
@@ -64,9 +67,9 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
         "content": owned(text),
         "tool_calls": Json::Array(wire.collect()),
     };
-    if !reasoning.is_empty() {
-        let text: String = reasoning.iter().map(|block| block.text.as_str()).collect();
-        said.add("reasoning_content", Json::from(text));
+    let ids: Vec<_> = calls.iter().map(|call| (call.id, call.id)).collect();
+    if let Some(recorded) = recorded(reasoning, &ids) {
+        said.add("reasoning", recorded);
     }
     let mut messages = vec![Json::Object(said)];
     messages.extend(calls.iter().map(|call| {

@@ -5,7 +5,7 @@
 use super::chat::{self, Silence, Style};
 use super::info::ProviderInfo;
 use super::prompt::Requests;
-use super::rules::{Arguments, Bridge, First, Ids, Last, Merge, Rules, System};
+use super::rules::{Arguments, Bridge, Fields, First, Ids, Last, Merge, Replay, Rules, System};
 use super::shapes::Marks;
 use super::stream::Stream;
 use super::tools::Tools;
@@ -20,9 +20,15 @@ pub(super) const RULES: Rules = Rules {
     last: Last::NotAssistant,
     merge: Merge::Needed,
     bridge: Bridge::Needed,
-    ids: Ids::Nine,
+    // Nine characters are a rule of Mistral's template alone, for which there is `mistral`. Kimi's
+    // template wants `functions.{name}:{index}` back: getkimchi/kimchi#1063 (2026-08-19).
+    ids: Ids::Length(usize::MAX),
     null: false,
     media_of_user: false,
+    // Templates of models that think render the reasoning before a call, as servers have named it;
+    // the servers ignore what a template does not read.
+    reasoning: Replay::Details,
+    fields: Fields { call: &["extra_content"], ..Fields::NONE },
     arguments: Arguments::Text { read: true },
     style: Some(STYLE),
     ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
@@ -33,6 +39,6 @@ const STYLE: Style =
 
 pub(super) const STREAM: Stream = chat::STREAM;
 
-pub(super) const REQUESTS: Requests = chat::REQUESTS;
+pub(super) const REQUESTS: Requests = Requests { recorded: Some(chat::recorded), ..chat::REQUESTS };
 
 pub(super) const TOOLS: Tools = Tools::common(super::tools::COMPATIBLE);

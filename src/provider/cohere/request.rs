@@ -11,6 +11,8 @@ use crate::provider::request::Choice;
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     added_system: AddedSystem::InHistory,
     exchange,
+    recorded: None,
+    paused: None,
     members,
     structured: Structured::Member(json_object),
     // The mode is `json_object`.
@@ -26,7 +28,7 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
 /// Converts calls and their answers. Deltas have two things as reasoning: the plan before the calls,
 /// and thinking, which is a part of the content and whose parts are marked as such.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { reasoning, text, calls } = exchange;
+    let Exchange { reasoning, text, calls, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
     let wire = calls.iter().map(|call| {
         let function = object! {

@@ -39,8 +39,11 @@ const STYLE: Style =
 
 pub(super) const STREAM: Stream = chat::STREAM;
 
-pub(super) const REQUESTS: Requests =
-    Requests { structured: Structured::Member(json_object), ..chat::REQUESTS };
+pub(super) const REQUESTS: Requests = Requests {
+    structured: Structured::Member(json_object),
+    recorded: Some(chat::recorded),
+    ..chat::REQUESTS
+};
 
 /// <https://api-docs.deepseek.com/guides/json_mode>: objects, but no schema.
 fn json_object(_: &'static str, _: Json<'static>) -> (&'static str, Json<'static>) {

@@ -21,6 +21,9 @@ use message::{part, write};
 
 const OWN: Marks = Marks::GEMINI;
 
+/// Stands for the signature of a call that has none.
+const UNSIGNED: &str = "skip_thought_signature_validator";
+
 pub(super) const INFO: ProviderInfo = ProviderInfo {
     base_url: Some("https://generativelanguage.googleapis.com/v1beta"),
     key_variable: Some("GEMINI_API_KEY"),
@@ -49,7 +52,7 @@ pub(super) const RULES: Rules = Rules {
     result_values: ResultValues::Native,
     reasoning: Replay::Native,
     // https://ai.google.dev/gemini-api/docs/thought-signatures
-    thought_signatures: Signatures::OnParts { placeholder: "skip_thought_signature_validator" },
+    thought_signatures: Signatures::OnParts { placeholder: UNSIGNED },
     blank: Blank::Kept,
     strict: true,
     media: Media::Any,

@@ -13,6 +13,8 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     // A history has no system messages.
     added_system: AddedSystem::InSystem,
     exchange,
+    recorded: None,
+    paused: None,
     members,
     structured: Structured::Within(json_schema),
     object_root: false,
@@ -40,7 +42,7 @@ fn path(model: &str, stream: bool) -> Cow<'static, str> {
 /// Summaries of thoughts are not sent back. Calls have no ids: not every model knows them, and
 /// results are matched by place.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { text, calls, .. } = exchange;
+    let Exchange { text, calls, foreign, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
     let mut parts = Vec::new();
     let sign = |mut part: Members<'static>, signature: Option<&str>| {
@@ -67,6 +69,7 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
         }
         let made = object! { "name": owned(call.name), "args": call.arguments() };
         let signature = own.and_then(|block| block.signature.as_deref());
+        let signature = signature.or((*foreign && at == 0).then_some(super::UNSIGNED));
         parts.push(sign(members! { "functionCall": made }, signature));
     }
     let results = calls.iter().map(|call| {

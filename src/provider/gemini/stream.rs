@@ -125,6 +125,13 @@ impl Parts {
     fn part(&mut self, one: &Json<'_>, refused: bool, out: &mut Vec<Delta>) {
         let (said, signature) = (text(one, "text"), text(one, "thoughtSignature"));
         if let Some(call) = one.get("functionCall") {
+            // Google sends one or the other, gateways both: NousResearch/hermes-agent#109862
+            // (2026-09-13).
+            if part(one, "thought").as_bool() == Some(true) {
+                push_reasoning(said, None, out);
+            } else {
+                push_text(said, out);
+            }
             push_reasoning("", Some(signature), out);
             self.thinks = false;
             self.call(call, refused, out);

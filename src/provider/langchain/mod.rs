@@ -31,9 +31,9 @@ pub(super) const REQUESTS: Requests = Requests { exchange, ..chat::FOR_HOSTS };
 
 /// Converts calls and their answers. Unlike in Chat Completions, results say whether they failed.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { reasoning, text, calls } = exchange;
+    let Exchange { reasoning, foreign, text, calls } = exchange;
     let unmarked = calls.iter().map(|call| AnsweredCall { failed: false, ..*call }).collect();
-    let exchange = Exchange { reasoning, text, calls: unmarked };
+    let exchange = Exchange { reasoning, foreign: *foreign, text, calls: unmarked };
     let mut elements = (chat::FOR_HOSTS.exchange)(&exchange);
     for (element, call) in elements.iter_mut().skip(1).zip(calls) {
         if let (Json::Object(result), true) = (element, call.failed) {

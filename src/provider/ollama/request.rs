@@ -11,6 +11,8 @@ use crate::provider::request::Choice;
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     added_system: AddedSystem::InHistory,
     exchange,
+    recorded: None,
+    paused: None,
     members,
     structured: Structured::Member(|_, schema| ("format", schema)),
     object_root: false,
@@ -27,7 +29,7 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
 
 /// Converts calls and their answers. Arguments are objects, and results name their tools.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { reasoning, text, calls } = exchange;
+    let Exchange { reasoning, text, calls, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
     let wire = calls.iter().map(|call| {
         let function = object! { "name": owned(call.name), "arguments": call.arguments() };

@@ -42,7 +42,7 @@ const STYLE: Style =
 
 pub(super) const STREAM: Stream = chat::STREAM;
 
-pub(super) const REQUESTS: Requests = chat::REQUESTS;
+pub(super) const REQUESTS: Requests = Requests { recorded: Some(chat::recorded), ..chat::REQUESTS };
 
 pub(super) const TOOLS: Tools = Tools {
     most: Some(128),

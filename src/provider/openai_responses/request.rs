@@ -11,6 +11,8 @@ use crate::stream::PART;
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     added_system: AddedSystem::InHistory,
     exchange,
+    recorded: None,
+    paused: None,
     members,
     structured: Structured::Within(json_schema),
     // As Chat Completions.

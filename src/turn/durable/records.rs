@@ -202,6 +202,7 @@ pub(super) fn read_batch(text: &str, dialect: Dialect) -> Option<(Calling, bool)
     let exchange = Exchange {
         text: string(&json, "text")?,
         reasoning: if is_own { reasoning } else { Vec::new() },
+        foreign: !is_own,
         ..Exchange::default()
     };
     let mut calls = array("calls")?.iter().map(read_call).collect::<Option<Vec<_>>>()?;

@@ -99,6 +99,11 @@ impl Calling {
         self.exchange.reasoning.clone_from(&response.reasoning);
     }
 
+    /// Drops the reasoning of the response, as another model goes on.
+    pub(crate) fn forget_reasoning(&mut self) {
+        self.exchange.reasoning.clear();
+    }
+
     /// Takes the rest of a response that is complete.
     pub(crate) fn finish(&mut self, response: Response, record: &mut Record) {
         let (known, mut same) = (self.batch.calls().len(), true);
@@ -379,6 +384,7 @@ fn missing_end(finish: Option<&(FinishReason, String)>) -> &'static str {
             FinishReason::Stop
             | FinishReason::ToolCalls
             | FinishReason::TextToolCall
+            | FinishReason::Paused
             | FinishReason::Other,
         )
         | None => "the arguments are incomplete, or cannot be told from those of another call",

@@ -1,9 +1,11 @@
 //! What a turn adds to the history of its conversation.
 
 use super::super::ids::unique;
-use super::super::result::{MessageCall, TurnMessage};
+use super::super::result::{MessageCall, TurnMessage, TurnReasoning};
 use super::outcomes::content;
 use super::{Calling, Record};
+use crate::json::Json;
+use crate::provider;
 use crate::text::is_blank;
 use crate::tool::{Call, Fate, Outcome, Status};
 
@@ -15,7 +17,15 @@ impl Record {
         let mut ids = self.conversation.given_ids();
         let mut messages = Vec::new();
         let (mut said, mut from) = (String::new(), 0);
-        let mut hosted = self.progress.hosted.iter().peekable();
+        // A call of the provider's own tool that it never answered is refused without its result.
+        let results = self.progress.hosted.iter().filter_map(|(_, block)| block.get("tool_use_id"));
+        let answered: Vec<_> = results.filter_map(Json::as_str).collect();
+        let is_open = |block: &Json<'static>| {
+            let id = block.get("id").and_then(Json::as_str).unwrap_or_default();
+            block.kind().is_some_and(|kind| kind.ends_with("_tool_use")) && !answered.contains(&id)
+        };
+        let closed = self.progress.hosted.iter().filter(|(_, block)| !is_open(block));
+        let mut hosted = closed.peekable();
         let mut blocks = |before: usize| {
             let mut blocks = Vec::new();
             while let Some((_, block)) = hosted.next_if(|one| one.0 <= before) {
@@ -30,8 +40,11 @@ impl Record {
             join(&mut said, text.get(from..to).unwrap_or_default());
             from = to;
             let (mut calls, mut results) = (Vec::new(), Vec::new());
+            let mut sent = Vec::new();
             for (call, outcome) in calls_in_messages(calling) {
+                let given = call.view().id.clone();
                 let (call, result) = pair(call, outcome, &mut ids);
+                sent.push((given, call.id.clone()));
                 calls.push(call);
                 results.push(result);
             }
@@ -39,7 +52,9 @@ impl Record {
                 let message_text = std::mem::take(&mut said);
                 let provider_tools = std::mem::take(&mut ran);
                 let message = spoken("assistant", message_text);
-                messages.push(TurnMessage { tool_calls: calls, provider_tools, ..message });
+                let reasoning = self.reasoning(calling, &sent);
+                let tool_calls = calls;
+                messages.push(TurnMessage { tool_calls, provider_tools, reasoning, ..message });
                 messages.append(&mut results);
             }
         }
@@ -53,6 +68,18 @@ impl Record {
 }
 
 impl Record {
+    /// What the provider wants back with these calls. `ids`: the provider's, and those of the
+    /// messages.
+    fn reasoning(&self, calling: &Calling, ids: &[(String, String)]) -> Option<TurnReasoning> {
+        let ids: Vec<_> = ids.iter().map(|(given, sent)| (&**given, &**sent)).collect();
+        let wire = self.conversation.wire();
+        let recorded = provider::recorded(wire, &calling.exchange().reasoning, &ids)?;
+        let member = |key| recorded.get(key).cloned();
+        let (members, calls) = (member("members"), member("calls"));
+        let (dialect, model) = (self.options.dialect, self.options.model.clone());
+        Some(TurnReasoning { dialect, model, members, calls })
+    }
+
     /// The ids of the calls of the batches that are closed. Some providers count the ids of calls
     /// anew in each response.
     pub(super) fn call_ids(&self) -> Vec<String> {
@@ -99,6 +126,7 @@ fn spoken(role: &'static str, content: String) -> TurnMessage {
         content,
         tool_calls: Vec::new(),
         provider_tools: Vec::new(),
+        reasoning: None,
         tool_call_id: None,
         name: None,
         is_error: false,

@@ -28,7 +28,7 @@ use crate::inference::{Inference, MarkupRules, Rules};
 use crate::json::Json;
 use crate::reply::Dropped;
 use crate::secret::Secret;
-use crate::stream::{Delta, Reasoning, Response, TextToolCalls};
+use crate::stream::{Delta, FinishReason, Reasoning, Response, TextToolCalls};
 use crate::tool::Outcome;
 
 /// Bytes of what is wrong with an answer that the model is told.
@@ -198,8 +198,21 @@ impl Record {
         self.begin_phase(PhaseName::Tool);
     }
 
+    /// The inference that continues a response that the provider has paused; `None` if it is over.
+    pub(super) fn go_on_after(
+        &mut self,
+        paused: &Inference,
+        response: &Response,
+    ) -> Option<Inference> {
+        let is_paused = matches!(response.finish, Some((FinishReason::Paused, _)));
+        let goes_on = is_paused && response.calls.is_empty();
+        (goes_on && self.conversation.pause(response.clone()))
+            .then(|| self.inference().after(paused))
+    }
+
     /// Begins the next inference of the phase.
     pub(super) fn count_inference(&mut self) {
+        self.conversation.end_pause();
         self.progress.inferences += 1;
         self.progress.asked_seq = self.progress.seq + 1;
         self.progress.phase.ask();
@@ -288,9 +301,11 @@ impl Record {
         let same = next.dialect == self.options.dialect;
         let options = &mut self.options;
         (options.dialect, options.model, options.body) = (next.dialect, next.model, next.body);
-        options.max_retries = next.max_retries;
+        (options.max_retries, options.history) = (next.max_retries, next.history);
         (options.think_tags, options.text_tool_calls) = (next.think_tags, next.text_tool_calls);
         self.progress.model += 1;
+        // What the model before has recorded is of no use to this one.
+        self.closed.iter_mut().for_each(Calling::forget_reasoning);
         same || self.conversation.translate(options)
     }
 

@@ -53,6 +53,8 @@ pub(super) fn tables() -> Vec<Table> {
                 dialect: "ChatDialect" = "\"openai-chat\"";
                 thinkTags from "TurnOptions";
                 textToolCalls from "TurnOptions";
+                reasoning from "ModelHistory";
+                missingReasoning from "ModelHistory";
             }
         },
         table! {
@@ -68,6 +70,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// The URL up to the version. For Vertex AI it goes up to `/publishers/google`, with
                 /// a bearer token among the `headers`.
                 baseURL: "string" = "base URL of gemini";
+                thoughtSignatures from "ModelHistory";
             }
         },
         table! {

@@ -9,6 +9,7 @@
 
 use super::chunk::Fragment;
 use super::shape::Shape;
+use crate::json::Json;
 use crate::limits;
 use crate::stream::{Delta, Sum, malformed};
 
@@ -62,6 +63,8 @@ struct Call {
     contradictory: bool,
     /// What may be its arguments stood in a place that is not read.
     unread: bool,
+    /// Members that go back with the call.
+    members: Vec<(&'static str, Json<'static>)>,
 }
 
 /// What a fragment is.
@@ -141,6 +144,11 @@ impl Calls {
         }
         let Some(call) = self.calls.get_mut(at) else { return };
         call.add(fragment);
+        if let Some(index) = call.started
+            && !call.members.is_empty()
+        {
+            out.push(super::members(Some(index), std::mem::take(&mut call.members)));
+        }
         if call.repeats && call.arguments != Shape::Blank {
             self.certainty = self.certainty.max(Certainty::Incomplete);
         }
@@ -231,6 +239,9 @@ impl Calls {
         if call.started.replace(index).is_none() {
             let id = call.id.clone().unwrap_or_else(|| format!("call_{index}"));
             out.push(Delta::ToolCallStart { index, id, name: call.name.clone() });
+            if !call.members.is_empty() {
+                out.push(super::members(Some(index), std::mem::take(&mut call.members)));
+            }
         }
         if !call.waiting.is_empty() {
             let text = std::mem::take(&mut call.waiting);
@@ -480,6 +491,8 @@ impl Call {
     }
 
     fn add(&mut self, fragment: Fragment<'_>) {
+        let members = fragment.members.into_iter();
+        self.members.extend(members.map(|(key, value)| (key, value.into_owned())));
         if let Some(id) = fragment.id {
             self.id.get_or_insert_with(|| id.into_owned());
         }

@@ -29,8 +29,21 @@ pub(super) struct Chunk<'a> {
     pub(super) tools: Vec<Json<'a>>,
     /// Those that some providers repeat with every chunk.
     pub(super) sources: Vec<String>,
+    /// The member that has the reasoning, if there is one.
+    pub(super) thinks: Option<Thinks>,
+    /// Members of the message that go back with its calls.
+    pub(super) members: Vec<(&'static str, Json<'a>)>,
     /// A member is of this wire format.
     pub(super) known: bool,
+}
+
+/// The member that has the reasoning. If both are there, they are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Thinks {
+    /// `reasoning`: OpenRouter, Groq, newer versions of vLLM.
+    Reasoning,
+    /// `reasoning_content`: DeepSeek, Moonshot, GLM, older versions of vLLM.
+    Content,
 }
 
 #[derive(Debug)]
@@ -47,6 +60,8 @@ pub(super) struct Fragment<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
     pub(super) arguments: Option<Cow<'a, str>>,
+    /// Members that go back with the call.
+    pub(super) members: Vec<(&'static str, Json<'a>)>,
     /// What may be its arguments stands in a member that is not read.
     pub(super) unread: bool,
 }
@@ -144,6 +159,11 @@ impl<'a> Chunk<'a> {
                 key => one.unread(key, reader),
             }),
             "native_finish_reason" => one.native_reason(reader),
+            // Moonshot: earendil-works/pi#2017 (2026-03-10).
+            "usage" => {
+                one.usage = usage(&reader.value()?);
+                Ok(())
+            }
             // OpenRouter: <https://openrouter.ai/docs/api/reference/overview>
             "error" => {
                 let error = reader.value()?;
@@ -170,6 +190,9 @@ impl<'a> Chunk<'a> {
             self.calls.append(&mut one.calls);
             self.unreadable |= one.unreadable;
             self.unread |= one.unread;
+            self.thinks = self.thinks.max(one.thinks);
+            self.members.append(&mut one.members);
+            self.usage = self.usage.or(one.usage);
             self.finish = one.finish.or_else(|| self.finish.take());
             self.native = one.native.or_else(|| self.native.take());
             self.error = self.error.take().or(one.error);
@@ -193,28 +216,31 @@ impl<'a> Chunk<'a> {
             // both are present, they are equal.
             "reasoning_content" | "reasoning" => {
                 let known = self.said.iter().any(|piece| matches!(piece, Piece::Reasoning(_)));
-                if let Some(text) = text(reader)?.filter(|_| !known) {
+                let Some(text) = text(reader)? else { return Ok(()) };
+                let member = if key == "reasoning" { Thinks::Reasoning } else { Thinks::Content };
+                self.thinks = self.thinks.max(Some(member));
+                if !known {
                     self.said.push(Piece::Reasoning(text));
                 }
                 Ok(())
             }
             // OpenRouter: <https://openrouter.ai/docs/use-cases/reasoning-tokens>
-            "reasoning_details" => list(reader, &mut |reader| {
-                object(reader, &mut |key, reader| match key {
-                    "text" | "summary" => {
-                        let text = text(reader)?.filter(|text| !text.is_empty());
-                        self.details.extend(text.map(Piece::Reasoning));
-                        Ok(())
-                    }
+            "reasoning_details" => {
+                let details = reader.value()?;
+                let text = |item: &Json<'a>, keys: [&str; 2]| {
+                    let known = keys.iter().find_map(|key| item.get(key)?.as_str());
+                    known.filter(|text| !text.is_empty()).map(|text| Cow::Owned(text.to_owned()))
+                };
+                for item in details.items() {
+                    self.details.extend(text(item, ["text", "summary"]).map(Piece::Reasoning));
                     // `data` is reasoning that is encrypted whole.
-                    "signature" | "data" => {
-                        let text = text(reader)?.filter(|text| !text.is_empty());
-                        self.details.extend(text.map(Piece::Signature));
-                        Ok(())
-                    }
-                    _ => reader.skip(),
-                })
-            }),
+                    self.details.extend(text(item, ["signature", "data"]).map(Piece::Signature));
+                }
+                if details.items().len() > 0 {
+                    self.members.push(("reasoning_details", details));
+                }
+                Ok(())
+            }
             "annotations" => keep(key, reader, &mut self.others),
             // <https://console.groq.com/docs/compound>
             "executed_tools" => list(reader, &mut |reader| {
@@ -329,6 +355,16 @@ impl<'a> Fragment<'a> {
                 }
                 key => self.unread(key, reader),
             }),
+            // Google's OpenAI endpoint, and LiteLLM: the signature of the thought before the call.
+            // https://ai.google.dev/gemini-api/docs/thought-signatures (2026-11-30)
+            "extra_content" if reader.peek()? == Kind::Object => {
+                self.members.push(("extra_content", reader.value()?));
+                Ok(())
+            }
+            "provider_specific_fields" if reader.peek()? == Kind::Object => {
+                self.members.push(("provider_specific_fields", reader.value()?));
+                Ok(())
+            }
             key => self.unread(key, reader),
         }
     }

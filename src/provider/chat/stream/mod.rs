@@ -15,7 +15,7 @@ use crate::stream::{
     push_text, push_tool, text,
 };
 use calls::Calls;
-use chunk::{Chunk, Piece};
+use chunk::{Chunk, Piece, Thinks};
 
 /// The state between two chunks.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -24,6 +24,10 @@ pub(super) struct Chunks {
     /// The reason to finish, as far as calls are concerned: the last one that was given.
     finish: Option<FinishReason>,
     done: bool,
+    /// The member that has the reasoning.
+    thinks: Option<Thinks>,
+    /// Reasoning has come, or what stands for it.
+    thought: bool,
 }
 
 impl Events for Chunks {
@@ -131,6 +135,12 @@ fn is_normal(reason: FinishReason) -> bool {
     matches!(reason, FinishReason::Stop | FinishReason::ToolCalls)
 }
 
+/// Members of the message, or of a call, that go back with the calls.
+fn members(index: Option<u32>, members: Vec<(&'static str, Json<'_>)>) -> Delta {
+    let members = members.into_iter().map(|(key, value)| (key.into(), value)).collect();
+    Delta::Members { index, members: Json::Object(members).to_text() }
+}
+
 /// A tool that the provider ran itself. It takes none of it back.
 fn executed(tool: &Json<'_>, out: &mut Vec<Delta>) {
     let name =
@@ -144,12 +154,22 @@ fn executed(tool: &Json<'_>, out: &mut Vec<Delta>) {
 
 impl Chunks {
     fn take(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) {
+        if self.thinks.is_none() && chunk.thinks == Some(Thinks::Reasoning) {
+            out.push(members(None, vec![("reasoning", "".into())]));
+        }
+        self.thinks = self.thinks.or(chunk.thinks);
+        let is_text =
+            |piece: &Piece<'_>| matches!(piece, Piece::Reasoning(text) if !text.is_empty());
+        self.thought |= chunk.said.iter().any(is_text);
         for piece in chunk.said {
             match piece {
                 Piece::Text(text) => push_text(&text, out),
                 Piece::Reasoning(text) => push_reasoning(&text, None, out),
                 Piece::Signature(signature) => push_reasoning("", Some(&signature), out),
             }
+        }
+        if !chunk.members.is_empty() {
+            out.push(members(None, chunk.members));
         }
         chunk.tools.iter().for_each(|tool| executed(tool, out));
         out.extend(chunk.others.into_iter().map(|raw| Delta::Other { raw }));
@@ -189,9 +209,15 @@ impl Chunks {
             // What ended the response is not known to be its normal end.
             FinishReason::Other
             | FinishReason::TextToolCall
+            | FinishReason::Paused
             | FinishReason::Length
             | FinishReason::ContentFilter
             | FinishReason::Error => self.calls.cut(out),
+        }
+        // An empty reasoning goes back, too: Moonshot and DeepSeek want the member.
+        if self.thinks == Some(Thinks::Content) && !self.thought && self.calls.any() {
+            self.thought = true;
+            out.push(members(None, vec![("reasoning_content", "".into())]));
         }
         let before = self.finish;
         self.finish = before.filter(|before| !is_normal(*before)).or(Some(said));
