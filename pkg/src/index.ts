@@ -105,17 +105,20 @@ export type { Redact } from './shared/redact.js'
 
 // Parts of what is above, so that a host can name them.
 export type { ErrorEvent } from './shared/events.js'
-export type { FailureDetails, Prices, Strategy, ToolError } from './generated/common.js'
 export type {
+  FailureDetails,
   MissingReasoning,
-  ModelHistory,
+  Prices,
   ReasoningReplay,
+  Strategy,
   ThoughtSignatures,
-  UnknownElements,
-} from './generated/history.js'
+  ToolError,
+} from './generated/common.js'
+export type { UnknownElements } from './generated/history.js'
 export type { CustomModelOptions } from './generated/models.js'
 export type {
   ClaimCallsOptions,
+  ModelHistory,
   Stagnation,
   TurnMessage,
   TurnReasoning,
