@@ -51,7 +51,10 @@ impl Thoughts {
         for delta in deltas {
             match delta {
                 Delta::Text(text) => self.text(&text, &mut out),
-                Delta::Reasoning { .. } | Delta::Usage(_) | Delta::Other { .. } => out.push(delta),
+                Delta::Reasoning { .. }
+                | Delta::Usage(_)
+                | Delta::Members { .. }
+                | Delta::Other { .. } => out.push(delta),
                 // A block that is open when a call or the end follows has no text behind it.
                 Delta::ToolCallStart { .. }
                 | Delta::ToolCallArguments { .. }

@@ -61,6 +61,7 @@ export const FALLBACK_MODEL: Checks = {
   maxRetries: { whole: [0, 10] },
   thinkTags: { names: 'auto off' },
   textToolCalls: { names: 'report run' },
+  history: { rows: MODEL_HISTORY },
 }
 
 export const STORED_AS: Checks = {
@@ -93,6 +94,7 @@ export const TURN_OPTIONS: Checks = {
   maxRetries: { whole: [0, 10] },
   thinkTags: { names: 'auto off' },
   textToolCalls: { names: 'report run' },
+  history: { rows: MODEL_HISTORY },
   fallbacks: { list: { rows: FALLBACK_MODEL } },
   trace: 'flag',
   startedAt: { whole: [0, 9007199254740992] },

@@ -108,6 +108,39 @@ export type ThinkTags = 'auto' | 'off'
 export type TextToolCalls = 'report' | 'run'
 
 /**
+ * When the reasoning of a message is sent back to the model as `reasoning_content`.
+ *
+ * - `auto`: As the dialect wants it: `tool_calls` for `deepseek`. For `openai-chat` and
+ *   `chat-template`, only what turns of the same model have recorded goes back.
+ * - `never`: Never, as for DeepSeek R1.
+ * - `tool_calls`: With the messages that called tools: DeepSeek's thinking mode,
+ *   <https://api-docs.deepseek.com/guides/thinking_mode>.
+ * - `always`: With every message.
+ */
+export type ReasoningReplay = 'auto' | 'never' | 'tool_calls' | 'always'
+
+/**
+ * What a message with calls has that lacks the reasoning that the provider wants back.
+ *
+ * - `empty`: An empty `reasoning_content`, which DeepSeek and Moonshot accept
+ *   (deepseek-ai/deepseek-harness discussion 1850, Lapis0x0/obsidian-yolo#243; 2026-11-30).
+ * - `omit`: Nothing: for a model that does not think, or a server that refuses an empty one.
+ */
+export type MissingReasoning = 'empty' | 'omit'
+
+/**
+ * When a call without a thought signature gets the placeholder that Gemini accepts,
+ * <https://ai.google.dev/gemini-api/docs/thought-signatures>.
+ *
+ * - `auto`: If any call of the history carries a signature, and for calls in the shape of another
+ *   provider: Gemini 3 refuses a current turn with unsigned calls, and older models ignore the
+ *   placeholder. pipecat-ai/pipecat#5809 (2026-09-17), HKUDS/nanobot#5230 (2026-08-03).
+ * - `always`: Always, for a Gemini 3 model that continues the history of another model.
+ * - `never`: Never.
+ */
+export type ThoughtSignatures = 'auto' | 'always' | 'never'
+
+/**
  * How a call ended.
  *
  * - `blocked`: Unified mode: the call was refused; its result is a notice for the model. In any
@@ -158,11 +191,20 @@ export interface Usage {
  *   calls.
  * - `content_filter`: The provider withheld the rest.
  * - `text_tool_call`: The model wrote calls into its text, which stay text.
+ * - `paused`: The provider paused a response that runs its own tools, to be sent back and continued
+ *   (Anthropic's `pause_turn`).
  * - `error`: The provider failed.
  * - `other`: Another reason; see the provider's name.
  */
 export type FinishReason =
-  'stop' | 'length' | 'tool_calls' | 'content_filter' | 'text_tool_call' | 'error' | 'other'
+  | 'stop'
+  | 'length'
+  | 'tool_calls'
+  | 'content_filter'
+  | 'text_tool_call'
+  | 'paused'
+  | 'error'
+  | 'other'
 
 /** More about a failure. */
 export interface FailureDetails {

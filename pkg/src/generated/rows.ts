@@ -114,6 +114,8 @@ export const OPEN_AI_CHAT_OPTIONS: Rows = {
   dialect: 0,
   thinkTags: 0,
   textToolCalls: 0,
+  reasoning: 0,
+  missingReasoning: 0,
 }
 
 export const OPEN_AI_RESPONSES_OPTIONS: Rows = {

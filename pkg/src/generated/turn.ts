@@ -17,6 +17,7 @@ import type {
   Strategy,
   TextToolCalls,
   ThinkTags,
+  ThoughtSignatures,
   ToolError,
   ToolSpec,
   ToolStatus,
@@ -98,8 +99,6 @@ export interface TurnOptions {
   boxSecret?: string | undefined
   /** Retries of a failed request. 0 to 10. @defaultValue 2 */
   maxRetries?: number | undefined
-  /** What the model wants back of the responses in its history. */
-  history?: ModelHistory | undefined
   /**
    * With a server of local models behind the APIs of Chat Completions and Ollama: what becomes of a
    * `<think>` block at the beginning of a response. `auto`: it is reasoning, without its tags.
@@ -115,6 +114,8 @@ export interface TurnOptions {
    * @defaultValue "report"
    */
   textToolCalls?: TextToolCalls | undefined
+  /** What the model wants back of the responses in its history. */
+  history?: ModelHistory | undefined
   /**
    * Models that are asked in this order, each when the one before it has failed for good (after its
    * retries) and before anything of its response arrived. The turn goes on with the one that
@@ -277,6 +278,8 @@ export interface FallbackModel {
   thinkTags?: ThinkTags | undefined
   /** As `TurnOptions::text_tool_calls`. @defaultValue "report" */
   textToolCalls?: TextToolCalls | undefined
+  /** As `TurnOptions::history`. */
+  history?: ModelHistory | undefined
 }
 
 /** How a turn is stored. */

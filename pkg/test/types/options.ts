@@ -134,6 +134,7 @@ export const TURN_OPTIONS: Partial<TurnOptions> = {
   maxRetries: undefined,
   thinkTags: undefined,
   textToolCalls: undefined,
+  history: undefined,
   fallbacks: undefined,
   trace: undefined,
   startedAt: undefined,
@@ -191,6 +192,7 @@ export const FALLBACK_MODEL: Partial<FallbackModel> = {
   maxRetries: undefined,
   thinkTags: undefined,
   textToolCalls: undefined,
+  history: undefined,
 }
 
 export const STORED_AS: Partial<StoredAs> = {
@@ -534,6 +536,8 @@ export const OPEN_AI_CHAT_OPTIONS: Partial<OpenAIChatOptions> = {
   dialect: undefined,
   thinkTags: undefined,
   textToolCalls: undefined,
+  reasoning: undefined,
+  missingReasoning: undefined,
 }
 
 export const OPEN_AI_RESPONSES_OPTIONS: Partial<OpenAIResponsesOptions> = {
