@@ -9,7 +9,8 @@ import { root } from './setup.mjs'
 
 const CHECKED = /\.(rs|[cm]?[jt]s|html|css|toml|sh|json|md)$|^\.ci\//
 /** Data of others, what was read from it, and the samples that this check is tested with. */
-const UNCHECKED = /^(tests\/data\/.*|tests\/wires\/.*\.json|scripts\/outside\.test\.mjs)$/
+const UNCHECKED =
+  /^(tests\/data\/.*|tests\/wires\/.*\.json|pkg\/test\/recordings\/.*\.json|scripts\/outside\.test\.mjs)$/
 /** What a build or an installation makes. */
 const MADE =
   /^(.*\/)?(node_modules|target|dist|\.cache)(\/|$)|^pkg\/(wasm|LICENSE|README\.md)(\/|$)/
@@ -32,6 +33,11 @@ export const ALLOWED = [
   // What the scripted provider and the handler refuse.
   '../../../etc/passwd',
   '/etc/passwd',
+  // Where coding agents keep their sessions.
+  '~/.claude/projects',
+  '~/.codex/sessions',
+  '~/.gemini/tmp',
+  '~/.qwen/projects',
   '../elsewhere/x.txt',
   '../a',
   // The guides, beside the reference.

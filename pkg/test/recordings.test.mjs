@@ -217,7 +217,7 @@ test('a rollout of Codex from before 2025-09: items without an envelope', () => 
 test('a session of Codex: one unknown item is no refusal, mostly unknown ones are an unknown format', () => {
   const item = (payload) => ({ timestamp: '2026-11-01T10:00:00Z', type: 'response_item', payload })
   const said = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi.' }] }
-  const lines = [item(said), item({ type: 'agent_message', author: '/root' })]
+  const lines = [item(said), item({ type: 'agent_message', author: 'root' })]
   const { violations, error } = inspectText(textOf({ lines }), { dialect: 'openai-responses' })
   assert.deepEqual([violations, error], [[], undefined])
   const unknown = textOf({ lines: [...lines, lines[1]] })

@@ -69,7 +69,7 @@ pub(super) fn ended(
     let mut planned = Planned { plan: pass.plan.take().unwrap_or_default(), input, pass };
     let Some(schema) = schema else { return Ok(planned) };
     match only(candidates, schema.as_ref(), fault) {
-        Ok(PlanCandidate { plan, text, repairs }) => {
+        Ok(PlanCandidate { plan, text, repairs, .. }) => {
             planned.plan = plan;
             (planned.pass.text, planned.pass.repairs) = (Some(text), repairs);
             Ok(planned)
