@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { data } from '../data.mjs'
 
-const EXPECTATIONS = ['expect', 'lacks', 'throws', 'checks']
+const EXPECTATIONS = ['expected', 'expect', 'lacks', 'throws', 'checks']
 const KINDS = ['history', 'stream', 'turn', 'call']
 
 /**
@@ -33,6 +33,7 @@ export function readReport(name, text) {
 function withKind(report) {
   const { expect, lacks, throws, checks, ...rest } = report
   if (!report.call) return report
+  if (rest.expected) return { kind: 'call', ...rest }
   return { kind: 'call', ...rest, expected: { words: report.about, expect, lacks, throws, checks } }
 }
 
