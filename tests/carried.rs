@@ -1,6 +1,12 @@
 //! What goes back of a response: with the calls that it came with, and where the provider has paused.
 //! Responses are those of public reports in `tests/data/reports`.
-#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice
+)]
 
 #[path = "common/mod.rs"]
 mod common;

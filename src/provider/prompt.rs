@@ -8,6 +8,10 @@ use super::{Choice, Dialect, Request, ToolDeclaration, Wire, requests};
 use crate::json::{Json, object};
 use crate::stream;
 
+/// Records what of a response goes back with its calls. Gets their ids, the provider's and the one that
+/// is sent.
+pub(super) type Recorder = fn(&[stream::Reasoning], &[(&str, &str)]) -> Option<Json<'static>>;
+
 /// How the requests of a provider are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Requests {
@@ -16,7 +20,7 @@ pub(super) struct Requests {
     pub(super) exchange: fn(&Exchange<'_>) -> Vec<Json<'static>>,
     /// What of a response goes back with its calls, as a turn records it with its messages; `None`
     /// if nothing does in later turns. The ids of the calls: the provider's, and the one that is sent.
-    pub(super) recorded: Option<fn(&[stream::Reasoning], &[(&str, &str)]) -> Option<Json<'static>>>,
+    pub(super) recorded: Option<Recorder>,
     /// Writes a response that the provider paused, to be continued; `None` if it never does so.
     pub(super) paused: Option<fn(&stream::Response) -> Json<'static>>,
     /// Writes the members of the body that the core decides.

@@ -140,7 +140,7 @@ impl<'a> Reply<'a> {
     /// Why there is none: the fault of the reply, or `Missing`; `Ambiguous` if two differ.
     pub fn only(&self, fits: impl Fn(&Json<'_>) -> bool) -> Result<&Value<'a>, Fault> {
         let mut fitting = self.readable()?.iter().filter(|value| fits(&value.json));
-        let first = fitting.next().ok_or(self.fault.unwrap_or(Fault::Missing))?;
+        let first = fitting.next().ok_or_else(|| self.fault.unwrap_or(Fault::Missing))?;
         let mut canonical = None;
         for other in fitting {
             let first = canonical.get_or_insert_with(|| first.json.to_canonical());
@@ -286,7 +286,7 @@ fn is_cut(text: &str, error: JsonError) -> bool {
 /// The next brace or bracket that opens.
 fn next_open(text: &str, from: usize) -> Option<usize> {
     let opens = |byte: &u8| matches!(byte, b'{' | b'[');
-    text.as_bytes().get(from..)?.iter().position(|byte| opens(byte)).map(|at| from + at)
+    text.as_bytes().get(from..)?.iter().position(opens).map(|at| from + at)
 }
 
 /// Whether an unreadable text after a bracket was meant as JSON: more than the bracket was read, or

@@ -2,16 +2,16 @@
 //!
 //! The [`guard`](crate::guard) judges each call of a batch.
 
+mod arguments;
 mod batch;
 mod boxes;
-mod double_encoded;
 mod outcome;
 mod registry;
 
+pub(crate) use arguments::fit as fit_arguments;
 pub(crate) use batch::{CUT_BY_LIMIT, Call, CallBatch, Fate, INCOMPLETE, Need, Replays, Terms};
 pub use batch::{CallView, Settled, Verdict};
 pub use boxes::{BoxMaker, unwrap_box};
-pub(crate) use double_encoded::unwrap as unwrap_arguments;
 pub use outcome::{Outcome, Status, ToolError};
 pub(crate) use outcome::{UNKNOWN_EFFECT, UNKNOWN_END};
 pub use registry::{Registry, ToolSpec};

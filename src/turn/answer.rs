@@ -69,6 +69,7 @@ impl Candidates {
 
     /// The only valid value, or why there is none.
     pub(super) fn decide(self) -> Result<Answer, String> {
-        self.valid.ok_or(self.errors.unwrap_or_default())
+        let errors = self.errors;
+        self.valid.ok_or_else(|| errors.unwrap_or_default())
     }
 }

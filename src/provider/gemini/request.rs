@@ -69,7 +69,7 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
         }
         let made = object! { "name": owned(call.name), "args": call.arguments() };
         let signature = own.and_then(|block| block.signature.as_deref());
-        let signature = signature.or((*foreign && at == 0).then_some(super::UNSIGNED));
+        let signature = signature.or_else(|| (*foreign && at == 0).then_some(super::UNSIGNED));
         parts.push(sign(members! { "functionCall": made }, signature));
     }
     let results = calls.iter().map(|call| {

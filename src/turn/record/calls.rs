@@ -21,7 +21,7 @@ use crate::stream::{self, FinishReason, Response};
 use crate::tool::CallView;
 use crate::tool::{
     CUT_BY_LIMIT, Call, CallBatch, Fate, INCOMPLETE, Need, Outcome, Replays, Status, Terms,
-    ToolSpec, Verdict, unwrap_arguments,
+    ToolSpec, Verdict, fit_arguments,
 };
 
 /// The calls of one response, with the rest of it.
@@ -406,7 +406,7 @@ fn read(
     let mut unwrapped = Vec::new();
     let parsed = parsed.map(|json| {
         let mut json = json.into_owned();
-        unwrapped = unwrap_arguments(&mut json, schema);
+        unwrapped = fit_arguments(&mut json, schema);
         json
     });
     let read = match parsed {
