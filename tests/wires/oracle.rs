@@ -276,7 +276,9 @@ fn signatures() {
         json!({ "choices": [{ "delta": { "content": "b", "reasoning": "a", "reasoning_details": details } }] }),
         json!({ "choices": [{ "message": { "content": "b", "reasoning_details": details } }] }),
     ] {
-        let got = deltas("openai-chat", &[body]);
+        // What goes back with calls is recorded beside it (`tests/carried.rs`).
+        let mut got = deltas("openai-chat", &[body]);
+        got.retain(|delta| !matches!(delta, Delta::Members { .. }));
         let want = [
             reasoning("a", None),
             reasoning("", Some("s")),

@@ -189,8 +189,9 @@ impl<'a> History<'a> {
             self.undecided = None;
         }
         if user && at > self.turn {
-            // Signatures are required in the current turn only.
-            if self.rules.thought_signatures != Signatures::None {
+            // Signatures are required of the calls of the current turn only.
+            let has_calls = self.called.is_some_and(|called| called >= self.turn);
+            if has_calls && self.rules.thought_signatures != Signatures::None {
                 self.arranger.rewind(self.turn);
             }
             self.turn = at;

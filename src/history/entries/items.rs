@@ -1,8 +1,8 @@
 //! The ids and states of the items of OpenAI Responses.
 //!
 //! Ids are optional in a request. An id has at most 64 characters and the prefix of its type, and stands
-//! once: "Invalid 'input[2].id': string too long. Expected a string with maximum length 64", "Expected an
-//! ID that begins with 'msg'" (reports of 2026-03 to 2026-09). The id of a message or a call asks for the
+//! once: `Invalid 'input[2].id': string too long. Expected a string with maximum length 64`, `Expected an
+//! ID that begins with 'msg'` (reports of 2026-03 to 2026-09). The id of a message or a call asks for the
 //! id of the reasoning that led to it, so the ids of one response stay together or go together.
 
 use std::borrow::Cow;
@@ -110,8 +110,8 @@ impl<'a> History<'a> {
         !self.used_again(members, index)
     }
 
-    /// Removes a state of null, as `model_dump()` of OpenAI's library writes it: "Unknown parameter:
-    /// 'input[1].status'".
+    /// Removes a state of null, as `model_dump()` of OpenAI's library writes it: `Unknown parameter:
+    /// 'input[1].status'`.
     fn stateless(&mut self, members: &mut Members<'a>, index: usize) {
         let before = members.len();
         members.retain(|(key, value)| key != "status" || !value.is_null());
