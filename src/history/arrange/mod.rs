@@ -33,6 +33,8 @@ pub(super) struct Context<'c> {
     /// Whether a message with calls carried `reasoning_content`: the provider thinks, and wants it of
     /// each of them.
     pub(super) thinks: bool,
+    /// Whether the current turn has calls in the shape of another provider.
+    pub(super) foreign: bool,
     /// The index of the last user entry.
     pub(super) turn: usize,
     /// The last place where something was said, if hosted calls before it may have no result.

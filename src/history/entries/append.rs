@@ -91,6 +91,9 @@ impl<'a> History<'a> {
                 self.arranger.rewind(0);
             }
         }
+        if called && self.rules.thought_signatures != Signatures::None {
+            self.call_of_another(at, entry.marks);
+        }
         if called {
             self.called = Some(at);
             self.open_from = 0;
@@ -167,6 +170,18 @@ impl<'a> History<'a> {
     /// What is noted for a key; 0 if nothing is.
     pub(super) fn noted(&mut self, key: &str) -> &mut usize {
         slot(&mut self.noted, self.index.number(key))
+    }
+
+    /// A call in the shape of another provider has no thought signature, so that the calls of its turn
+    /// are signed by a placeholder: the provider refuses a turn that is signed in part.
+    fn call_of_another(&mut self, at: usize, marks: Marks) {
+        if marks.within(self.rules.own) {
+            return;
+        }
+        if self.foreign.is_none_or(|before| before < self.turn) {
+            self.arranger.rewind(self.turn.min(at));
+        }
+        self.foreign = Some(at);
     }
 
     /// Updates the state that depends on the content of entry `at`: undecided entries before it,

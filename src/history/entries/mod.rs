@@ -108,6 +108,8 @@ pub struct History<'a> {
     signed: bool,
     /// Whether a message with calls carried `reasoning_content`.
     thinks: bool,
+    /// The last message with calls in the shape of another provider.
+    foreign: Option<usize>,
     thoughts: Thoughts<'a>,
     /// The shapes seen so far.
     marks: Marks,
@@ -159,6 +161,7 @@ impl<'a> History<'a> {
             settled: None,
             signed: false,
             thinks: false,
+            foreign: None,
             thoughts: Thoughts::default(),
             marks: Marks::NONE,
         }

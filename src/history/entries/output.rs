@@ -173,6 +173,7 @@ impl<'a> History<'a> {
             own: self.marks.within(self.rules.own),
             signatures,
             thinks: self.thinks,
+            foreign: self.foreign.is_some_and(|at| at >= self.turn),
             turn: self.turn,
             from,
             end: self.entries.last().map_or(0, |entry| entry.index),

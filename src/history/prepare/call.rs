@@ -119,9 +119,9 @@ impl<'a> Work<'_, 'a> {
         Out::Call { id: self.id(call), name, arguments, thought_signature, extra }
     }
 
-    /// Whether the calls of the entry are those of another provider, which has no signatures.
+    /// Whether the current turn has calls of another provider, which has no signatures.
     fn is_unsigned(&self) -> bool {
-        self.context.options.thought_signatures == ThoughtSignatures::Auto && !self.is_own()
+        self.context.options.thought_signatures == ThoughtSignatures::Auto && self.context.foreign
     }
 
     /// The arguments of a call. It may have begun with others than those that came in pieces, which
