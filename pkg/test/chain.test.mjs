@@ -60,7 +60,11 @@ test('parsePlan: ids as the planner wrote them, typed errors', () => {
     [1, 2, 'synthesis'],
   )
   assert.deepEqual(plan.waves, [[1, 2], ['synthesis']])
-  assert.deepEqual(plan.repairs, [{ code: 'synthesis_added', step: 'synthesis' }])
+  assert.deepEqual(plan.repairs, [
+    { code: 'fence_dropped', step: null },
+    { code: 'words_dropped', step: null },
+    { code: 'synthesis_added', step: 'synthesis' },
+  ])
   const error = (text, limits) => {
     try {
       parsePlan(text, limits)

@@ -92,6 +92,7 @@ const VALUES = [
 /** What the host makes itself, what `wireTools` checks, and what only the core sees. */
 const ELSEWHERE = [
   'secret',
+  'boxSecret',
   'keep',
   'keep.owner',
   'tools',

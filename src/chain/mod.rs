@@ -60,8 +60,7 @@
 //! let query = "Compare the tax rules of Ohio and Texas for small software companies.";
 //! assert!(asked(query).is_complex());
 //!
-//! let answer = r#"Here is my plan:
-//! {"reasoning":"Two states, then both.","pattern":"parallel","steps":[
+//! let answer = r#"{"reasoning":"Two states, then both.","pattern":"parallel","steps":[
 //!     {"id":1,"type":"search","query":"tax rules Ohio","depends_on":[]},
 //!     {"id":2,"type":"search","query":"tax rules Texas","depends_on":[]}]}"#;
 //! let plan = Plan::parse(answer, &PlanLimits::default())?;

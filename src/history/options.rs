@@ -31,7 +31,7 @@ names! {
 
 names! {
     /// When the reasoning of a message is sent back to the model as `reasoning_content`.
-    pub enum ReasoningReplay as "ReasoningReplay", "`auto`, `never`, `tool_calls` or `always`" {
+    pub enum ReasoningReplay as "ReasoningReplay", "auto, never, tool_calls or always" {
         /// As the dialect wants it: `tool_calls` for `deepseek`. For `openai-chat` and
         /// `chat-template`, only what turns of the same model have recorded goes back.
         Auto "auto",
@@ -47,7 +47,7 @@ names! {
 
 names! {
     /// What a message with calls has that lacks the reasoning that the provider wants back.
-    pub enum MissingReasoning as "MissingReasoning", "`empty` or `omit`" {
+    pub enum MissingReasoning as "MissingReasoning", "empty or omit" {
         /// An empty `reasoning_content`, which DeepSeek and Moonshot accept
         /// (deepseek-ai/deepseek-harness discussion 1850, Lapis0x0/obsidian-yolo#243; 2026-11-30).
         Empty "empty",
@@ -59,7 +59,7 @@ names! {
 names! {
     /// When a call without a thought signature gets the placeholder that Gemini accepts,
     /// <https://ai.google.dev/gemini-api/docs/thought-signatures>.
-    pub enum ThoughtSignatures as "ThoughtSignatures", "`auto`, `always` or `never`" {
+    pub enum ThoughtSignatures as "ThoughtSignatures", "auto, always or never" {
         /// If any call of the history carries a signature, and for calls in the shape of another
         /// provider: Gemini 3 refuses a current turn with unsigned calls, and older models ignore
         /// the placeholder. pipecat-ai/pipecat#5809 (2026-09-17), HKUDS/nanobot#5230 (2026-08-03).

@@ -10,7 +10,7 @@ use formats::{FORMATS, Found, WRAPPERS, read};
 
 names! {
     /// What becomes of tool calls that a model writes into its text.
-    pub enum TextToolCalls as "TextToolCalls", "`report` or `run`" {
+    pub enum TextToolCalls as "TextToolCalls", "report or run" {
         /// They stay text. The finish reason of the response is `text_tool_call`, and a trace event
         /// names the tools.
         Report "report",

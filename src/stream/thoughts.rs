@@ -6,7 +6,7 @@ use crate::text::{THINKING, find};
 
 names! {
     /// What becomes of a `<think>` block at the very beginning of a response's text.
-    pub enum ThinkTags as "ThinkTags", "`auto` or `off`" {
+    pub enum ThinkTags as "ThinkTags", "auto or off" {
         /// It is reasoning, without its tags.
         Auto "auto",
         /// It is text.

@@ -199,8 +199,11 @@ export const bugs = [
                 progress.shown.push_str(chunk);
             }`,
   ),
-  bug('no lease', RESUME, 'kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms)', (name) =>
-    or(name, 'kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms)'),
+  bug(
+    'no lease',
+    RESUME,
+    'stored.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms)',
+    (name) => or(name, 'stored.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms)'),
   ),
   bug(
     'what was not shown counts as shown',

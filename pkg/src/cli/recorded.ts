@@ -198,6 +198,7 @@ const accepts = (test: (args: unknown) => boolean) => ({
   '~standard': {
     version: 1 as const,
     vendor: 'turnlock',
+    jsonSchema: { input: () => ({ type: 'object' }), output: () => ({ type: 'object' }) },
     validate: (value: unknown) =>
       test(value) ? { value } : { issues: [{ message: 'the recorded turn refused them' }] },
   },

@@ -92,7 +92,6 @@ export interface HistoryGlue {
 }
 
 export interface EvidenceGlue {
-  canonicalize(json: Uint8Array): string
   reply_read(reply: Uint8Array): string
   bundle_new(options: Uint8Array): string
   bundle_handle(handle: number, nowMs: number, input: Uint8Array, data: Uint8Array): string
