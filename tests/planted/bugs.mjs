@@ -115,7 +115,7 @@ export const bugs = [
     JOURNAL,
     'if attempt >= ATTEMPTS {',
     (name) => `if attempt >= ATTEMPTS && ${planted(name)} {
-                    self.kept(now);
+                    self.committed(now);
                     return None;
                 }
                 if attempt >= ATTEMPTS {`,
