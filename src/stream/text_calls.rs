@@ -30,8 +30,8 @@ pub(crate) struct TextCall {
     pub(crate) arguments: Json<'static>,
 }
 
-/// How many marks of a text are read: each may be read up to the end of the text.
-const MARKS: usize = 256;
+/// How many marks of a text may belong to no call: each is read up to the end of the text.
+const STRAY_MARKS: usize = 16;
 
 /// Finds the calls in the text of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,10 +149,9 @@ fn split(before: &str, text: &str, is_tool: &dyn Fn(&str) -> bool) -> (String, V
     let mut place = Quotation::default();
     before.chars().for_each(|c| place.read(c));
     let (mut said, mut calls) = (String::new(), Vec::new());
-    let (mut rest, mut marks) = (text, 0);
+    let (mut rest, mut stray) = (text, 0);
     while let Some(first) = rest.chars().next() {
-        if first == '<' && marks < MARKS && is_mark(rest) && !place.quotes_mark() {
-            marks += 1;
+        if first == '<' && stray < STRAY_MARKS && is_mark(rest) && !place.quotes_mark() {
             if let Some(found) = read(rest).filter(|found| is_tool(found.name)) {
                 let Found { name, arguments, rest: behind } = found;
                 calls.push(TextCall { name: name.to_owned(), arguments });
@@ -163,6 +162,7 @@ fn split(before: &str, text: &str, is_tool: &dyn Fn(&str) -> bool) -> (String, V
                 rest = behind;
                 continue;
             }
+            stray += 1;
         }
         place.read(first);
         said.push(first);

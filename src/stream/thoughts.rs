@@ -14,6 +14,9 @@ names! {
     }
 }
 
+/// Bytes before a block, beyond which a text has none.
+const WHITE_SPACE: usize = 4096;
+
 /// Separates the thoughts at the beginning of a response from its text. Servers of local models
 /// without a parser of reasoning, and some gateways, send both as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,9 +91,14 @@ impl Thoughts {
             let (place, rest) = match self.place {
                 Place::Before => {
                     let inside = held.trim_start_matches('\u{feff}').trim_start();
+                    // White space is read again with each piece, so not without end.
+                    if !self.found && held.len() - inside.len() > WHITE_SPACE {
+                        (self.place, self.held) = (Place::Past, held);
+                        continue;
+                    }
                     let may_be = |tag: &&str| tag.starts_with(inside);
                     if THINKING.iter().flat_map(|(open, close)| [open, close]).any(may_be) {
-                        self.held = held;
+                        self.held = if self.found { inside.to_owned() } else { held };
                         return;
                     }
                     // The end of a block whose beginning stood in the prompt.
@@ -202,6 +210,16 @@ mod tests {
                 let expected = (reasoning.to_owned(), said.to_owned());
                 assert_eq!(separated(text, bytes), expected, "{text:?} in pieces of {bytes}");
             }
+        }
+    }
+
+    #[test]
+    fn white_space_before_a_block_is_bounded() {
+        let [few, many] = [WHITE_SPACE - 7, WHITE_SPACE + 1]
+            .map(|bytes| [&" ".repeat(bytes), "<think>a</think>b"].concat());
+        for bytes in [1, 7, 10_000] {
+            assert_eq!(separated(&few, bytes), ("a".to_owned(), "b".to_owned()));
+            assert_eq!(separated(&many, bytes), (String::new(), many.clone()));
         }
     }
 

@@ -70,9 +70,10 @@ fn each_format_is_read() {
             [r#"f {"a":1}"#],
             "{form} behind text"
         );
-        let twice = [text, "\n", text].concat();
-        let ends = text.ends_with('>');
-        assert_eq!(found(&twice).len(), if ends { 2 } else { found(&twice).len() }, "{form} twice");
+        // Without its end, a call takes the rest of the text.
+        if text.ends_with('>') {
+            assert_eq!(found(&[text, "\n", text].concat()).len(), 2, "{form} twice");
+        }
     }
 }
 
