@@ -250,6 +250,7 @@ export const PARTS = {
     ...players('requests', 'requests'),
     ...players('chains', 'chain'),
     ...players('reports', 'reports'),
+    ...players('properties of agreement', 'properties/agreement'),
   ],
   stores: [
     tests('stores (Node)', stores('memory', 'faulty', 'redis', 'postgres'), {
