@@ -204,8 +204,8 @@ test('a plain history is clean; one that is wrong in its own shape is not', () =
   const plain = [{ role: 'user', content: 'x' }]
   const shown = turnlock(['doctor', '-'], JSON.stringify(plain))
   assert.equal(shown.status, 0)
-  assert.match(shown.stdout, /^openai-chat +✓$/m)
-  assert.match(shown.stdout, /^gemini +another shape$/m)
+  assert.match(shown.stdout, /^openai-chat +✓ accepts$/m)
+  assert.match(shown.stdout, /^gemini +converts$/m)
   assert.match(shown.stdout, /^✓ nothing is wrong with it; Turnlock sends it/m)
   assert.match(shown.stdout, /--dialect NAME says what/)
   const machine = turnlock(['doctor', '-', '--json'], JSON.stringify(plain))
@@ -221,7 +221,7 @@ test('a plain history is clean; one that is wrong in its own shape is not', () =
     Object.values(found).some(([{ index, code, message }]) => index === 1 && code && message),
   )
   const said = turnlock(['doctor', '-'], wrong).stdout
-  assert.match(said, /✕ \d+ refused/)
+  assert.match(said, /✕ rejects \(\d+\)/)
   assert.doesNotMatch(said, /nothing is wrong/)
 })
 
@@ -240,14 +240,14 @@ test('the events of a turn are nobody’s request: clean, unless something is wr
   for (const trace of [events, [...messages, ...events]]) {
     const { status, stdout } = turnlock(['doctor', '-'], JSON.stringify(trace))
     assert.equal(status, 0, stdout)
-    assert.match(stdout, /^openai-chat +another shape$/m)
+    assert.match(stdout, /^openai-chat +converts$/m)
     assert.doesNotMatch(stdout, /^openai-chat.*refused/m)
     assert.match(stdout, /^✓ nothing is wrong with it/m)
   }
   const lost = [...messages, ...events.filter(({ type }) => type !== 'tool_calls')]
   const { status, stdout } = turnlock(['doctor', '-'], JSON.stringify(lost))
   assert.equal(status, 1)
-  assert.match(stdout, /^openai-chat +✕ \d+ refused$/m)
+  assert.match(stdout, /^openai-chat +✕ rejects \(\d+\)$/m)
 })
 
 test('replay says what is no trace, and what one is', () => {
@@ -328,15 +328,15 @@ test('doctor: sessions of agents, refused requests of a HAR file, and what is no
   }
   const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
   const rows = [
-    ['codex-reads-again', 0, /^✓ openai-responses takes it as it is$/m, /^ {2}3× exec_command/m],
+    ['codex-reads-again', 0, /^✓ openai-responses accepts it as it is$/m, /^ {2}3× exec_command/m],
     ['codex-interrupted', 1, /TOOL_CALL_UNANSWERED/],
-    ['claude-code-parallel-results', 0, /^✓ anthropic takes it as it is$/m],
-    ['gemini-cli-missing-response', 1, /^✕ gemini refuses it: 1$/m],
+    ['claude-code-parallel-results', 0, /^✓ anthropic accepts it as it is$/m],
+    ['gemini-cli-missing-response', 1, /^✕ gemini rejects it: 1$/m],
     ['opencode-loop', 0, /^✓ nothing is wrong with it/m],
-    ['opencode-pending', 1, /^openai-chat +✕ 1 refused$/m],
+    ['opencode-pending', 1, /^openai-chat +✕ rejects \(1\)$/m],
     ['otel-call-as-text', 0, /^✓ nothing is wrong with it/m],
     ['ai-sdk-steps-accumulate', 0, /^✓ nothing is wrong with it/m],
-    ['har-refused', 1, /^✕ anthropic refuses it: 1$/m, /^a provider's error:/m],
+    ['har-refused', 1, /^✕ anthropic rejects it: 1$/m, /^a provider's error:/m],
     ['unknown-pi-session', 2],
   ]
   const runs = turnlocks(

@@ -62,7 +62,7 @@ test('wrong input ends with 2, an error with its code, and nothing on standard o
     ['command.usage', 'constructor'],
     ['command.usage', 'help', 'nothing'],
     ['command.usage', 'doctor'],
-    ['command.usage', 'doctor', 'a', 'b'],
+    ['command.usage', 'replay', 'a', 'b'],
     ['command.usage', 'doctor', 'a', '--nothing'],
     ['command.usage', 'doctor', 'a', '--dialect', ''],
     ['command.usage', 'serve', '--port'],

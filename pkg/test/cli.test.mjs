@@ -57,7 +57,7 @@ test('doctor says what a provider refuses, repairs it, and ends with 0, 1 or 2',
   const { stdout, status } = fed(BROKEN, 'doctor', '-', '--dialect', 'openai-chat')
   assert.equal(status, 1)
   assert.match(stdout, /^OpenAI request body/)
-  assert.match(stdout, /✕ openai-chat refuses it: 1/)
+  assert.match(stdout, /✕ openai-chat rejects it: 1/)
   assert.match(stdout, /\[1\] TOOL_RESULT_ORPHAN: /)
   assert.match(stdout, /repairs:\n {2}\[1\] dropped, TOOL_RESULT_ORPHAN: /)
   const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
@@ -120,16 +120,16 @@ test('whose request it is decides what doctor ends with; what is nobody’s is a
   const shown = fed(JSON.stringify({ model: 'm', messages: openai }), 'doctor', '-')
   assert.match(
     shown.stdout,
-    /✓ openai-chat takes it as it is\nas it stands, these take it too: .*groq/,
+    /✓ openai-chat accepts it as it is\nas it stands, these accept it too: .*groq/,
   )
-  assert.match(shown.stdout, /these refuse it: .*anthropic \(2\)/)
+  assert.match(shown.stdout, /Turnlock converts it for: .*anthropic/)
   // What is taken and would be sent otherwise: arguments that are no JSON.
   const unread = JSON.parse(JSON.stringify(openai))
   unread.find((one) => one.tool_calls).tool_calls[0].function.arguments = '{"path":'
   const otherwise = (args, messages) =>
     fed(JSON.stringify({ model: 'm', messages }), 'doctor', '-', ...args).stdout
   const hint =
-    /✓ openai-chat takes it as it is\nTurnlock sends it in another form; --diff shows which/
+    /✓ openai-chat accepts it as it is\nTurnlock sends it in another form; --diff shows which/
   assert.match(otherwise([], unread), hint)
   assert.doesNotMatch(otherwise([], openai), hint)
   const diff = otherwise(['--diff'], unread)
@@ -146,7 +146,7 @@ test('whose request it is decides what doctor ends with; what is nobody’s is a
   const fixed = join(at, 'fixed.json')
   const { stdout, status } = fed(BROKEN, 'doctor', '-', '--fix', fixed)
   assert.equal(status, 1)
-  assert.ok(stdout.includes(`wrote ${fixed}, as openai-chat takes it`))
+  assert.ok(stdout.includes(`wrote ${fixed}, as openai-chat accepts it`))
   assert.equal(turnlock('doctor', fixed, '--dialect', 'openai-chat').status, 0)
   rmSync(at, { recursive: true })
 })

@@ -1,6 +1,14 @@
 // No example that no test starts, and none that a user could not copy.
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
@@ -22,12 +30,15 @@ const known = {
 const entries = readdirSync(join(root, 'examples'), { withFileTypes: true })
 const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 
+/** An action is used by a workflow, and started by its own test. */
+const started = folders.filter((name) => !existsSync(join(root, 'examples', name, 'action.yml')))
+
 test('each folder has a test of its name, which starts it; each file a test that names it', () => {
   const tests = readdirSync(join(root, 'tests/examples'))
     .filter((file) => file.endsWith('.test.mjs') && file !== 'folders.test.mjs')
     .map((file) => file.replace('.test.mjs', ''))
   assert.deepEqual(tests.toSorted(), folders.toSorted())
-  for (const name of folders) {
+  for (const name of started) {
     const text = read('tests/examples', `${name}.test.mjs`)
     assert.match(text, /\b(example|chat)\(import\.meta\b/, `${name} is not started`)
   }
@@ -36,7 +47,7 @@ test('each folder has a test of its name, which starts it; each file a test that
   assert.match(read('tests/native-example.test.mjs'), /'--example', 'blocking'/)
 })
 
-for (const name of folders) {
+for (const name of started) {
   test(`${name}: one command, a short README, its packages in the versions that are tested`, () => {
     assert.deepEqual(complaints(join(root, 'examples', name), known), [])
   })

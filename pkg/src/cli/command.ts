@@ -38,7 +38,7 @@ type Parsed<T extends Options> = ReturnType<
 
 interface Declared<T extends Options> {
   name: string
-  /** The arguments that are not options: as many are needed. */
+  /** The arguments that are not options: as many are needed, and more of the last if it ends with `…`. */
   positionals: string[]
   options: T
   about: string
@@ -81,9 +81,10 @@ export function command<const T extends Options>(declared: Declared<T>): Command
     run(args) {
       const { values, positionals } = read(args)
       if (positionals.length < needed.length) {
-        throw wrong(`${needed[positionals.length]} is missing`)
+        throw wrong(`${needed[positionals.length]?.replace('…', '')} is missing`)
       }
-      if (positionals.length > needed.length) {
+      const isOpen = needed.at(-1)?.endsWith('…')
+      if (positionals.length > needed.length && !isOpen) {
         throw wrong(`one argument too many: ${line(positionals[needed.length] ?? '')}`)
       }
       for (const [option, { required }] of Object.entries<Option>(options)) {

@@ -1,175 +1,181 @@
-/** What is wrong with a history, and what becomes of it. */
-import { PROVIDERS, type Dialect, type Repair, type Violation } from 'turnlock'
-import {
-  detectProvider,
-  findLoops,
-  inspectHistory,
-  recognizeFormat,
-  type InspectReport,
-  type RecognizedText,
-} from 'turnlock/inspect'
+/** What is wrong with histories, and what becomes of them. */
+import { isTurnlockError, type Dialect, type Repair } from 'turnlock'
+import { findLoops } from 'turnlock/inspect'
+import { github, sarif } from './annotations.js'
 import { command, input, output, Usage } from './command.js'
 import { differences } from './diff.js'
+import { expand } from './files.js'
 import { asJson, line } from './printable.js'
+import { bodies } from './repaired-request.js'
 import { dim, green, progress, red, wrapped } from './terminal.js'
+import {
+  deciding,
+  DIALECTS,
+  findingsIn,
+  given,
+  KINDS,
+  rowOf,
+  rowsOf,
+  shown,
+  type Finding,
+  type Kind,
+  type Row,
+  type Verdict,
+} from './verdict.js'
 
-const DIALECTS: readonly string[] = PROVIDERS.map(({ dialect }) => dialect)
+const FORMATS = ['text', 'json', 'sarif', 'github']
 
 export const doctor = command({
   name: 'doctor',
   about:
-    'What is wrong with a history, and what becomes of it. FILE (-: what is piped in) is anything with a history in it: a request body, a curl command, JSON lines, an event stream, events of turns, messages of SDKs, sessions of coding agents (Claude Code, Codex, gemini-cli, qwen-code, opencode), steps of the AI SDK, a HAR file, spans of OpenTelemetry, exports of tracing tools. The provider whose request it is decides, or --dialect; where it is nobody’s, all are asked.',
-  positionals: ['FILE'],
+    'What is wrong with a history, and what becomes of it. FILE (-: what is piped in; several, or patterns such as traces/**/*.json) is anything with a history in it: a request body, a curl command, JSON lines, an event stream, events of turns, messages of SDKs, sessions of coding agents (Claude Code, Codex, gemini-cli, qwen-code, opencode), steps of the AI SDK, a HAR file, spans of OpenTelemetry, exports of tracing tools. The provider whose request it is decides, or --dialect; where it is nobody’s, all are asked.',
+  positionals: ['FILE…'],
   options: {
     dialect: {
       type: 'string',
       value: 'NAME',
       about: `another provider than the one whose request it is: ${DIALECTS.join(', ')}`,
     },
-    fix: { type: 'string', value: 'FILE', about: 'writes the request as the provider takes it' },
+    'fail-on': {
+      type: 'string',
+      value: 'KINDS',
+      default: 'refused',
+      about:
+        'what ends the command with 1, with commas between: refused (a provider rejects it), repaired (Turnlock would send something else), loop (three equal calls with an equal result since the user spoke), none',
+    },
+    format: {
+      type: 'string',
+      value: 'NAME',
+      default: 'text',
+      about:
+        'text, json (as --json), sarif (one log of SARIF 2.1.0), github (annotations of a workflow)',
+    },
+    fix: { type: 'string', value: 'FILE', about: 'writes the request as the provider accepts it' },
     diff: { type: 'boolean', default: false, about: 'shows what that changes, as a unified diff' },
   },
-  ends: '0 if the provider takes it as it is, 1 if it must be repaired or is the error of a provider; for what is nobody’s request, 1 if a provider whose shape it has refuses it; 2 if most of it has no known shape',
-  async run({ dialect, fix, diff, json }, file = '') {
+  ends: '1 if something of --fail-on is found: by default if a provider rejects it or it is the error of a provider (for what is nobody’s request, a provider whose shape it has); otherwise 0; 2 if most of it has no known shape, or a file cannot be read, whatever the others have',
+  async run(options, ...names) {
+    const { dialect, fix, diff } = options
     if (dialect !== undefined && !DIALECTS.includes(dialect)) {
       throw new Usage(`--dialect: one of ${DIALECTS.join(', ')}`)
     }
-    const text = await input(file)
-    const recognized = recognizeFormat(text)
-    const detected = detectProvider(text, recognized)
-    const given = { recognized, detected }
-    if (dialect !== undefined) return diagnoseFor(given, dialect as Dialect, { fix, diff, json })
-    if (detected !== undefined)
-      return diagnoseFor(given, detected, { fix, diff, json, others: true })
-    const needs = fix !== undefined ? '--fix' : diff ? '--diff' : undefined
-    if (needs === undefined) return all(recognized, json)
-    throw new Usage(`${needs} needs --dialect, since it is the request of no known provider`)
+    if (!FORMATS.includes(options.format)) throw new Usage(`--format: one of ${FORMATS.join(', ')}`)
+    const failOn = kindsOf(options['fail-on'])
+    const format = options.json ? 'json' : options.format
+    const files = expand(names)
+    if (files.length > 1 && (fix !== undefined || diff)) {
+      throw new Usage(`${fix === undefined ? '--diff' : '--fix'} is for one file`)
+    }
+    if (files.filter((file) => file === '-').length > 1) throw new Usage('- is given twice')
+    const how = { dialect: dialect as Dialect | undefined, fix, diff }
+    const isOne = files.length === 1
+    if (isOne && (format === 'text' || format === 'json')) {
+      const found = examine(await input(files[0] as string), how)
+      if (format === 'json') console.log(asJson(found.machine))
+      else found.print()
+      return isFound(found.findings, failOn) ? 1 : 0
+    }
+    return many(files, { how, format, failOn, json: options.json })
   },
 })
 
-/** A text as it was recognized, and the provider that it is of. */
-interface Given {
-  recognized: RecognizedText
-  detected: Dialect | undefined
+const isFound = (findings: readonly Finding[], failOn: readonly Kind[]) =>
+  findings.some(({ kind }) => failOn.includes(kind))
+
+function kindsOf(text: string): readonly Kind[] {
+  if (text === 'none') return []
+  const kinds = text.split(',').map((kind) => kind.trim())
+  if (kinds.every((kind): kind is Kind => KINDS.includes(kind as Kind))) return kinds
+  throw new Usage(`--fail-on: ${KINDS.join(', ')} (several with commas between), or none`)
 }
 
-function inspected(recognized: RecognizedText, dialect: Dialect): InspectReport {
-  const found = inspectHistory(recognized, { dialect })
-  if (found.error) throw found.error
-  return found
+interface How {
+  dialect: Dialect | undefined
+  fix: string | undefined
+  diff: boolean
 }
 
-interface Row {
-  name: string
-  what: string | undefined
-  refused: readonly string[] | undefined
-  violations: readonly Violation[]
+/** What was found in a text. */
+interface Examined {
+  dialect: Dialect | undefined
+  verdict: Verdict
+  findings: Finding[]
+  /** For `--json`. */
+  machine: Record<string, unknown>
+  /** For a person, of one file. */
+  print(): void
 }
 
-/** Every provider at a glance. */
-function glance(recognized: RecognizedText) {
-  const rows = DIALECTS.map((name, at): Row => {
-    progress(`${name}, ${at + 1} of ${DIALECTS.length}`, at / DIALECTS.length)
-    const { format, violations = [], refused } = inspected(recognized, name as Dialect)
-    return { name, what: format, refused, violations }
-  })
-  progress()
-  const dialects = Object.fromEntries(rows.map(({ name, violations }) => [name, violations.length]))
-  return { rows, dialects }
-}
-
-/** Codes that follow from the form of a history, if that is another provider's. */
-const OF_SHAPE = ['CONTENT_SHAPE', 'REASONING_FOREIGN', 'TOOL_RESULT_TYPE']
-
-/** Without what only says that it is written as another provider's: nobody was sent it. */
-const besideShape = ({ violations }: Row) =>
-  violations.some(({ code }) => code === 'CONTENT_SHAPE')
-    ? violations.filter(({ code }) => !OF_SHAPE.includes(code))
-    : violations
-const isForeign = (row: Row) => besideShape(row).length < row.violations.length
-
-/**
- * What is nobody's request: those whose shape it has are asked. If it has none's, as the events of a
- * turn, one that refuses nothing but the shape is enough.
- */
-function all(recognized: RecognizedText, json: boolean): number {
-  const { rows, dialects } = glance(recognized)
-  const matching = rows.filter((row) => !isForeign(row))
-  const [{ what, refused } = {} as Partial<Row>] = rows
-  const isBad = matching.length
-    ? matching.some(({ violations, refused }) => violations.length > 0 || refused)
-    : refused !== undefined || rows.every((row) => besideShape(row).length > 0)
-  if (json) {
-    const found = rows.filter(({ violations }) => violations.length > 0)
-    const violations = Object.fromEntries(found.map((row) => [row.name, row.violations]))
-    console.log(asJson({ what, refused, dialects, violations }))
-    return isBad ? 1 : 0
+function examine(text: string, { dialect, fix, diff }: How): Examined {
+  const { recognized, detected } = given(text)
+  const name = dialect ?? detected
+  if (name !== undefined) {
+    progress(`asking ${name}`)
+    const row = rowOf(recognized, name)
+    progress()
+    const others = dialect === undefined ? rowsOf(recognized) : undefined
+    return ofProvider(row, others, { given: { recognized, detected }, fix, diff })
   }
-  console.log(dim(line(what ?? '')))
-  refusal(refused)
-  for (const row of rows) {
-    const { length } = row.violations
-    const wrong = besideShape(row).length
-    const isOther = isForeign(row) && (matching.length > 0 || wrong === 0)
-    const mark = isOther ? dim('another shape') : length ? red(`✕ ${wrong} refused`) : green('✓')
-    console.log(`${row.name.padEnd(17)} ${mark}`)
+  const needs = fix !== undefined ? '--fix' : diff ? '--diff' : undefined
+  if (needs !== undefined) {
+    throw new Usage(`${needs} needs --dialect, since it is the request of no known provider`)
   }
-  if (!isBad) {
-    const others =
-      matching.length < rows.length ? '; Turnlock sends it to each provider in its form' : ''
-    console.log(`${green('✓ nothing is wrong with it')}${dim(others)}`)
-  }
-  if (rows.some(({ violations }) => violations.length > 0)) {
-    console.log(dim('--dialect NAME says what a provider refuses, and where'))
-  }
-  return isBad ? 1 : 0
+  return ofNobody(rowsOf(recognized))
 }
 
-type Body = Record<string, unknown>
+const counts = (rows: readonly Row[]) =>
+  Object.fromEntries(rows.map(({ name, violations }) => [name, violations.length]))
+const verdicts = (rows: readonly Row[]) =>
+  Object.fromEntries(rows.map(({ name, verdict }) => [name, verdict]))
 
-/** The repaired request. `rest`: what else the provider was sent, which stays as it is. */
-function bodyOf(dialect: Dialect, messages: unknown, system: unknown, rest: Body = {}): Body {
-  if (dialect === 'openai-responses') return { ...rest, input: messages }
-  const [said, own] = (
-    dialect === 'gemini' ? ['contents', 'systemInstruction'] : ['messages', 'system']
-  ) as [string, string]
-  const isJoined = rest[own] !== undefined && system !== undefined
-  const prompt = isJoined ? joined(rest[own], system) : (system ?? rest[own])
-  return { ...rest, ...(prompt !== undefined && { [own]: prompt }), [said]: messages }
-}
-
-/** The request's own prompt, and behind it the one that its messages had. */
-function joined(own: unknown, more: unknown): unknown {
-  const partsOf = (prompt: unknown): unknown[] => {
-    if (typeof prompt === 'string') return [{ type: 'text', text: prompt }]
-    if (Array.isArray(prompt)) return prompt
-    const { parts } = Object(prompt) as { parts?: unknown }
-    return Array.isArray(parts) ? parts : [prompt]
+/** What is nobody's request: every provider at a glance. */
+function ofNobody(rows: readonly Row[]): Examined {
+  const decide = deciding(rows)
+  const findings = findingsIn(decide)
+  const isRejected = decide.some((row) => row.verdict === 'rejects')
+  const verdict = isRejected
+    ? 'rejects'
+    : decide.some((row) => row.verdict === 'accepts')
+      ? 'accepts'
+      : 'converts'
+  const { format: what, refused } = rows[0]?.report ?? {}
+  const violations = Object.fromEntries(
+    rows.flatMap((row) => (row.violations.length ? [[row.name, row.violations]] : [])),
+  )
+  const machine = {
+    ...{ what, verdict, refused, dialects: counts(rows), verdicts: verdicts(rows) },
+    ...{ violations, findings },
   }
-  const all = [...partsOf(own), ...partsOf(more)]
-  return Array.isArray(Object(own).parts) ? { ...(own as object), parts: all } : all
+  const print = () => {
+    console.log(dim(line(what ?? '')))
+    refusal(refused)
+    for (const { name, verdict, wrong } of rows) {
+      console.log(`${name.padEnd(17)} ${mark(verdict, wrong.length)}`)
+    }
+    if (!isRejected) {
+      const others = rows.some((row) => row.verdict === 'converts')
+        ? '; Turnlock sends it to each provider in its form'
+        : ''
+      console.log(`${green('✓ nothing is wrong with it')}${dim(others)}`)
+    }
+    printLoops(rows[0])
+    if (rows.some(({ violations }) => violations.length > 0)) {
+      console.log(dim('--dialect NAME says what a provider rejects, and where'))
+    }
+  }
+  return { dialect: undefined, verdict, findings, machine, print }
 }
 
-/** The function that makes a provider's models: requests of one differ only in what is refused. */
-const clientOf = (dialect: Dialect | undefined): string | undefined =>
-  PROVIDERS.find((provider) => provider.dialect === dialect)?.client
-
-/** What a request says beside its history, if this provider can be sent it. */
-function restOf({ recognized, detected }: Given, dialect: Dialect): Body | undefined {
-  const fits =
-    detected === dialect || (detected !== undefined && clientOf(detected) === clientOf(dialect))
-  return fits ? recognized.body : undefined
+function mark(verdict: Verdict, wrong: number): string {
+  if (verdict === 'accepts') return green('✓ accepts')
+  if (verdict === 'converts') return dim('converts')
+  return red(wrong ? `✕ rejects (${wrong})` : '✕ rejects')
 }
 
-/** The request as it is, or what there is of it, and as the provider takes it. */
-function bodies(given: Given, dialect: Dialect, found: InspectReport) {
-  const { history, result } = found
-  if (!result) throw new Usage('--fix and --diff: there is no history in it')
-  const rest = restOf(given, dialect)
-  const after = bodyOf(dialect, result.messages, result.system, rest)
-  const before = rest ?? bodyOf(dialect, history, undefined)
-  const isOwn = rest !== undefined
-  return { before, after, isRewritten: isOwn && JSON.stringify(before) !== JSON.stringify(after) }
+interface Sent {
+  given: ReturnType<typeof given>
+  fix: string | undefined
+  diff: boolean
 }
 
 /** Colours of lines of a diff, by their first character. */
@@ -179,79 +185,155 @@ const PAINTED: Readonly<Record<string, (text: string) => string>> = {
   '@': dim,
 }
 
-interface How {
-  fix: string | undefined
-  diff: boolean
-  json: boolean
-  /** Says what the other providers make of it too. */
-  others?: boolean
-}
-
-function diagnoseFor(
-  given: Given,
-  dialect: Dialect,
-  { fix, diff, json, others = false }: How,
-): number {
-  progress(`asking ${dialect}`)
-  const found = inspected(given.recognized, dialect)
-  progress()
-  const { format: what, otherFields: beside, refused, partial, violations = [], result } = found
-  const sent = result || fix !== undefined || diff ? bodies(given, dialect, found) : undefined
+/** The request of a provider. `others`: what all providers make of it. */
+function ofProvider(row: Row, others: readonly Row[] | undefined, how: Sent): Examined {
+  const { name: dialect, verdict, violations, report } = row
+  const { format: what, otherFields: beside, refused, partial, result } = report
+  const { fix, diff } = how
+  const sent = result || fix !== undefined || diff ? bodies(how.given, dialect, report) : undefined
   if (fix !== undefined) output(fix, `${JSON.stringify(sent?.after, null, 2)}\n`)
   const differs = diff && sent ? differences(sent.before, sent.after) : undefined
-  const dialects = others ? glance(given.recognized).dialects : undefined
-  const repairs = result?.repairs ?? []
-  const isBad = violations.length > 0 || refused !== undefined
-  if (json) {
-    const found = { dialect, what, beside, refused, partial, violations, repairs }
-    console.log(asJson({ ...found, dialects, wrote: fix, diff: differs }))
-    return isBad ? 1 : 0
+  const repairs: readonly Repair[] = result?.repairs ?? []
+  const findings = findingsIn([row])
+  const machine = {
+    ...{ dialect, what, verdict, beside, refused, partial, violations, repairs, findings },
+    dialects: others && counts(others),
+    verdicts: others && verdicts(others),
+    ...{ wrote: fix, diff: differs },
   }
-  console.log(dim(line(what ?? '')))
-  if (partial) console.log(dim('it continues state at the provider, so nothing in it is an orphan'))
-  refusal(refused)
-  if (result) {
-    console.log(
-      violations.length
-        ? red(`✕ ${dialect} refuses it: ${violations.length}`)
-        : green(`✓ ${dialect} takes it as it is`),
-    )
+  const print = () => {
+    console.log(dim(line(what ?? '')))
+    if (partial) {
+      console.log(dim('it continues state at the provider, so nothing in it is an orphan'))
+    }
+    refusal(refused)
+    if (result) console.log(sentence(row))
+    for (const { index, code, message } of violations) {
+      console.log(`  [${index}] ${code}: ${line(message)}`)
+    }
+    const changed = repairs.filter(({ action }) => action !== 'converted')
+    if (changed.length) console.log('repairs:')
+    for (const { index, code, action, detail } of changed) {
+      console.log(`  [${index}] ${action}, ${code}: ${line(detail)}`)
+    }
+    // What reads the same and is written otherwise, such as arguments that are no JSON.
+    if (sent?.isRewritten && !changed.length && !diff) {
+      console.log(dim('Turnlock sends it in another form; --diff shows which'))
+    }
+    for (const part of differs ?? []) console.log(PAINTED[part[0] as string]?.(part) ?? part)
+    printLoops(row)
+    if (fix !== undefined) console.log(`wrote ${line(fix)}, as ${dialect} accepts it`)
+    if (others) elsewhere(others.filter(({ name }) => name !== dialect))
   }
-  for (const { index, code, message } of violations as Violation[]) {
-    console.log(`  [${index}] ${code}: ${line(message)}`)
-  }
-  const changed = (repairs as Repair[]).filter(({ action }) => action !== 'converted')
-  if (changed.length) console.log('repairs:')
-  for (const { index, code, action, detail } of changed) {
-    console.log(`  [${index}] ${action}, ${code}: ${line(detail)}`)
-  }
-  // What reads the same and is written otherwise, such as arguments that are no JSON.
-  if (sent?.isRewritten && !changed.length && !diff) {
-    console.log(dim('Turnlock sends it in another form; --diff shows which'))
-  }
-  for (const row of differs ?? []) console.log(PAINTED[row[0] as string]?.(row) ?? row)
-  const loops = found.trace ? findLoops(found.trace) : []
-  if (loops.length) console.log('repeated within a user turn:')
-  for (const { places, name, args } of loops) {
-    console.log(`  ${places.length}× ${line(name, 64)} ${line(args, 100)}`)
-  }
-  if (fix !== undefined) console.log(`wrote ${line(fix)}, as ${dialect} takes it`)
-  if (dialects) elsewhere(dialect, dialects)
-  return isBad ? 1 : 0
+  return { dialect, verdict, findings, machine, print }
+}
+
+function sentence({ name, verdict, violations }: Row): string {
+  if (verdict === 'accepts') return green(`✓ ${name} accepts it as it is`)
+  if (verdict === 'rejects') return red(`✕ ${name} rejects it: ${violations.length}`)
+  return `Turnlock converts it for ${name}: it is in another provider’s form`
 }
 
 /** What the others make of it. */
-function elsewhere(own: Dialect, dialects: Record<string, number>): void {
-  const others = Object.entries(dialects).filter(([name]) => name !== own)
-  const takes = others.flatMap(([name, count]) => (count ? [] : [name]))
-  const refuses = others.flatMap(([name, count]) => (count ? [`${name} (${count})`] : []))
+function elsewhere(others: readonly Row[]): void {
+  const named = (wanted: Verdict) => others.filter(({ verdict }) => verdict === wanted)
   const printNames = (what: string, names: string[]) => {
     if (names.length) console.log(dim(wrapped(`${what}: ${names.join(', ')}`, 2)))
   }
-  printNames('as it stands, these take it too', takes)
-  printNames('these refuse it', refuses)
+  const names = (wanted: Verdict) => named(wanted).map(({ name }) => name)
+  printNames('as it stands, these accept it too', names('accepts'))
+  printNames('Turnlock converts it for', names('converts'))
+  const rejects = named('rejects').map(({ name, wrong }) => `${name} (${wrong.length})`)
+  printNames('these reject it', rejects)
+}
+
+function printLoops(row: Row | undefined): void {
+  const groups = row?.report.trace ? findLoops(row.report.trace) : []
+  if (groups.length) console.log('repeated within a user turn:')
+  for (const { places, name, args } of groups) {
+    console.log(`  ${places.length}× ${line(name, 64)} ${line(args, 100)}`)
+  }
 }
 
 function refusal(codes: readonly string[] | undefined): void {
   if (codes) console.log(red(`a provider's error: ${codes.join(', ') || 'of no known rule'}`))
+}
+
+/** A file as the formats of CI are told of it. */
+export interface FileReport {
+  file: string
+  /** What it says; absent if it could not be read. */
+  text?: string
+  found?: Examined
+  error?: { code: string; message: string }
+}
+
+interface Many {
+  how: How
+  format: string
+  failOn: readonly Kind[]
+  json: boolean
+}
+
+/** Each file for itself: one that cannot be read takes nothing from the others. */
+async function many(files: readonly string[], { how, format, failOn }: Many): Promise<number> {
+  const reports: FileReport[] = []
+  for (const [at, file] of files.entries()) {
+    progress(`${file}, ${at + 1} of ${files.length}`, at / files.length)
+    const report = await reportOf(file, how)
+    progress()
+    reports.push(report)
+    if (format === 'text') printFile(report, failOn)
+    if (format === 'json') {
+      const { dialect, verdict, findings, machine } = report.found ?? {}
+      const what = machine?.['what']
+      console.log(asJson({ file, what, dialect, verdict, findings, error: report.error }))
+    }
+  }
+  if (format === 'sarif') console.log(asJson(sarif(reports, failOn)))
+  if (format === 'github') for (const row of github(reports, failOn)) console.log(row)
+  if (format === 'text') printSum(reports)
+  if (reports.some(({ error }) => error)) return 2
+  return reports.some(({ found }) => isFound(found?.findings ?? [], failOn)) ? 1 : 0
+}
+
+async function reportOf(file: string, how: How): Promise<FileReport> {
+  let text: string | undefined
+  try {
+    text = await input(file)
+    return { file, text, found: examine(text, how) }
+  } catch (error) {
+    if (!isTurnlockError(error)) throw error
+    const { code, message } = error
+    return { file, ...(text !== undefined && { text }), error: { code, message } }
+  }
+}
+
+function printFile({ file, found, error }: FileReport, failOn: readonly Kind[]): void {
+  if (error) return console.log(`${line(file)}: ${red(`${error.code}: ${line(error.message)}`)}`)
+  if (!found) return
+  const { dialect, verdict, findings } = found
+  const wrong = findings.filter(({ kind }) => kind === 'refused').length
+  console.log(`${line(file)}: ${dialect ? `${dialect} ` : ''}${mark(verdict, wrong)}`)
+  for (const { kind, code, index, message } of shown(findings, failOn)) {
+    const place = index === undefined ? '' : `[${index}] `
+    const what =
+      kind === 'repaired' ? dim(`${code}, ${line(message)}`) : `${code}: ${line(message)}`
+    console.log(`  ${place}${what}`)
+  }
+}
+
+function printSum(reports: readonly FileReport[]): void {
+  const count = (verdict: Verdict) =>
+    reports.filter(({ found }) => found?.verdict === verdict).length
+  const loops = reports.flatMap(({ found }) => found?.findings ?? [])
+  const parts: [number, string][] = [
+    [count('accepts'), 'accepted'],
+    [count('converts'), 'converted'],
+    [count('rejects'), 'rejected'],
+    [reports.filter(({ error }) => error).length, 'not read'],
+    [loops.filter(({ kind }) => kind === 'loop').length, 'loops'],
+  ]
+  const said = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`)
+  console.log(dim(`${reports.length} files: ${said.join(', ')}`))
 }

@@ -1,11 +1,13 @@
 /**
  * For tests: scripted models and providers, recorded responses, a clock that stands still, and a
- * conformance suite for stores. It uses neither modules of a specific runtime nor the core.
+ * conformance suite for stores. It uses no module of a specific runtime; only `expectValidHistory` and
+ * `historyMatchers` use the core.
  *
  * @module
  */
 export { fakeClock, type FakeClock } from './clock.js'
 export { storeConformance, type ConformanceCase, type ConformanceOptions } from './conformance.js'
+export { expectValidHistory, historyMatchers, type MatcherResult } from './history.js'
 export {
   scriptedProvider,
   type RecordedEntry,
