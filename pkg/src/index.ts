@@ -99,6 +99,7 @@ export type {
   ToolResultOf,
   ToolSet,
 } from './tools/results.js'
+export type { EventResponseInit } from './shared/sse.js'
 export { runTurn, type RunTurnOptions, type Turn, type TurnEnd, type TurnOf } from './turn/turn.js'
 export type * from './types.js'
 export type { Redact } from './shared/redact.js'

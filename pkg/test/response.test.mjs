@@ -1,7 +1,8 @@
 // Bundles, chains and passes as responses and streams, and a pass as the object that runs.
 import assert from 'node:assert/strict'
 import test, { after } from 'node:test'
-import { customModel, defineTool } from 'turnlock'
+import { customModel, defineTool, runTurn } from 'turnlock'
+import { toUIMessageResponse } from 'turnlock/ai-sdk'
 import { runBundle } from 'turnlock/evidence'
 import { runChain } from 'turnlock/chain'
 import { runPlanning } from 'turnlock/planning'
@@ -64,6 +65,7 @@ for (const [name, start] of Object.entries(STARTS)) {
     assert.equal(response.headers.get('x-own'), 'kept')
     assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
     assert.equal(response.headers.get('cache-control'), 'no-cache, no-transform')
+    assert.equal(response.headers.get('x-accel-buffering'), 'no')
     const { events, ids } = await readEvents(response)
     assert.deepEqual(
       ids,
@@ -76,6 +78,19 @@ for (const [name, start] of Object.entries(STARTS)) {
     assert.equal(events.at(-1).type, LAST[name])
     assert.deepEqual(events, JSON.parse(JSON.stringify(await listed(run))))
     assert.deepEqual(events, JSON.parse(JSON.stringify(await listed(run.toReadableStream()))))
+  })
+
+  test(`a ${name} that tells nothing for long sends comments, and still notices who leaves`, async () => {
+    const run = held[name]()
+    const reader = run.toResponse({ keepAliveMs: 1 }).body.getReader()
+    const decoder = new TextDecoder()
+    let comments = 0
+    while (comments < 3) {
+      const { value } = await reader.read()
+      if (decoder.decode(value) === ': keep-alive\n\n') comments++
+    }
+    await reader.cancel()
+    assert.ok((await listed(run)).length > 0)
   })
 
   test(`a client that leaves a ${name} cancels it`, async () => {
@@ -94,6 +109,29 @@ for (const [name, start] of Object.entries(STARTS)) {
     }
   })
 }
+
+test('a UI message stream has the headers of an event stream, and comments', async () => {
+  const stalled = customModel(async function* () {
+    yield { type: 'text', text: 'a' }
+    await never()
+  })
+  const turn = runTurn({ model: stalled, messages: [{ role: 'user', content: 'go' }] })
+  const headers = { 'cache-control': 'no-store, no-transform', 'content-type': 'text/plain' }
+  const response = toUIMessageResponse(turn, { keepAliveMs: 1, headers })
+  assert.deepEqual(
+    ['content-type', 'cache-control', 'x-accel-buffering', 'x-vercel-ai-ui-message-stream'].map(
+      (name) => response.headers.get(name),
+    ),
+    ['text/event-stream; charset=utf-8', 'no-store, no-transform', 'no', 'v1'],
+  )
+  const reader = response.body.getReader()
+  let read = ''
+  while (!/"delta":"a"[^]*: keep-alive/.test(read)) {
+    read += new TextDecoder().decode((await reader.read()).value)
+  }
+  await reader.cancel()
+  assert.equal((await turn.result).status, 'cancelled')
+})
 
 test('a bundle that rejects ends its response with the error', async () => {
   const schema = { type: 'object', properties: { a: { type: 'string', 'x-weight': 0 } } }

@@ -860,6 +860,34 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
         }
       })
 
+      test('a stream is held back by nobody between: its headers say so, of other kinds they do not', async () => {
+        for (const [type, cache, expected] of [
+          ['text/event-stream; charset=utf-8', undefined, ['no-transform', 'no']],
+          ['text/event-stream', 'no-cache', ['no-cache, no-transform', 'no']],
+          ['application/x-ndjson', 'No-Transform', ['No-Transform', 'no']],
+          ['application/json', undefined, [undefined, undefined]],
+        ]) {
+          const upstream = host.script((_, response) => {
+            response.writeHead(200, {
+              'content-type': type,
+              ...(cache && { 'cache-control': cache }),
+            })
+            response.end()
+          })
+          for (const path of [WIRES.chat.path, '/v1/other']) {
+            const body = WIRES.chat.body([])
+            const { headers } = await post(host, path, upstream.key({ mode: 'observe' }), body)
+            const had = ['cache-control', 'x-accel-buffering'].map((name) => headers.get(name))
+            assert.deepEqual(
+              had.map((value) => value ?? undefined),
+              expected,
+              `${type} ${path}`,
+            )
+          }
+        }
+        await host.reports()
+      })
+
       test('a history of 10 MB is read, mended and passed', async () => {
         const upstream = host.script(json({}))
         const text = 'x'.repeat(1000)

@@ -2,6 +2,7 @@
 import { checkFunctions, checkSignal, checkValues } from '../checks.js'
 import { wrong } from '../errors.js'
 import { eventResponse, readable } from '../shared/events.js'
+import type { EventResponseInit } from '../shared/sse.js'
 import { Feed, packed } from '../driver/feed.js'
 import type { RunChainOptions } from '../generated/chain.js'
 import { CHAIN_OPTIONS } from '../generated/checks.js'
@@ -29,7 +30,7 @@ export interface Chain extends AsyncIterable<ChainEvent> {
    * The events as `text/event-stream`: `id:` is `seq`, `data:` one line of JSON. A client that
    * leaves cancels the chain.
    */
-  toResponse(init?: ResponseInit): Response
+  toResponse(init?: EventResponseInit): Response
   /**
    * Records in `feedback` whether the user was satisfied. Counts once, if the chain ran a plan, also
    * if its steps found nothing.
@@ -145,7 +146,7 @@ class RunningChain implements Chain {
     return readable(this.#feed.read(this.#left, true), this.#left)
   }
 
-  toResponse(init?: ResponseInit): Response {
+  toResponse(init?: EventResponseInit): Response {
     return eventResponse(this.toReadableStream(), init)
   }
 

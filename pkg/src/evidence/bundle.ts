@@ -2,6 +2,7 @@
 import { checkFunctions, checkSignal, checkValues } from '../checks.js'
 import { TurnlockError, wrong } from '../errors.js'
 import { closed, eventResponse, readable } from '../shared/events.js'
+import type { EventResponseInit } from '../shared/sse.js'
 import { Feed } from '../driver/feed.js'
 import type { BundleSettings, CoreBundleOptions, RunBundleOptions } from '../generated/evidence.js'
 import { CORE_BUNDLE_OPTIONS } from '../generated/checks.js'
@@ -43,7 +44,7 @@ export interface RunningBundle extends AsyncIterable<BundleEvent> {
    * throws, the last event is `{ type: 'error', seq, code, message }`. A client that leaves cancels
    * the bundle.
    */
-  toResponse(init?: ResponseInit): Response
+  toResponse(init?: EventResponseInit): Response
   /** With `record`: complete once the result has settled. */
   readonly recording: BundleRecording | undefined
 }
@@ -179,7 +180,7 @@ class Running implements RunningBundle {
     return readable(this.#feed.read(this.#left), this.#left)
   }
 
-  toResponse(init?: ResponseInit): Response {
+  toResponse(init?: EventResponseInit): Response {
     return eventResponse(readable(closed(this.#feed.read(this.#left)), this.#left), init)
   }
 

@@ -1,5 +1,6 @@
 /** A tool-request pass while it runs: a promise of its plan, and its events. */
 import { errorEvent, eventResponse, readable, type ErrorEvent } from '../shared/events.js'
+import type { EventResponseInit } from '../shared/sse.js'
 import { Feed, packed } from '../driver/feed.js'
 import { guarded, type Redact } from '../shared/redact.js'
 import { stringify } from '../shared/text.js'
@@ -37,7 +38,7 @@ export interface RunningPass<Plan = unknown>
    * The events as `text/event-stream`: `id:` is `seq`, `data:` one line of JSON. A client that
    * leaves cancels the pass.
    */
-  toResponse(init?: ResponseInit): Response
+  toResponse(init?: EventResponseInit): Response
 }
 
 /** What a pass tells while it runs, and how it is cancelled. */
@@ -91,7 +92,7 @@ export function running<Plan>(
   return Object.assign(promise, {
     cancel,
     toReadableStream,
-    toResponse: (init?: ResponseInit) => eventResponse(toReadableStream(), init),
+    toResponse: (init?: EventResponseInit) => eventResponse(toReadableStream(), init),
     [Symbol.asyncIterator]: read,
   })
 }

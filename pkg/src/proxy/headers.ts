@@ -142,7 +142,18 @@ export function responseHeaders(from: Headers): Headers {
     if (name === REPORT || name.startsWith('access-control-')) continue
     headers.append(name, value)
   }
+  if (STREAMED.test(from.get('content-type') ?? '')) keepUnbuffered(headers)
   return headers
+}
+
+/** Responses whose parts are read as they arrive. */
+const STREAMED = /^(text\/event-stream|application\/(x-ndjson|vnd\.amazon\.eventstream))/i
+
+/** As of {@link EVENT_STREAM_HEADERS}: no one between holds a stream back, whatever the provider says. */
+function keepUnbuffered(headers: Headers): void {
+  const cache = headers.get('cache-control')
+  if (!/\bno-transform\b/i.test(cache ?? '')) headers.append('cache-control', 'no-transform')
+  headers.set('x-accel-buffering', 'no')
 }
 
 /**

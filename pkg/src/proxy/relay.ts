@@ -1,4 +1,5 @@
 /** The body of a response on its way to the client. */
+import { within } from '../shared/sse.js'
 import { joined } from '../driver/at-hand.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import { Frames, NOTHING } from './frames.js'
@@ -133,9 +134,9 @@ class Run {
     this.#pending ??= this.#source.read()
     // The client has waited for long where the stream is held.
     const isHeld = this.#kind === 'events' && this.#gate.state.isHolding
-    const chunk = await (isHeld ? orPing(this.#pending, this.#relay.keepAliveMs) : this.#pending)
+    const chunk = await (isHeld ? within(this.#pending, this.#relay.keepAliveMs) : this.#pending)
     if (this.#over) return true
-    if (chunk === 'ping') {
+    if (!chunk) {
       controller.enqueue(this.#encoder.encode(this.#relay.wire.ping))
       return true
     }
@@ -228,10 +229,13 @@ class Run {
   async #second(controller: Controller, reason: Refused['reason']) {
     this.#source.cancel()
     this.#relay.report.forced = reason
-    const request = this.#relay.again().catch(() => undefined)
+    const request = this.#relay.again().then(
+      (source) => ({ source }),
+      () => ({ source: undefined }),
+    )
     for (;;) {
-      const second = await orPing(request, this.#relay.keepAliveMs)
-      if (second !== 'ping' || this.#over) return second === 'ping' ? undefined : second
+      const second = await within(request, this.#relay.keepAliveMs)
+      if (second || this.#over) return second?.source
       if (this.#kind === 'events') controller.enqueue(this.#encoder.encode(this.#relay.wire.ping))
     }
   }
@@ -370,10 +374,3 @@ const inOnePiece = (pieces: readonly Uint8Array[]): Uint8Array =>
     pieces,
     pieces.reduce((sum, { length }) => sum + length, 0),
   )
-
-function orPing<T>(promise: Promise<T>, ms: number): Promise<T | 'ping'> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve('ping'), ms)
-    promise.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
-}

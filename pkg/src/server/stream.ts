@@ -1,12 +1,10 @@
 /** Events as a pull-based response body. */
 import { encode } from '../core/instance.js'
-import { formatEvent } from '../shared/sse.js'
+import { EVENT_STREAM_HEADERS, formatEvent, KEEP_ALIVE, within } from '../shared/sse.js'
 import type { Turn } from '../turn/turn.js'
 import type { TurnEvent } from '../types.js'
 import { shownError } from './failures.js'
 import type { Refusal } from './refusal.js'
-
-const KEEP_ALIVE = ': keep-alive\n\n'
 
 /** An iterator whose next event can be awaited with a time limit and read without taking it. */
 class EventReader<T> {
@@ -18,15 +16,9 @@ class EventReader<T> {
   }
 
   /** Returns the next event without taking it; `undefined` if none arrives within `ms`. */
-  async peek(ms: number): Promise<IteratorResult<T> | undefined> {
+  peek(ms: number): Promise<IteratorResult<T> | undefined> {
     this.#next ??= this.#events.next()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, ms)))
-    try {
-      return await Promise.race([this.#next, late])
-    } finally {
-      clearTimeout(timer)
-    }
+    return within(this.#next, ms)
   }
 
   /** Ends the reading, whether or not an event was taken. */
@@ -126,13 +118,7 @@ export async function streamed<T>(events: AsyncIterable<T>, how: Streaming<T>): 
     throw refusal
   }
   return new Response(eventBody(reader, how), {
-    headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
-      // A proxy that buffers events would delay them.
-      'x-accel-buffering': 'no',
-      ...how.headers,
-    },
+    headers: { ...EVENT_STREAM_HEADERS, ...how.headers },
   })
 }
 

@@ -1,7 +1,7 @@
 /** Events as streams: of turns, bundles, chains and passes. */
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import { describe } from './serialize.js'
-import { eventStream, type Numbered } from './sse.js'
+import { eventStreamResponse, formatEvent, type EventResponseInit, type Numbered } from './sse.js'
 import type { TurnEvent } from '../types.js'
 
 /** What a stream of events says last if there is nothing else to say. */
@@ -48,11 +48,16 @@ export const textOf = (events: AsyncIterable<TurnEvent>): AsyncIterable<string> 
 })
 
 /** Events as a `text/event-stream` response. */
-export function eventResponse(events: ReadableStream<Numbered>, init: ResponseInit = {}): Response {
-  const headers = new Headers(init?.headers)
-  headers.set('content-type', 'text/event-stream; charset=utf-8')
-  headers.set('cache-control', 'no-cache, no-transform')
-  return new Response(eventStream(events), { ...init, headers })
+export function eventResponse(
+  events: ReadableStream<Numbered>,
+  init?: EventResponseInit,
+): Response {
+  const texts = events.pipeThrough(
+    new TransformStream<Numbered, string>({
+      transform: (event, controller) => controller.enqueue(formatEvent(event)),
+    }),
+  )
+  return eventStreamResponse(texts, init)
 }
 
 /** The event of a failure, behind `seq` others. */

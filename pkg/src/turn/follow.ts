@@ -2,6 +2,7 @@
 import { isObject } from '../checks.js'
 import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
 import { eventResponse, readable } from '../shared/events.js'
+import type { EventResponseInit } from '../shared/sse.js'
 import { FOLLOW_TURN_OPTIONS } from '../generated/rows.js'
 import type { FollowTurnOptions } from '../generated/turn.js'
 import { eventsIn, inTime, isAbandoned, stateOf, turnKey } from './kept.js'
@@ -17,7 +18,7 @@ export type { FollowTurnOptions }
 export interface FollowedTurn extends AsyncIterable<TurnEvent> {
   toReadableStream(): ReadableStream<TurnEvent>
   /** As `Turn.toResponse`. */
-  toResponse(init?: ResponseInit): Response
+  toResponse(init?: EventResponseInit): Response
 }
 
 const TERMINAL = new Set(['complete', 'paused', 'cancelled', 'error'])

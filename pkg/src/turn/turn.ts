@@ -5,6 +5,7 @@ import { checkFunctions, checkValues, isObject } from '../checks.js'
 import { Driver, type Kind } from '../driver/driver.js'
 import { TurnlockError, wrong } from '../errors.js'
 import { eventResponse, readable, textOf } from '../shared/events.js'
+import type { EventResponseInit } from '../shared/sse.js'
 import { Feed, packed } from '../driver/feed.js'
 import type { ToolSpec } from '../generated/common.js'
 import { PLAIN_DIALECTS, TURN_OPTIONS } from '../generated/checks.js'
@@ -70,7 +71,7 @@ export interface TurnOf<End> extends AsyncIterable<TurnEvent> {
    */
   toReadableStream(): ReadableStream<TurnEvent>
   /** The events as `text/event-stream`: `id:` is `seq`, `data:` one line of JSON. */
-  toResponse(init?: ResponseInit): Response
+  toResponse(init?: EventResponseInit): Response
 }
 
 /**
@@ -351,7 +352,7 @@ export class RunningTurn implements Turn {
     return this.#host.redact?.events(events, this.#host.before) ?? events
   }
 
-  toResponse(init: ResponseInit = {}): Response {
+  toResponse(init: EventResponseInit = {}): Response {
     return eventResponse(this.toReadableStream(), init)
   }
 

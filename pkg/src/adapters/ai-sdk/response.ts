@@ -1,5 +1,6 @@
 /** The UI message stream of a turn that the host runs itself. */
 import { wrong } from '../../errors.js'
+import { eventStreamResponse, type EventResponseInit } from '../../shared/sse.js'
 import type { Turn } from '../../turn/turn.js'
 import { DONE, formatChunk, UI_HEADERS, UiMessageStream, type UiChunk } from './stream.js'
 
@@ -25,21 +26,19 @@ export function toUIMessageStream(turn: Turn): ReadableStream<UiChunk> {
 }
 
 /**
- * A turn as the response to `useChat`. The id of the message is that of the turn.
+ * A turn as the response to `useChat`. The id of the message is that of the turn. `init` is as of
+ * `turn.toResponse`.
  *
  * @throws TurnlockError `options.invalid` for what is no turn
  */
-export function toUIMessageResponse(turn: Turn, init: ResponseInit = {}): Response {
-  const encoder = new TextEncoder()
-  const text = new TransformStream<UiChunk, Uint8Array>({
-    transform: (chunk, controller) => controller.enqueue(encoder.encode(formatChunk(chunk))),
-    flush: (controller) => controller.enqueue(encoder.encode(DONE)),
-  })
-  const headers = new Headers({
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-transform',
-    ...UI_HEADERS,
-  })
+export function toUIMessageResponse(turn: Turn, init: EventResponseInit = {}): Response {
+  const texts = toUIMessageStream(turn).pipeThrough(
+    new TransformStream<UiChunk, string>({
+      transform: (chunk, controller) => controller.enqueue(formatChunk(chunk)),
+      flush: (controller) => controller.enqueue(DONE),
+    }),
+  )
+  const headers = new Headers(UI_HEADERS)
   for (const [name, value] of new Headers(init?.headers)) headers.set(name, value)
-  return new Response(toUIMessageStream(turn).pipeThrough(text), { ...init, headers })
+  return eventStreamResponse(texts, { ...init, headers })
 }
