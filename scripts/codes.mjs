@@ -10,10 +10,10 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { copyAlone } from './alone.mjs'
-import { AREAS } from './error-rows.mjs'
-import { browser, needTests, npm, postgres, redis } from './setup.mjs'
+import { browser, needTests, npm, postgres, redis, root } from './setup.mjs'
 
-const all = Object.values(AREAS).flatMap(({ codes }) => Object.keys(codes))
+const page = readFileSync(join(root, 'docs/errors.md'), 'utf8')
+const all = Array.from(page.matchAll(/^\| `([^`]+)` \|/gm), ([, code]) => code)
 const selected = process.argv.slice(2)
 needTests()
 await Promise.all([npm(), browser(), redis(), postgres()])

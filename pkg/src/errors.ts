@@ -1,4 +1,4 @@
-import type { ErrorCode } from './error-codes.js'
+import type { ErrorCode } from './generated/error-codes.js'
 
 /**
  * The error type of this package. `code` is stable (`area.reason`), `message` is for developers.

@@ -11,7 +11,7 @@
  */
 export { init, type ModuleSource } from './core/instance.js'
 export { isTurnlockError, TurnlockError } from './errors.js'
-export type { ErrorCode } from './error-codes.js'
+export type { ErrorCode } from './generated/error-codes.js'
 export { trimHistory, type TrimOptions, type TrimmedHistory } from './history/trim.js'
 export {
   diagnoseHistory,

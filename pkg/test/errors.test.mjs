@@ -1,4 +1,4 @@
-// Error codes that no other test provokes: `scripts/errors.mjs --check` wants a test for each.
+// Error codes that no other test provokes: `turnlock-codegen --check` requires a test for each.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { defineTool, followTurn, memoryStore, runTurn, TurnlockError } from 'turnlock'

@@ -156,6 +156,7 @@ fn contains(a: &Json<'_>, b: &Json<'_>) -> bool {
     }
 }
 
+/// Limit | levels of a condition of a step | levels | `plan.invalid_condition`
 const DEPTH: u32 = 32;
 
 struct Parser<'a> {

@@ -241,6 +241,8 @@ impl<'de> serde::Deserialize<'de> for Learned {
 }
 
 /// Maximum number of chains read for one pattern. It limits the length of the sums below.
+///
+/// Limit | chains that a pattern has seen | chains | they count as so many
 const MOST: u64 = 1_000_000;
 
 /// The `p` quantile of Beta(a, b) for integers a and b, by bisection. The distribution function

@@ -317,4 +317,6 @@ impl Chain {
 }
 
 /// Time limit of a cache call in milliseconds. An arbitrary value; a search hardly takes longer.
+///
+/// Limit | asking the cache of a chain | ms | as if it had nothing
 const RECALL_MS: u64 = 2_000;

@@ -143,6 +143,8 @@ pub(super) fn seconds(ms: u64) -> f64 {
 }
 
 /// Maximum characters of the reason of a cancelled bundle.
+///
+/// Limit | the reason for which a bundle was cancelled | characters | cut
 const REASON_CHARS: usize = 1000;
 
 pub(super) fn clip(mut text: String) -> String {

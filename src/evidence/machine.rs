@@ -54,6 +54,8 @@ impl Replicate {
 }
 
 /// Maximum errors of one replicate.
+///
+/// Limit | errors of a replicate | errors | the others are not told
 const ERRORS: usize = 20;
 
 impl Bundle {

@@ -95,6 +95,8 @@ pub(crate) fn plain_name(name: &str) -> String {
 }
 
 /// Characters of a tool's name in a prompt. Providers take names of 64.
+///
+/// Limit | the name of a tool in a prompt | characters | cut
 const NAME_CHARS: usize = 64;
 
 #[cfg(test)]

@@ -38,11 +38,14 @@ names! {
 }
 
 /// Equal results in a row after which a call is a repeat, where results decide.
+///
+/// Limit | calls with the same result in a row, where results decide | calls | blocked (`duplicate`)
 const MAX_REPEATS: u32 = 2;
 
 /// What begins lines that differ in each result of the same command: those of Codex.
 const VOLATILE: &[&str] = &["Chunk ID:", "Wall time:"];
 
+/// The largest number that an option of a guard may be. Not a limit.
 const MOST: u64 = 1_000_000;
 
 options! {

@@ -4,8 +4,12 @@ use crate::json::{Json, Reader};
 
 /// Wait before the second attempt, doubled for each further attempt. This is the default of the
 /// OpenAI and Anthropic SDKs.
+///
+/// Not a limit.
 const FIRST_WAIT_MS: u64 = 500;
 /// Longest wait before a retry. If a provider requests a longer one, the request fails at once.
+///
+/// Limit | a wait before a request is sent again | ms | the request fails, if its provider asks for more
 pub(super) const LONGEST_WAIT_MS: u64 = 30_000;
 
 /// Returns 0.5 s × 2ⁿ, reduced by up to a quarter as jitter. `drawn`: a random byte.

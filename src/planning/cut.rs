@@ -7,10 +7,16 @@ use super::trace::{PassEvent, PassEventKind};
 use crate::json::Json;
 
 /// The maximum number of bytes of arguments in an event, as JSON text.
+///
+/// Limit | arguments in an event of a pass | bytes of JSON | cut
 const PARAMS_BYTES: usize = 2048;
 /// The maximum number of bytes of a name, which is enough to recognize it.
+///
+/// Limit | a name in an event of a pass | bytes | cut
 pub(super) const NAME_BYTES: usize = 64;
 /// The maximum number of bytes of a summary, which is more than one with cut names has.
+///
+/// Limit | a summary in an event of a pass | bytes | cut
 const SUMMARY_BYTES: usize = 512;
 
 impl PassEvent {

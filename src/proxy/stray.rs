@@ -11,6 +11,8 @@ use super::{messages, responses};
 use crate::json::Json;
 
 /// No client reads calls that are nested deeper.
+///
+/// Limit | levels in which calls are looked for | levels | passes unread
 const DEEPEST: usize = 32;
 
 /// A name in small letters, with the letters beyond ASCII that stand for some of ASCII in another case.

@@ -65,6 +65,8 @@ pub struct Reply<'a> {
 }
 
 /// Distinct values that are compared with a schema; more of them are ambiguous.
+///
+/// Limit | different JSON values in a reply that a schema chooses among | values | the reply is ambiguous: `answer.invalid`, `plan.invalid`, `json.syntax`
 const CANDIDATES: usize = 16;
 
 impl<'a> Reply<'a> {

@@ -18,6 +18,8 @@ use crate::json::Reader;
 use crate::limits;
 
 /// Bytes that are kept of text that is no framing.
+///
+/// Limit | text that is no framing, as it is told | bytes | cut
 const SHOWN: usize = 1000;
 
 /// Decodes one response of one provider.

@@ -12,10 +12,14 @@ use crate::text::{find, holds};
 
 /// The number of templates learned in a row without being used, after which learning stops: some
 /// providers pad each event with noise.
+///
+/// Limit | templates in a row that were not used | templates | no other is learned
 const PATIENCE: u32 = 4;
 /// What is read may be this many times the bytes since a template was last learned. A trial copies
 /// the state of the wire, which is at most all that was read (the arguments of an open call, say), so
 /// all trials together copy at most so many times the response.
+///
+/// Limit | what templates of events copy, for each byte that was read | times | events are read without one
 const SHARE: usize = 8;
 /// The text that a template is tested with.
 const PROBE: &str = "a text that no provider sends";

@@ -63,6 +63,8 @@ options! {
     /// The limits and switches of one turn. Times are milliseconds.
     pub struct Policy as "Policy" {
         /// Maximum calls executed in the tool phase of a cycle. 0 disables the tools of that phase.
+        ///
+        /// Limit | calls | refused (`budget`)
         max_tools "maxTools": u32 = 1, whole 0..=1000;
         /// When the tool phase stops reading a response.
         read_mode "readMode": ReadMode = ReadMode::Auto;
@@ -70,22 +72,38 @@ options! {
         /// An empty list allows none.
         action_tools "actionTools": ActionTools;
         /// Maximum calls executed in the action phase of a cycle, if it has tools.
+        ///
+        /// Limit | calls | refused (`budget`)
         action_max_tools "actionMaxTools": u32 = 1, whole 0..=1000;
         /// Maximum cycles of tool phase and action phase: 1 or 2.
+        ///
+        /// Limit | cycles | the answer is asked for
         max_cycles "maxCycles": u32 = 1, whole 1..=limits::MAX_CYCLES as u64;
         /// Whether the turn ends as `paused` after the tool phase.
         pause_after_tools "pauseAfterTools": bool = false;
         /// Timeout of one call.
+        ///
+        /// Limit | ms | the call: `timeout`, or `unknown`
         tool_timeout_ms "toolTimeoutMs": u64 = 30_000, whole 1..=MS;
         /// Timeout of all calls of the turn together.
+        ///
+        /// Limit | ms | the calls: `timeout`, or `unknown`
         tools_total_ms "toolsTotalMs": u64 = 60_000, whole 1..=MS;
         /// Timeout from a request to the first byte of its response.
+        ///
+        /// Limit | ms | `model.timeout`
         model_first_byte_ms "modelFirstByteMs": u64 = 60_000, whole 1..=MS;
         /// Timeout between two chunks of a response.
+        ///
+        /// Limit | ms | `model.timeout`
         model_idle_ms "modelIdleMs": u64 = 60_000, whole 1..=MS;
         /// Timeout of the whole turn.
+        ///
+        /// Limit | ms | `turn.timeout`, or `model.timeout`
         turn_ms "turnMs": u64 = 300_000, whole 1..=MS;
         /// Maximum bytes of one result as JSON text. Longer results are cut and marked as truncated.
+        ///
+        /// Limit | bytes of JSON | cut, and marked
         max_tool_result_bytes "maxToolResultBytes": u64 = 65_536, whole 1..=64 * 1024 * 1024;
         /// Calls left in the tool phase from which on a system notice tells the model how many there
         /// are. Default: never.
@@ -95,13 +113,19 @@ options! {
         stagnation "stagnation": Stagnation = Stagnation::Report;
         /// Tokens of the turn, as the provider reports them, after which the tool phase makes no
         /// further inference: the answer is asked for. Default: no limit.
+        ///
+        /// Limit | tokens | the answer is asked for
         max_tokens "maxTokens": Option<u64>, whole 1..=u64::MAX;
         /// Micro-dollars of the turn, by the tokens that the provider reports and `prices`, after
         /// which the tool phase makes no further inference, as for `maxTokens`. Default: no limit.
+        ///
+        /// Limit | micro-dollars | the answer is asked for
         max_cost "maxCost": Option<u64>, whole 1..=u64::MAX;
         /// What the model's tokens cost, for `maxCost`.
         prices "prices": Option<Prices>;
         /// Unified mode: maximum inferences in one turn. From 2 on, the last one has no tools.
+        ///
+        /// Limit | inferences | no call of the last one runs
         max_steps "maxSteps": u32 = 5, whole 1..=1000;
         /// The form of tool results in requests.
         results_as "resultsAs": ResultsAs = ResultsAs::Box;

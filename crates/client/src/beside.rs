@@ -79,6 +79,8 @@ pub async fn pause_turn(
 }
 
 /// Turns in a list.
+///
+/// Limit | turns of a list | turns | the newest
 const MOST_LISTED: u32 = 100;
 
 /// The turns of a tenant that are open: those that run, are paused, or can be resumed because their

@@ -26,17 +26,25 @@ use turnlock::turn::shell::Unkept;
 use turnlock::turn::{Effect, Event, Input, Settled, TraceEvent, Turn, TurnResult, Verdict};
 
 /// Milliseconds after which the core hears again that a response is held back.
+///
+/// Not a limit.
 const HELD_BACK_MS: f64 = 1000.0;
 
 /// Bytes of a response that one call of the core reads; then timers and other turns have their time.
+///
+/// Limit | a response that the core reads at once | bytes | sliced
 const SLICE: usize = 256 * 1024;
 /// Bytes of what a tool says about its progress at once.
+///
+/// Limit | a progress report of a tool | bytes | it is dropped
 const PROGRESS: usize = 65_536;
 
 /// Why no answer is valid in a turn that was resumed without its schema.
 const NO_SCHEMA: &str = "the turn was resumed without its `answer_schema`";
 
 /// Room behind the limit of a result, so that the core can cut at a character of its choice.
+///
+/// Not a limit.
 const SLACK: u64 = 16;
 
 /// A machine with the grammar of a turn.

@@ -8,6 +8,8 @@ use std::task::{Context, Poll, Waker};
 use crate::lock::Lock;
 
 /// Items that a reader may be behind before whoever makes them is held back.
+///
+/// Limit | events that a slow reader is behind | events | the model waits
 const MOST_BEHIND: usize = 256;
 
 #[derive(Debug)]

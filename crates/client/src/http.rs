@@ -6,6 +6,8 @@ use turnlock::Secret;
 use turnlock::json::Json;
 
 /// Bytes of a failure's body that the core may look at.
+///
+/// Limit | the body of a failure | bytes | the rest is not read
 const FAILURE_BODY: usize = 8192;
 
 /// What is said of a connection that failed. Whatever the platform says can hold the address, and

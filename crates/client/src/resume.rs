@@ -23,9 +23,13 @@ use turnlock::turn::{
 };
 
 /// Milliseconds for which a store is waited for, to be read. Longer than any of ours waits itself.
+///
+/// Limit | reading a store | ms | `store.timeout`
 const READ_MS: f64 = 20_000.0;
 
 /// Groups of events that are read at once.
+///
+/// Limit | groups of events read at once | groups | read on
 const MOST_GROUPS: u32 = 1024;
 
 /// What [`resume_turn`] takes. Mode, policy and history are those that the turn began with.
@@ -173,6 +177,8 @@ fn check(host: &TurnHost) -> Result<(), Error> {
 }
 
 /// Attempts to get between two writes of an owner that is busy.
+///
+/// Limit | attempts to write between two writes of an owner | attempts | `turn.conflict`
 pub(crate) const ATTEMPTS: u32 = 100;
 
 /// Stops a turn, wherever it runs: its owner ends the provider's stream and drops its tools as soon

@@ -210,6 +210,7 @@ fn member(field: &Field, names: &[&str]) -> Member {
         docs,
         default: default.filter(|_| presence == Presence::Optional),
         range: range(field.range),
+        limit: text::limit(&field.docs),
         inner,
     }
 }

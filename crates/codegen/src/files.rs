@@ -14,11 +14,43 @@ pub(crate) const NOTICE: &str =
 /// Texts by path.
 pub(crate) type Files = BTreeMap<String, String>;
 
+/// Reads a file of the repository.
+pub(crate) fn read(root: &Path, path: &str) -> Result<String, String> {
+    let text = fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"))?;
+    // Git may check texts out with carriage returns.
+    Ok(text.replace('\r', ""))
+}
+
+/// The files below these folders that end with one of `endings`, sorted. What is installed, built or
+/// recorded is left out.
+pub(crate) fn below(
+    root: &Path,
+    folders: &[&str],
+    endings: &[&str],
+) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    for folder in folders {
+        let entries =
+            fs::read_dir(root.join(folder)).map_err(|error| format!("{folder}: {error}"))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| error.to_string())?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{folder}{name}");
+            if !entry.path().is_dir() {
+                let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+                found.extend(ending.filter(|one| endings.contains(one)).map(|_| path));
+            } else if !["node_modules", "data", "target"].contains(&name.as_str()) {
+                found.extend(below(root, &[&format!("{path}/")], endings)?);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// The paths of the files that differ from `files`, and of those that nothing generates any more.
 pub(crate) fn stale(root: &Path, files: &Files) -> Result<Vec<String>, String> {
-    // Git may check texts out with carriage returns.
-    let read = |path: &str| fs::read_to_string(root.join(path)).map(|text| text.replace('\r', ""));
-    let differs = |(path, text): &(&String, &String)| read(path).ok().as_ref() != Some(*text);
+    let differs = |(path, text): &(&String, &String)| read(root, path).ok().as_ref() != Some(*text);
     let mut stale: Vec<_> = files.iter().filter(differs).map(|(path, _)| path.clone()).collect();
     let Ok(folder) = fs::read_dir(root.join(GENERATED)) else { return Ok(stale) };
     for entry in folder {

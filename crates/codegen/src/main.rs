@@ -11,12 +11,16 @@
 //! | `pkg/src/generated/checks.ts` | the values of the core's options, for the checks at run time |
 //! | `pkg/src/generated/providers.ts` | what is known of each provider beside its wire format |
 //! | `pkg/test/types/options.ts` | a check by the compiler: `undefined` is a value of each option |
-//! | `docs/options.md` | the options of each operation |
+//! | `docs/options.md`, `docs/events.md` | the options of each operation, and the events |
+//! | `pkg/src/generated/error-codes.ts` | the codes of `docs/errors.md`, as a type |
+//! | `docs/limits.md` | the limits, from the comments of constants and the rows of options |
 
 mod checks;
 mod core_rows;
+mod errors;
 mod files;
 mod host;
+mod limits;
 mod markdown;
 mod model;
 mod names;
@@ -25,7 +29,7 @@ mod text;
 mod type_test;
 mod typescript;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use files::{Files, stale, write};
@@ -50,13 +54,17 @@ fn run() -> Result<ExitCode, String> {
     // Set by `cargo run`.
     let here = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("run it with `cargo run`")?;
     let root = PathBuf::from(here).join("../..");
-    let files = generated(&host::model()?)?;
+    let files = generated(&root, &host::model()?)?;
     let stale = stale(&root, &files)?;
     if check {
-        for file in &stale {
-            eprintln!("stale, run `cargo run -p turnlock-codegen`: {file}");
+        let page = files::read(&root, errors::PAGE)?;
+        let mut mistakes = errors::mistakes(&root, &errors::codes(&page))?;
+        let command = "stale, run `cargo run -p turnlock-codegen`";
+        mistakes.extend(stale.iter().map(|file| format!("{command}: {file}")));
+        for mistake in &mistakes {
+            eprintln!("{mistake}");
         }
-        return Ok(if stale.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        return Ok(if mistakes.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     write(&root, &files, &stale)?;
     for file in &stale {
@@ -66,7 +74,7 @@ fn run() -> Result<ExitCode, String> {
 }
 
 /// All generated files, by their path in the repository.
-fn generated(model: &Model) -> Result<Files, String> {
+fn generated(root: &Path, model: &Model) -> Result<Files, String> {
     let mut files = Files::new();
     for room in model.rooms() {
         let path = format!("{}/{room}.ts", files::GENERATED);
@@ -76,8 +84,11 @@ fn generated(model: &Model) -> Result<Files, String> {
     let checks = checks::checks(&turnlock::declared())?;
     files.insert(format!("{}/checks.ts", files::GENERATED), checks);
     files.insert(format!("{}/providers.ts", files::GENERATED), providers::providers()?);
+    let errors = errors::typescript(&errors::codes(&files::read(root, errors::PAGE)?));
+    files.insert(format!("{}/error-codes.ts", files::GENERATED), errors);
     files.insert("pkg/test/types/options.ts".to_owned(), type_test::options(model)?);
     files.insert("docs/options.md".to_owned(), markdown::options(model)?);
+    files.insert("docs/limits.md".to_owned(), limits::limits(root, model)?);
     files.insert("docs/events.md".to_owned(), markdown::events(model)?);
     Ok(files)
 }

@@ -69,6 +69,8 @@ pub(crate) struct Member {
     pub(crate) default: Option<String>,
     /// The values that are allowed, in words.
     pub(crate) range: Option<String>,
+    /// If it is a limit: its unit and what happens beyond it, as cells of a row.
+    pub(crate) limit: Option<String>,
     /// The type whose names the member's value is checked against, where this is done in
     /// TypeScript.
     pub(crate) inner: Option<String>,

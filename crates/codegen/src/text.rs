@@ -22,14 +22,24 @@ pub(crate) fn parameters(name: &str) -> (&str, &str) {
 /// Joins the lines of a doc comment, without links to Rust items, and splits off a last sentence
 /// `Default: …`. Rust's names of the members `names` become those of JSON.
 pub(crate) fn prose(lines: &[&str], names: &[&str]) -> (String, Option<String>) {
-    let lines: Vec<_> = lines.iter().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-    let text = renamed(&unlinked(&lines.join("\n")), names);
+    let lines = lines.iter().map(|line| line.strip_prefix(' ').unwrap_or(line));
+    let lines: Vec<_> = lines.take_while(|line| !line.starts_with(LIMIT)).collect();
+    let text = renamed(&unlinked(lines.join("\n").trim_end()), names);
     let Some((before, default)) = text.rsplit_once("Default: ") else { return (text, None) };
     if default.contains("\n\n") {
         return (text, None);
     }
     let default = default.trim_end_matches('.').split_whitespace().collect::<Vec<_>>().join(" ");
     (before.trim_end().to_owned(), Some(default))
+}
+
+/// How the row of a limit begins, with which a comment ends.
+pub(crate) const LIMIT: &str = "Limit | ";
+
+/// The row of a limit: its unit, and what happens beyond it.
+pub(crate) fn limit(lines: &[&str]) -> Option<String> {
+    let text = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+    text.split_once(LIMIT).map(|(_, row)| row.to_owned())
 }
 
 /// `` [`text`](target) `` and `` [`text`] `` as `` `text` ``.
@@ -151,7 +161,13 @@ mod tests {
         let names = ["planId", "must_agree"];
         let text = "As `read` and `x`, not [y]. May be\nempty as `planId`.";
         assert_eq!(prose(&lines, &names), (text.to_owned(), None));
-        let lines = [" Of `must_agree`. Default: `block`; for", " others, `replay`."];
+        let lines = [
+            " Of `must_agree`. Default: `block`; for",
+            " others, `replay`.",
+            "",
+            " Limit | ms | cut",
+        ];
+        assert_eq!(limit(&lines).as_deref(), Some("ms | cut"));
         let default = Some("`block`; for others, `replay`".to_owned());
         assert_eq!(prose(&lines, &names), ("Of `must_agree`.".to_owned(), default));
     }

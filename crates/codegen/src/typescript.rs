@@ -273,7 +273,7 @@ mod tests {
         let (docs, default, inner) = (format!("Its {name}."), None, None);
         let range = (name == "place").then(|| "from 1".to_owned());
         let (name, kind) = (name.to_owned(), Kind::of(text));
-        Member { name, kind, presence, docs, default, range, inner }
+        Member { name, kind, presence, docs, default, range, limit: None, inner }
     }
 
     fn written(name: &str, docs: &str, form: Form) -> String {

@@ -195,13 +195,25 @@ function jsonOf(made: unknown): string {
 /** Failures of a callback that the next attempt would have, too. */
 const FINAL: unknown[] = ['chain.invalid_result', 'chain.result_too_large']
 
-/** Characters of a plan from which on it is longer than `limits::PLAN_BYTES`. */
+/**
+ * Characters of a plan from which on it is longer than `limits::PLAN_BYTES`.
+ *
+ * Limit | the text of a plan | characters | its stream is left
+ */
 const MOST_OF_PLAN = 256 * 1024 + 1
 
-/** Characters of a piece from which on it is longer than `limits::RESPONSE_BYTES`. */
+/**
+ * Characters of a piece from which on it is longer than `limits::RESPONSE_BYTES`.
+ *
+ * Limit | a piece of an answer | characters | `chain.too_long`
+ */
 const MOST_OF_PIECE = 4 * 1024 * 1024 + 1
 
-/** Characters of the JSON that a callback returns; `limits::STEP_RESULT_BYTES`. */
+/**
+ * Characters of the JSON that a callback returns; `limits::STEP_RESULT_BYTES`.
+ *
+ * Limit | the JSON that a callback of a chain returns | characters | `chain.result_too_large`
+ */
 const MOST_OF_RESULT = 1024 * 1024
 
 /** Callbacks that may give a text in pieces; nobody else's are read. */

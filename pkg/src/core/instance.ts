@@ -33,10 +33,18 @@ export interface Embedded<G = Glue> {
   readonly bytes: string
 }
 
-/** Bytes of memory from which on an idle instance is dropped. */
+/**
+ * Bytes of memory from which on an idle instance is dropped.
+ *
+ * Limit | memory of an idle instance | bytes | it is dropped
+ */
 const LARGE = 64 * 1024 * 1024
 
-/** Bytes of memory from which on an instance gets nothing new: what is there may stay. */
+/**
+ * Bytes of memory from which on an instance gets nothing new: what is there may stay.
+ *
+ * Limit | memory of an instance that takes more turns | bytes | a new one
+ */
 const FULL = 32 * 1024 * 1024
 
 /** A part of the core that is at hand, so that synchronous operations can use it. */

@@ -1,8 +1,16 @@
 /** Reads a body by what is at hand, rather than by what was sent as one chunk. @module */
 
-/** Microtasks after which a chunk that a stream has queued, or makes when asked, is read. */
+/**
+ * Microtasks after which a chunk that a stream has queued, or makes when asked, is read.
+ *
+ * Not a limit.
+ */
 const TICKS = 4
-/** Bytes beyond which nothing is added. */
+/**
+ * Bytes beyond which nothing is added.
+ *
+ * Limit | chunks of a body that are joined | bytes | they are read apart
+ */
 const ENOUGH = 64 * 1024
 
 /** A read that has begun. */

@@ -64,16 +64,28 @@ export interface Host<Result, Trace> {
 /** Text events without the members that the driver adds; `seq` is that of the first. */
 type Text = [phase: PhaseName, toolBatchId: number, seq: number, ...chunks: string[]]
 
-/** The number of the answer among the calls that are checked. */
+/**
+ * The number of the answer among the calls that are checked.
+ *
+ * Not a limit.
+ */
 const ANSWER = 0
 
-/** Where the chunks of {@link Text} begin. */
+/**
+ * Where the chunks of {@link Text} begin.
+ *
+ * Not a limit.
+ */
 const CHUNKS = 3
 
 type RunTool = Extract<TurnEffect, { type: 'run_tool' }>
 type Reconcile = Extract<TurnEffect, { type: 'reconcile' }>
 
-/** Maximum bytes of one progress report of a tool. */
+/**
+ * Maximum bytes of one progress report of a tool.
+ *
+ * Limit | a progress report of a tool | bytes of JSON | it is dropped
+ */
 const PROGRESS = 65_536
 
 /** How a machine is made, and the parts of the core that may have it, the smallest first. */

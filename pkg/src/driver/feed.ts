@@ -1,9 +1,17 @@
 /** A sequence of items for any number of readers. */
 
-/** Number of items that are kept together. */
+/**
+ * Number of items that are kept together.
+ *
+ * Not a limit.
+ */
 const BLOCK = 256
 
-/** Number of items that all streams may be behind before the producer is held back. */
+/**
+ * Number of items that all streams may be behind before the producer is held back.
+ *
+ * Limit | events that a slow reader is behind | events | the model waits
+ */
 const MOST_BEHIND = 256
 
 /** A call of a reader that has no answer yet. */

@@ -29,13 +29,21 @@ export interface Hooks<E> {
   fault(error: TurnlockError): void
 }
 
-/** The longest timer; longer ones would fire at once. */
+/**
+ * The longest timer; longer ones would fire at once.
+ *
+ * Limit | a timer | ms | it is set again
+ */
 const LONGEST_TIMER = 2 ** 31 - 1
 
 /** The answer of a part that leaves a machine to the next one. */
 const NOT_HERE = '?'
 
-/** Bytes of options above which a machine has an instance of the core of its own: 256 KiB. */
+/**
+ * Bytes of options above which a machine has an instance of the core of its own: 256 KiB.
+ *
+ * Limit | options beyond which a turn has an instance alone | bytes | apart
+ */
 const APART = 256 * 1024
 
 /** A machine, and the instance that has it. */

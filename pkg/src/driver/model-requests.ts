@@ -25,15 +25,25 @@ export interface Hearing {
 
 type Fetch = Extract<TurnEffect, { type: 'fetch' }>
 
-/** Interval in milliseconds at which the core is notified that a response is held back. */
+/**
+ * Interval in milliseconds at which the core is notified that a response is held back.
+ *
+ * Not a limit.
+ */
 const HELD_BACK = 1000
 
-/** Maximum characters of an error response's body that are passed to the core. */
+/**
+ * Maximum characters of an error response's body that are passed to the core.
+ *
+ * Limit | the body of a failure | bytes | the rest is not read
+ */
 const FAILURE_BODY = 8192
 
 /**
  * Bytes of a response that one call of the core reads; then timers and other turns have their time.
  * 256 KiB: what networks deliver at once is smaller.
+ *
+ * Limit | a response that the core reads at once | bytes | sliced
  */
 const SLICE = 256 * 1024
 

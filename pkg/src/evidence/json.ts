@@ -2,7 +2,11 @@
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import { describe, refuseEmptied } from '../shared/serialize.js'
 
-/** Maximum characters of one replicate's JSON. The core's limit is the same number of bytes. */
+/**
+ * Maximum characters of one replicate's JSON. The core's limit is the same number of bytes.
+ *
+ * Limit | the JSON of a replicate | characters | the replicate is invalid
+ */
 const REPLICATE_CHARS = 4 * 1024 * 1024
 
 /**

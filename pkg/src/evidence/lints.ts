@@ -43,7 +43,11 @@ export interface RunningLints extends AsyncIterable<ReportedFinding> {
   readonly result: Promise<LintReport>
 }
 
-/** Maximum number of nits of one lint. */
+/**
+ * Maximum number of nits of one lint.
+ *
+ * Limit | nits of one lint | nits | the others are not told
+ */
 const MOST = 100
 
 /**

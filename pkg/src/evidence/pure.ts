@@ -25,7 +25,11 @@ export interface Replicate {
 /** What the core reads: what has no JSON, such as NaN, is refused by its name. No task is needed. */
 const READ: Checks = { ...CORE_BUNDLE_OPTIONS, task: 0 }
 
-/** Maximum characters of all replicates together. */
+/**
+ * Maximum characters of all replicates together.
+ *
+ * Limit | the input of `summarizeReplicates` | characters | `json.too_large`
+ */
 const MOST = 64 * 1024 * 1024
 
 /**

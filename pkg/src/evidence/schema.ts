@@ -18,6 +18,7 @@ export interface ReplicateSchema {
   readonly checked: boolean
 }
 
+/** Limit | errors of a replicate | errors | the others are not told */
 const ERRORS = 20
 const DRAFT = { target: 'draft-2020-12' }
 

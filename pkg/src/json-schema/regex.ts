@@ -3,6 +3,8 @@
 /**
  * Characters that a regular expression is tried on. Some take time that grows with their square, such as
  * `\s+$`. The schema's author answers for those that take exponential time.
+ *
+ * Limit | a text for a `pattern` | characters | the call is refused
  */
 export const MOST_MATCHED = 10_000
 

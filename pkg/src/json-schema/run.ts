@@ -2,13 +2,25 @@
 import type { Resource, Schema } from './compile.js'
 import { typeOf } from './values.js'
 
-/** Steps of one evaluation. A step is a keyword, a member, an item, or 32 characters that are read. */
+/**
+ * Steps of one evaluation. A step is a keyword, a member, an item, or 32 characters that are read.
+ *
+ * Limit | one check against a JSON Schema | steps: keywords, members, items, 32 characters | the call is refused
+ */
 export const MOST_STEPS = 1_000_000
 
-/** Schemas that may be evaluated within each other. Arguments have at most 128 levels. */
+/**
+ * Schemas that may be evaluated within each other. Arguments have at most 128 levels.
+ *
+ * Limit | schemas within each other in one check | levels | the call is refused
+ */
 const MOST_LEVELS = 1_000
 
-/** Errors that an evaluation collects. */
+/**
+ * Errors that an evaluation collects.
+ *
+ * Limit | errors of one check | errors | the others are left out
+ */
 const MOST_ERRORS = 20
 
 /**
@@ -137,7 +149,11 @@ export class Run {
   }
 }
 
-/** Characters of a name in a location. */
+/**
+ * Characters of a name in a location.
+ *
+ * Limit | a name in the place of an error | characters | it is cut
+ */
 const MOST_OF_NAME = 100
 
 function pointerOf(path: Path): string {

@@ -1,9 +1,15 @@
 /** Server-sent events as bytes: whole frames. */
 
+/** A line feed. Not a limit. */
 const LF = 10
+/** A carriage return. Not a limit. */
 const CR = 13
 
-/** Bytes of a frame from which on a stream is passed unread; `bound` has `heldBytes` in its place. */
+/**
+ * Bytes of a frame from which on a stream is passed unread; `bound` has `heldBytes` in its place.
+ *
+ * Limit | a frame of a stream | bytes | the stream passes unread; in `bound`, `heldBytes` counts
+ */
 const LONGEST = 4 * 1024 * 1024
 
 /**

@@ -175,7 +175,11 @@ export function addressOf(upstream: Upstream, path: string, search: string): str
   return address.href
 }
 
-/** Times that a server may decode a path; `leaves` refuses what is encoded more often. */
+/**
+ * Times that a server may decode a path; `leaves` refuses what is encoded more often.
+ *
+ * Limit | times that a path is encoded | times | 400 `request.path`
+ */
 const ROUNDS = 4
 
 /** Slashes that no normal form has, but some servers (best-fit code pages). */

@@ -25,7 +25,11 @@ export interface Mended {
   repairs: Repair[]
 }
 
-/** What a repair of a repair brings about is mended in one or two rounds. */
+/**
+ * What a repair of a repair brings about is mended in one or two rounds.
+ *
+ * Limit | repairs of what a repair brought about | rounds | left as it is
+ */
 const ROUNDS = 8
 
 /** The request with a history that the provider accepts; `undefined` if nothing is to be mended. */
@@ -221,7 +225,11 @@ function meaningOf(element: unknown): string {
   return JSON.stringify(made)
 }
 
-/** Differences longer than this are one. */
+/**
+ * Differences longer than this are one.
+ *
+ * Limit | a difference of two histories | elements | one difference
+ */
 const WINDOW = 64
 
 /** Where two lists differ in meaning. */

@@ -47,7 +47,11 @@ export interface ProxyReport {
   error?: string
 }
 
-/** Repairs and refusals that the header lists at most. */
+/**
+ * Repairs and refusals that the header lists at most.
+ *
+ * Limit | repairs and refusals in a header | entries | counted
+ */
 const MOST = 20
 
 /** The header `x-turnlock-report`: JSON in ASCII, of what is known before the response. */

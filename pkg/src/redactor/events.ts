@@ -49,7 +49,11 @@ type Report = AnyEvent & { toolCallId: unknown; data: string }
 const isReport = (event: AnyEvent): event is Report =>
   event.type === 'tool_progress' && 'data' in event && typeof event.data === 'string'
 
-/** Events that may wait behind a text of which something is held back. */
+/**
+ * Events that may wait behind a text of which something is held back.
+ *
+ * Limit | events that wait behind a text | events | the text is shown, as at a pause
+ */
 const MOST_WAITING = 8
 
 /** Text, or reasoning: it goes on behind events of another kind. */

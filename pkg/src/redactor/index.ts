@@ -158,7 +158,11 @@ const TRACED = new Set(['tool_name', 'tool_call_id', 'tools', 'raw_finish_reason
 
 const NONE: readonly Path[] = []
 
-/** Characters of all registered values: each takes some 20 states of the automaton. */
+/**
+ * Characters of all registered values: each takes some 20 states of the automaton.
+ *
+ * Limit | registered values together | characters | `options.invalid`
+ */
 const MOST_OF_VALUES = 65_536
 
 /** A list of texts, read once. */

@@ -5,7 +5,11 @@ import { isForeignName } from './names.js'
 import { behindName, stepsOf, type Path } from './paths.js'
 import type { RedactKind } from './scanner.js'
 
-/** Levels of a value below which nothing is shown. */
+/**
+ * Levels of a value below which nothing is shown.
+ *
+ * Limit | levels of a value that is redacted | levels | masked
+ */
 const DEEPEST = 256
 
 /** Names of fields whose value is a secret, without what is no letter. */

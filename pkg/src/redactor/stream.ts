@@ -4,7 +4,11 @@ import { escaped } from './json-text.js'
 import type { Path } from './paths.js'
 import { Scanner, type Plan } from './scanner.js'
 
-/** Readers of JSON in one text: each division may be in the middle of a value. */
+/**
+ * Readers of JSON in one text: each division may be in the middle of a value.
+ *
+ * Limit | readers of JSON in a text that events divide | readers | one of the middle is dropped
+ */
 const MOST_READERS = 16
 
 export class Stream {

@@ -61,7 +61,11 @@ export interface Tables {
 
 const SETS = CLASSES.map(chars)
 
-/** Characters of a run without an end that are read. */
+/**
+ * Characters of a run without an end that are read.
+ *
+ * Limit | a run without an end | characters | the rest is not read
+ */
 const MOST = 512
 
 /**
@@ -87,7 +91,11 @@ function atoms(text: string): Atom[] {
   return read
 }
 
-/** Characters of a key that are looked at to tell it from words with hyphens. */
+/**
+ * Characters of a key that are looked at to tell it from words with hyphens.
+ *
+ * Not a limit.
+ */
 const MIXED = 48
 
 /** The anchors of private keys, which the scanner reads. */

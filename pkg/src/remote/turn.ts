@@ -38,7 +38,11 @@ export type Terminal = Extract<TurnEvent, { type: 'complete' | 'paused' | 'cance
 /** Milliseconds before a request is sent again, doubled each time. */
 const [FIRST_WAIT, LAST_WAIT] = [250, 8000]
 
-/** Events that all streams may be behind before the handler is held back. */
+/**
+ * Events that all streams may be behind before the handler is held back.
+ *
+ * Limit | events that all readers of a remote turn are behind | events | the handler waits
+ */
 const MOST_BEHIND = 256
 
 const TERMINAL = ['complete', 'paused', 'cancelled', 'error']

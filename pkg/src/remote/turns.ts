@@ -66,7 +66,11 @@ export interface RemoteTurns {
 /** Options of a resume that are lists. */
 const LISTS = ['approvals', 'results', 'outcomes'] as const
 
-/** How many turns are remembered, so that a resume goes on behind the last event read. */
+/**
+ * How many turns are remembered, so that a resume goes on behind the last event read.
+ *
+ * Limit | turns of which a page knows the last event | turns | the oldest is forgotten
+ */
 const REMEMBERED = 256
 
 /**

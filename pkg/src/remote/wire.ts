@@ -29,7 +29,11 @@ export class Refused extends TurnlockError {
   }
 }
 
-/** The longest event: a tool's results, and what the core lets through besides. */
+/**
+ * The longest event: a tool's results, and what the core lets through besides.
+ *
+ * Limit | an event of a handler | characters | the reader fails
+ */
 const MOST_CHARACTERS = 64 * 1024 * 1024
 
 /** A handler. Its functions reject with `Refused`, or with why a request was lost. */

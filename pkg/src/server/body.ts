@@ -140,7 +140,11 @@ export function startOf(body: Fields) {
   }
 }
 
-/** Maximum approvals in one request, and results; a batch has no more calls. */
+/**
+ * Maximum approvals in one request, and results; a batch has no more calls.
+ *
+ * Limit | approvals or results of a body | entries | 400 `request.invalid`
+ */
 const MOST_APPROVALS = 128
 
 /** A client may drop results. It may not write any: they would count as those of the host's tools. */

@@ -95,7 +95,11 @@ async function* hidden(
   }
 }
 
-/** Characters of a text, shown, after which it is no part of a secret that began before. */
+/**
+ * Characters of a text, shown, after which it is no part of a secret that began before.
+ *
+ * Limit | text that is held back where the first events were dropped | characters | shown
+ */
 const LONGEST_SECRET = 65_536
 
 /** The number of the first event that is kept; 1 where none is, or none can be read. */

@@ -3,9 +3,17 @@
 const [QUOTE, BACKSLASH, COMMA, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x30, 0x39]
 const [OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET] = [0x7b, 0x5b, 0x7d, 0x5d]
 
-/** Bytes that the values of any text may take. */
+/**
+ * Bytes that the values of any text may take.
+ *
+ * Limit | memory of the values of any body | bytes | 400 `request.json`
+ */
 const FREE = 400_000
-/** Bytes that values may take for each byte of their text. */
+/**
+ * Bytes that values may take for each byte of their text.
+ *
+ * Limit | memory of the values of a body for each further byte of it | bytes | 400 `request.json`
+ */
 const RATIO = 7
 /**
  * Bytes that V8 takes for the parts of a text, measured. An element of a list takes 8 there, and more in
@@ -14,13 +22,23 @@ const RATIO = 7
 const [CONTAINER, ELEMENT, STRING, MEMBER] = [64, 16, 16, 8]
 /**
  * A member with a new name or place makes a hidden class; the first one with an index as its name makes a table.
+ *
+ * Limit | memory that counts for a name at a new place of a body | bytes | 400 `request.json`
  */
 const NEW_SHAPE = 280
 /** An object with more members than this is a table, and each further one takes the same. */
 const [MOST_OF_SHAPE, OF_TABLE] = [128, 100]
-/** Hidden classes that are remembered; further ones count as new. */
+/**
+ * Hidden classes that are remembered; further ones count as new.
+ *
+ * Limit | names at places of a body that are remembered | names | further ones count as new
+ */
 const MOST_SHAPES = 32_768
-/** Levels that the core reads; a text that takes too much and has deeper ones is too deep. */
+/**
+ * Levels that the core reads; a text that takes too much and has deeper ones is too deep.
+ *
+ * Limit | levels of a body whose values take too much | levels | `json.too_deep`
+ */
 const LEVELS = 128
 
 /** No client knows the factor, so none finds names with the same hash. */

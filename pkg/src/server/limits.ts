@@ -30,10 +30,19 @@ export function limitsOf(given?: ServerLimits | null): Filled<ServerLimits> {
   return limits
 }
 
+/** Milliseconds. Not a limit. */
 const MINUTE = 60_000
-/** Maximum number of tenants that are counted. The oldest are dropped first. */
+/**
+ * Maximum number of tenants that are counted. The oldest are dropped first.
+ *
+ * Limit | tenants whose resumes are counted | tenants | the oldest
+ */
 const MOST_TENANTS = 10_000
-/** Maximum number of turns of one tenant that are counted in a minute. */
+/**
+ * Maximum number of turns of one tenant that are counted in a minute.
+ *
+ * Limit | turns of a tenant counted in a minute | turns | 429
+ */
 const MOST_TURNS = 1000
 
 /** Uses of a tenant's turns since the first one of the minute. */

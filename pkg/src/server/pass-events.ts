@@ -109,7 +109,11 @@ export function checkPassEvents(given: unknown): void {
   throw wrong('passEvents', 'append and list')
 }
 
-/** Maximum events of one response. */
+/**
+ * Maximum events of one response.
+ *
+ * Limit | events of one answer | events | the page asks on
+ */
 const MOST = 1000
 
 /** The query of a URL: `?plan_id=`, `?after=`, `?limit=`. */

@@ -32,7 +32,11 @@ export type PostgresClientLike =
 
 type Send = (text: string, values: string[]) => PromiseLike<Rows>
 
-/** How often a commit that lost against another transaction is sent again. */
+/**
+ * How often a commit that lost against another transaction is sent again.
+ *
+ * Limit | attempts at a transaction that lost | attempts | the error is reported
+ */
 const TRIES = 10
 
 const CODES: [pattern: RegExp, code: string][] = [

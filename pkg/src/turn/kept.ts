@@ -93,7 +93,11 @@ export function keepOptions(tenant: string, keep?: Keep): StoredAs {
   return { ...keep, tenant, owner: randomHex(16) }
 }
 
-/** Timeout for reading a store, in milliseconds. Longer than the timeouts of our own stores. */
+/**
+ * Timeout for reading a store, in milliseconds. Longer than the timeouts of our own stores.
+ *
+ * Limit | reading a store | ms | `store.timeout`
+ */
 const READ_MS = 20_000
 
 /**
@@ -114,6 +118,7 @@ export async function inTime<T>(reading: Promise<T>): Promise<T> {
   }
 }
 
+/** Limit | groups of events read at once | groups | read on */
 const MOST_GROUPS = 1024
 
 /** The texts of all groups of events after `after`. */

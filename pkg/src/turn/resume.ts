@@ -161,7 +161,11 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
   }
 }
 
-/** Maximum attempts to write between two writes of a busy owner. */
+/**
+ * Maximum attempts to write between two writes of a busy owner.
+ *
+ * Limit | attempts to write between two writes of an owner | attempts | `turn.conflict`
+ */
 const ATTEMPTS = 100
 
 /**
@@ -325,7 +329,11 @@ export async function listTurns(options: ListTurnsOptions): Promise<OpenTurn[]> 
   return open.filter((one) => conversationId === undefined || one.conversationId === conversationId)
 }
 
-/** Turns in a list. */
+/**
+ * Turns in a list.
+ *
+ * Limit | turns of `listTurns` | turns | the newest
+ */
 const MOST_LISTED = 100
 
 /** What writes to a turn beside its owner, loaded when it is used. */

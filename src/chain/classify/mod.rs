@@ -102,6 +102,8 @@ impl Classification {
 const CLEAR: f64 = 0.8;
 
 /// Bytes of the query that are examined. A longer query already counts as long.
+///
+/// Limit | what of a query is classified | bytes | the rest is not read
 const MOST: usize = 4096;
 
 /// Classifies `query`. The same text gives the same result on every platform.

@@ -21,6 +21,8 @@ use crate::tool::{
 use crate::turn::{CancelReason, Effect};
 
 /// The maximum number of bytes of a tool's own error message.
+///
+/// Limit | a tool's message of an error | bytes | cut
 const ERROR_BYTES: u64 = 1024;
 
 impl PassOptions {

@@ -15,9 +15,14 @@ use crate::tool::{Call, Fate, Outcome, Status};
 use crate::turn::Effect;
 
 /// The maximum number of member names in a summary, and of bytes of one name.
+///
+/// Limit | names of members in a summary | names | not named
 const KEYS: usize = 8;
+/// Limit | a name of a member in a summary | bytes | cut
 const KEY_BYTES: usize = 40;
 /// The maximum number of members of `global_context` that are named.
+///
+/// Limit | members of `global_context` in a trace | names | not named
 const FLAGS: usize = 32;
 
 impl Pass {

@@ -16,6 +16,8 @@ use crate::guard::{Approval, CallVerdict, Dedupe, Guard, GuardedCall, Refusal, R
 use call::Limits;
 
 /// Bytes of what is said about arguments that do not fit.
+///
+/// Limit | what is wrong with arguments | bytes | cut
 const WHY_BYTES: usize = 500;
 
 /// The calls of one response. They are judged one after the other, in the model's order, as soon as

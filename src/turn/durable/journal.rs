@@ -19,20 +19,32 @@ use crate::error::Failure;
 use crate::store::{Commit, CommitResult};
 
 /// Timeout of one attempt at a commit.
+///
+/// Limit | an attempt to commit | ms | the commit is tried again
 const ANSWER_MS: u64 = 5_000;
 /// Attempts at one commit.
+///
+/// Limit | attempts to commit | attempts | the turn fails
 const ATTEMPTS: u32 = 4;
 /// Wait before the second attempt. Each further wait is four times the previous one.
+///
+/// Not a limit.
 const FIRST_WAIT_MS: u64 = 50;
 
 /// Least time for the store to take the end of a turn whose time is over.
+///
+/// Limit | the store taking the end of a turn whose time is over, at least | ms | `turn.timeout`
 const LAST_WAIT_MS: u64 = 1_000;
 
 /// Round trips to the store from one commit of gathered text to the next. A process that stops the
 /// turn from elsewhere needs two reads and one write. If the commits followed each other without a
 /// pause, it could not write between two of them while the model streams text.
+///
+/// Not a limit.
 const ROUND_TRIPS: u64 = 4;
 /// Longest pause that the round trips can cause, however slow the store is.
+///
+/// Limit | gathering text between two commits, for a slow store | ms | it is committed
 const LONGEST_GATHER_MS: u64 = 1_000;
 
 /// The effects that wait to be stored, and the commits that store them.

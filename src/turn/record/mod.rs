@@ -32,6 +32,8 @@ use crate::stream::{Delta, FinishReason, Reasoning, Response, TextToolCalls};
 use crate::tool::Outcome;
 
 /// Bytes of what is wrong with an answer that the model is told.
+///
+/// Limit | what is wrong with an answer, as the model is told | bytes | cut
 const ANSWER_ERRORS: usize = 1_000;
 
 /// What a turn knows and tells.

@@ -6,6 +6,8 @@ use crate::text::is_blank;
 use crate::tool::{Call, Fate, Outcome, Status};
 
 /// Characters of one result in a composed answer.
+///
+/// Limit | a result in an answer that the turn writes itself | characters | cut
 const COMPOSED_CHARS: usize = 2_000;
 
 /// The outcome of a refused call in the unified loop, which needs a result for each call.

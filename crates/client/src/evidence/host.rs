@@ -27,6 +27,8 @@ use turnlock::json::Json;
 use turnlock::limits;
 
 /// Errors of a schema that are reported for one replicate; the core's own cap.
+///
+/// Limit | errors of a replicate | errors | the others are not told
 const ERRORS: usize = 20;
 
 /// The inputs so far, if they are recorded.

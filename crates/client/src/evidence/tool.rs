@@ -24,19 +24,33 @@ pub const BUNDLE_HINT: &str = "Use `replicates[]` as ground evidence; treat `sum
     out for length; a text that ends with `… (n characters)` was cut; `counts` says how much is \
     shown.";
 
-// Caps of what the model reads.
+/// The most fields that the model reads.
+///
+/// Limit | fields of a bundle that is a tool | fields | the list is cut
 const MAX_FIELDS: usize = 100;
+/// The most differences that the model reads.
+///
+/// Limit | differences of a bundle that is a tool | entries | cut
 const MAX_DIFFS: usize = 20;
+/// The most bytes that the model reads.
+///
+/// Limit | a bundle that is a tool, without metadata | bytes | cut
 const MAX_BYTES: usize = 32_768;
 
 /// Under the 30 seconds that a tool has by default, so that it ends itself, with what there is.
+///
+/// Limit | a bundle that is a tool | s | it ends with what it has
 const SECONDS: f64 = 25.0;
 
 /// Milliseconds that a tool has beyond its bundle's.
+///
+/// Not a limit.
 const GRACE_MS: f64 = 5_000.0;
 
 /// Bytes that a result may have at least: the bundle keeps its own cap, which metadata and matrix
 /// may exceed.
+///
+/// Not a limit.
 const RESULT_BYTES: usize = 65_536;
 
 /// A tool for `run_turn` whose result is one evidence bundle, in its compact form (replicates as

@@ -49,6 +49,8 @@ impl From<Error> for PassError {
 }
 
 /// The maximum number of errors of a plan that are named.
+///
+/// Limit | errors of a plan in a message | errors | not named
 const ERRORS: usize = 20;
 
 /// A pass at its end, its plan as the core has it.

@@ -252,6 +252,7 @@ fn member(row: &Row, model: &Model) -> Result<Member, String> {
     };
     let required =
         flags.contains(&"required") || core.is_some_and(|core| core.presence == Presence::Required);
+    let limit = text::limit(docs);
     let own_docs = text::prose(docs, &[]).0;
     let docs = [core.map(|core| core.docs.as_str()).unwrap_or_default(), &own_docs].join(" ");
     let default = match default.map(|text| (text, text.strip_prefix("base URL of "))) {
@@ -266,6 +267,7 @@ fn member(row: &Row, model: &Model) -> Result<Member, String> {
         docs: docs.trim().to_owned(),
         default: default.filter(|_| !required),
         range: range.map(str::to_owned).or_else(|| core?.range.clone()),
+        limit,
         // Replaced by the name of the type in `deepen`, when all types are known.
         inner: flags.contains(&"deep").then(String::new),
     })

@@ -82,14 +82,22 @@ pub(super) fn tables() -> Vec<Table> {
             "ProxyLimits" {
                 /// Maximum bytes of the body of a request that is watched, decoded. Others pass,
                 /// however long they are.
+                ///
+                /// Limit | bytes | 413 `request.too_large`; passes where it is not watched
                 bodyBytes: "number" = "33554432", "from 1";
                 /// Maximum bytes of a response that are held until a call is judged. Calls in a
                 /// longer one are withheld, and the answer is requested without calls.
+                ///
+                /// Limit | bytes | its calls are withheld; `proxy.held_too_long` in the report
                 heldBytes: "number" = "8388608", "from 1";
                 /// Milliseconds until the provider's response must begin.
+                ///
+                /// Limit | ms | 504 `model.timeout`
                 firstByteMs: "number" = "600000", "1 to 2147483647";
                 /// Milliseconds without a byte of the provider's response, on any path, after which
                 /// it has failed.
+                ///
+                /// Limit | ms | the connection breaks; `model.timeout` in the report
                 idleMs: "number" = "300000", "1 to 2147483647";
                 /// Milliseconds without a byte while a stream is held, before a ping.
                 keepAliveMs: "number" = "10000", "1 to 2147483647";

@@ -140,15 +140,25 @@ pub(super) fn tables() -> Vec<Table> {
             /// The limits of a server.
             "ServerLimits" {
                 /// Maximum bytes of a request's body.
+                ///
+                /// Limit | bytes | 413 `request.too_large`
                 bodyBytes: "number" = "1048576", "from 1";
                 /// Maximum messages of a history.
+                ///
+                /// Limit | messages | 400 `request.invalid`
                 messages: "number" = "500", "from 1";
                 /// Maximum attempts per minute to resume one turn, per handler instance.
+                ///
+                /// Limit | attempts | 429 `limit.resumes`
                 resumesPerMinute: "number" = "30", "from 1";
                 /// Maximum concurrent turns, passes, bundles and chains of one tenant, per handler
                 /// instance.
+                ///
+                /// Limit | turns | 429 `limit.turns`
                 turnsPerTenant: "number" = "32", "from 1";
                 /// Maximum concurrent readers of the events of one turn, per handler instance.
+                ///
+                /// Limit | readers | 429 `limit.readers`
                 readersPerTurn: "number" = "32", "from 1";
                 /// Milliseconds without an event before a `: keep-alive` comment.
                 keepAliveMs: "number" = "15000", "from 1";
@@ -161,6 +171,8 @@ pub(super) fn tables() -> Vec<Table> {
                 maxEvents: "number" = "1000", "from 1";
                 /// Maximum characters of the events of all tenants. At the limit, the tenant that
                 /// has the most loses its oldest event.
+                ///
+                /// Limit | characters | the oldest event is dropped
                 maxCharacters: "number" = "4194304", "from 1";
             }
         },

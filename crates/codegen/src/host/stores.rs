@@ -10,10 +10,16 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Maximum number of stored turns. At the limit, the tenant with the most turns
                 /// makes room, by the turn that was over first, else by the one that has failed or
                 /// paused for longest; if all are running, a new one fails with `store.full`.
+                ///
+                /// Limit | turns | one that is over makes room, or `store.full`
                 maxTurns: "number" = "10000", "from 1";
                 /// Maximum number of characters of stored turns. At the limit, as `maxTurns`.
+                ///
+                /// Limit | characters | one that is over makes room, or `store.full`
                 maxCharacters: "number" = "134217728", "from 1";
                 /// Maximum number of reusable outcomes; the oldest is deleted first.
+                ///
+                /// Limit | outcomes | the oldest is dropped
                 maxReusable: "number" = "10000", "from 1";
                 /// A monotonic clock in milliseconds.
                 now: "() => number" = "`performance.now`";

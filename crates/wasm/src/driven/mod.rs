@@ -60,9 +60,13 @@ pub(super) fn made(machine: Result<impl Into<Machine>, Error>) -> String {
 }
 
 /// Effects of one answer. The others follow the next input, which is due at once.
+///
+/// Limit | effects of one answer | effects | the next answer has the others
 const EFFECTS: usize = 4096;
 /// Bytes of JSON behind which an answer gets no other effect: the last event of a turn and its result
 /// each have all of its text.
+///
+/// Limit | JSON of the effects of one answer | bytes, then no other effect | the next answer has the others
 const EFFECTS_BYTES: usize = 1024 * 1024;
 
 fn turn(handle: u32, now_ms: f64, input: Input) -> String {

@@ -68,7 +68,11 @@ interface Judging extends MiddlewareReport {
   keep(call: Part, signed: string): void
 }
 
-/** How many calls' signatures a middleware keeps. */
+/**
+ * How many calls' signatures a middleware keeps.
+ *
+ * Limit | calls whose signatures a middleware keeps | calls | the oldest is dropped
+ */
 const KEPT = 1000
 
 /**

@@ -23,7 +23,11 @@ export interface McpResult {
   isError?: boolean
 }
 
-/** Most pages of a list of tools that are read. */
+/**
+ * Most pages of a list of tools that are read.
+ *
+ * Limit | pages of tools of a server | pages | the rest is not read
+ */
 const MOST_PAGES = 100
 
 /** The entries of all pages, whatever they are. */

@@ -4,7 +4,11 @@ import type { TraceEvent, TurnEvent } from '../../types.js'
 import type { Redact, Shared } from './shared.js'
 import { TurnSpans } from './turn.js'
 
-/** Turns that are followed at the same time. The oldest are ended first: their end was not told. */
+/**
+ * Turns that are followed at the same time. The oldest are ended first: their end was not told.
+ *
+ * Limit | turns with open spans | turns | the oldest
+ */
 const MOST_TURNS = 10_000
 
 /** The phases of passes. None of their events is the last. */
