@@ -88,6 +88,26 @@ main .hljs span[class] { opacity: 1; }
 .navy :is(.hljs-attr, .hljs-attribute, .hljs-name, .hljs-regexp, .hljs-tag, .hljs-variable) { color: #d77; }
 `
 
+/**
+ * What a coding agent reads, as of llmstxt.org: the list of the guides, all of them in one file, and
+ * each as Markdown beside its page.
+ */
+function writeForAgents(folder) {
+  const guide = (name) => readFileSync(join(root, 'docs', `${name}.md`), 'utf8')
+  const rows = Object.entries(CHAPTERS).map(([part, names]) => {
+    const links = names.map((name) => `- [${titleOf(guide(name))}](${name}.md)`)
+    return `## ${part}\n\n${links.join('\n')}`
+  })
+  const { description } = JSON.parse(readFileSync(join(root, 'pkg/package.json'), 'utf8'))
+  writeFileSync(
+    join(folder, 'llms.txt'),
+    `# Turnlock\n\n> ${description}\n\n${rows.join('\n\n')}\n`,
+  )
+  const names = Object.values(CHAPTERS).flat()
+  writeFileSync(join(folder, 'llms-full.txt'), names.map(guide).join('\n'))
+  for (const name of names) writeFileSync(join(folder, `${name}.md`), guide(name))
+}
+
 /** The declarations of each entry of the package, in files named as it is imported. */
 function writeDeclared(folder) {
   const { exports } = JSON.parse(readFileSync(join(root, 'pkg/package.json'), 'utf8'))
@@ -192,6 +212,7 @@ export const makeDocs = once(async () => {
     writeSource(work)
     const made = join(work, 'site')
     await command(program, ['build', '--dest-dir', made, work], { cwd: root })
+    writeForAgents(made)
     await writeReference(work, made)
     rmSync(join(root, MADE), { recursive: true, force: true })
     renameSync(made, join(root, MADE))

@@ -42,6 +42,22 @@ test('the page leads to the guides, and these to one another', async () => {
   assert.deepEqual(complaints, [])
 })
 
+test('coding agents find every guide as Markdown, and all in one file', async () => {
+  const text = async (path) => {
+    const response = await fetch(`${site.url}docs/${path}`)
+    assert.equal(response.status, 200, path)
+    return response.text()
+  }
+  const links = [...(await text('llms.txt')).matchAll(/^- \[.+\]\((.+\.md)\)$/gm)]
+  assert.equal(links.length, Object.values(CHAPTERS).flat().length)
+  const whole = await text('llms-full.txt')
+  for (const [, link] of links) {
+    const guide = readFileSync(join(root, 'docs', link), 'utf8')
+    assert.equal(await text(link), guide)
+    assert.ok(whole.includes(guide), link)
+  }
+})
+
 test('a search finds a guide by a word, and an error code', async () => {
   await open('start.html')
   await page.locator('#mdbook-search-toggle').click()
