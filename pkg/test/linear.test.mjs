@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import test from 'node:test'
 import { citedDisagreements, distance } from 'turnlock/evidence'
+import { recognizeFormat } from 'turnlock/inspect'
 import { inventoryTools } from 'turnlock/planning'
 
 test('an inventory of 300 000 tools', () => {
@@ -42,4 +43,21 @@ test('the memory grows in large steps: engines collect garbage when it grows', a
   observer.disconnect()
   // It was 359 with steps of a page.
   assert.ok(collected < 100, `${collected} times`)
+})
+
+test('a session of 200 000 lines of one message, and of one response', () => {
+  const count = 200_000
+  for (const type of ['user', 'assistant']) {
+    const lines = Array.from({ length: count }, (_, n) =>
+      JSON.stringify({
+        type,
+        message: { role: type, id: 'r', content: [{ type: 'text', text: `line ${n}` }] },
+        uuid: `u${n}`,
+        parentUuid: n ? `u${n - 1}` : null,
+        sessionId: 's',
+      }),
+    )
+    const { history } = recognizeFormat(lines.join('\n'))
+    assert.deepEqual([history.length, history[0].content.length], [1, count])
+  }
 })

@@ -82,34 +82,57 @@ function branch(lines: readonly JsonObject[]): readonly JsonObject[] {
 
 /** Joins the lines of a response, and messages of the user that follow each other. */
 function messagesOf(lines: readonly JsonObject[]): JsonObject[] {
-  const messages: JsonObject[] = []
-  const ids = new Map<string, JsonObject>()
+  const messages: Message[] = []
+  const responses = new Map<string, Message>()
   for (const { message } of lines) {
     const { role, id, content } = message
-    const previous = messages.at(-1)
+    const last = messages.at(-1)
     // Results of calls may stand between the lines of a response.
-    const response = id ? ids.get(String(id)) : undefined
-    if (response) {
-      response['content'] = withBlocks(response['content'], content)
-      continue
+    const response = id ? responses.get(String(id)) : undefined
+    if (response) response.addNew(content)
+    else if (role === 'user' && last?.role === 'user') last.add(content)
+    else {
+      const added = new Message(role, content)
+      messages.push(added)
+      if (id) responses.set(String(id), added)
     }
-    if (role === 'user' && previous?.['role'] === 'user') {
-      previous['content'] = [...blocksOf(previous['content']), ...blocksOf(content)]
-      continue
-    }
-    const entry = { role, content }
-    messages.push(entry)
-    if (id) ids.set(String(id), entry)
   }
-  return messages
+  return messages.map(({ role, content }) => ({ role, content }))
 }
 
 const blocksOf = (content: unknown): unknown[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
 
-/** Adds the blocks that are not there yet: a line may repeat the blocks before it. */
-function withBlocks(content: unknown, additions: unknown): unknown[] {
-  const blocks = blocksOf(content)
-  const seen = new Set(blocks.map((block) => JSON.stringify(block)))
-  return [...blocks, ...blocksOf(additions).filter((block) => !seen.has(JSON.stringify(block)))]
+/** A message of several lines. Content of one line stays as it is. */
+class Message {
+  readonly role: unknown
+  readonly #first: unknown
+  #blocks: unknown[] | undefined
+  #seen: Set<string> | undefined
+
+  constructor(role: unknown, content: unknown) {
+    this.role = role
+    this.#first = content
+  }
+
+  get content(): unknown {
+    return this.#blocks ?? this.#first
+  }
+
+  add(content: unknown): void {
+    this.#blocks ??= [...blocksOf(this.#first)]
+    for (const block of blocksOf(content)) this.#blocks.push(block)
+  }
+
+  /** Adds the blocks that are not there yet: a line may repeat the blocks before it. */
+  addNew(content: unknown): void {
+    const blocks = (this.#blocks ??= [...blocksOf(this.#first)])
+    const seen = (this.#seen ??= new Set(blocks.map((block) => JSON.stringify(block))))
+    for (const block of blocksOf(content)) {
+      const text = JSON.stringify(block)
+      if (seen.has(text)) continue
+      seen.add(text)
+      blocks.push(block)
+    }
+  }
 }
