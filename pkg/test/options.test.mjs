@@ -26,6 +26,7 @@ import { openTelemetry } from 'turnlock/otel'
 import { createChat } from 'turnlock/chat'
 import { createProxy } from 'turnlock/proxy'
 import { createRedactor } from 'turnlock/redact'
+import { guardFetch, guardTools } from 'turnlock/guard'
 import { remoteTurns } from 'turnlock/remote'
 import { createHandler, memoryPassEvents, toNodeListener } from 'turnlock/server'
 import { indexedDbStore } from 'turnlock/stores/indexeddb'
@@ -77,6 +78,8 @@ const FUNCTIONS = {
   ollama: [{ model: 'm' }, turnlock.ollama],
   defineTool: [tool, turnlock.defineTool],
   createCallGuard: [{}, turnlock.createCallGuard],
+  guardTools: [{}, (options) => guardTools({}, options), ['policy']],
+  guardFetch: [{}, (options) => guardFetch(undefined, options), ['policy', 'limits']],
   normalizeHistory: [
     { dialect: 'gemini' },
     (options) => turnlock.normalizeHistory(messages, options),

@@ -142,3 +142,20 @@ export interface ProxyLimits {
    */
   keepAliveMs?: number | undefined
 }
+
+/** The options of `guardFetch`. */
+export interface GuardFetchOptions {
+  /** As `mode` of `createProxy`. @defaultValue "bound" */
+  mode?: 'observe' | 'repair' | 'bound' | undefined
+  /** When calls are refused. */
+  policy?: ProxyPolicy | undefined
+  /**
+   * Receives a report of each request that a model answers, when its response has ended. Its
+   * exceptions are ignored.
+   */
+  onReport?: Method<[report: ProxyReport], unknown> | undefined
+  /** Receives errors of the guard itself. */
+  onError?: Method<[error: unknown, request: Request], void> | undefined
+  /** Limits of requests. The time limits are the client's own unless they are given. */
+  limits?: ProxyLimits | undefined
+}

@@ -216,6 +216,32 @@ export const GUARD_POLICY: Rows = {
   state: 0,
 }
 
+export const GUARD_TOOLS_POLICY: Rows = {
+  allow: 0,
+  projectId: 0,
+  maxCalls: 0,
+  maxRepeats: 0,
+  maxSameCall: 0,
+  window: 0,
+  perTool: 0,
+  volatilePrefixes: 0,
+  afterUntrusted: 0,
+  tools: 0,
+}
+
+export const GUARD_TOOLS_OPTIONS: Rows = {
+  store: 0,
+  tenant: 0,
+  conversationId: 0,
+  turnId: 0,
+  policy: GUARD_TOOLS_POLICY,
+  timeoutMs: 0,
+  leaseMs: 0,
+  ttlMs: 0,
+  onTrace: 0,
+  redact: 0,
+}
+
 export const BUNDLE_LIMITS: Rows = { maxFields: 0, maxDiffs: 0, maxBytes: 0 }
 
 export const REPLICATE_LIMITS: Rows = { tokens: 0, seconds: 0 }
@@ -499,6 +525,14 @@ export const PROXY_OPTIONS: Rows = {
   clientGone: 0,
   decode: 0,
   fetch: 0,
+}
+
+export const GUARD_FETCH_OPTIONS: Rows = {
+  mode: 0,
+  policy: PROXY_POLICY,
+  onReport: 0,
+  onError: 0,
+  limits: PROXY_LIMITS,
 }
 
 export const REDACT_OPTIONS: Rows = { values: 0, kinds: 0, fields: 0, mask: 0 }

@@ -1,6 +1,12 @@
 /** The call guard for agent loops of other frameworks. */
 import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
-import type { GuardCall, GuardedTool, GuardOptions, GuardState } from '../generated/guard.js'
+import type {
+  GuardCall,
+  GuardedTool,
+  GuardOptions,
+  GuardState,
+  PastCall,
+} from '../generated/guard.js'
 import { GUARD_POLICY } from '../generated/rows.js'
 import type { GuardPolicy } from '../generated/tools.js'
 import type { RefusalReason } from '../generated/turn.js'
@@ -68,6 +74,16 @@ export interface CallGuard<Outcome = unknown> {
   state(): GuardState
 }
 
+/** A call of a history. Without a `result`, it counts as not executed. */
+export interface RecordedCall extends Pick<GuardedCall, 'name' | 'args' | 'action'> {
+  result?: unknown
+}
+
+/** A call guard that also takes the calls of a history. */
+export interface RecordingGuard<Outcome> extends CallGuard<Outcome> {
+  record(calls: readonly RecordedCall[]): void
+}
+
 /**
  * Makes a call guard: the rules by which a turn judges calls, for a loop of your own. A call runs
  * once for each signature, at most `maxCalls` run, and a call that may not run is blocked with a
@@ -79,7 +95,13 @@ export interface CallGuard<Outcome = unknown> {
  * const verdict = guard.judge({ name, args })
  * if (verdict.action === 'run') guard.settle({ name, args }, await execute(name, args))
  */
-export function createCallGuard<Outcome = unknown>(policy: GuardPolicy = {}): CallGuard<Outcome> {
+export const createCallGuard = <Outcome = unknown>(policy: GuardPolicy = {}): CallGuard<Outcome> =>
+  createRecordingGuard(policy)
+
+/** @throws TurnlockError `options.invalid` */
+export function createRecordingGuard<Outcome = unknown>(
+  policy: GuardPolicy,
+): RecordingGuard<Outcome> {
   const { projectId = null, ...rules } = readOptions(policy, GUARD_POLICY)
   if (projectId !== null && typeof projectId !== 'string') throw wrong('projectId', 'a string')
   const machine = new GuardMachine(optionsOf(rules))
@@ -103,6 +125,14 @@ export function createCallGuard<Outcome = unknown>(policy: GuardPolicy = {}): Ca
     return pending.outcome
   }
   return {
+    record(calls) {
+      const past = calls.map(({ name, args, action = null, result }): PastCall => {
+        const signed = sign(name, args, action, projectId)
+        const signatures = signed === null ? [] : [signed]
+        return { name, signatures, ...(result !== undefined && { result: stringify(result) }) }
+      })
+      machine.record(past)
+    },
     judge(call) {
       const { action, reason, notice, outcome, call: number } = machine.judge(guarded(call))
       if (action === 'block') return { action, reason: reason as RefusalReason, notice: notice! }
@@ -181,7 +211,7 @@ function flagsOf(tools: Record<string, GuardedTool | number>, option: string) {
 }
 
 /** The signature of a call whose arguments are an object; otherwise null. */
-function sign(
+export function sign(
   tool: string,
   args: unknown,
   action: string | null,

@@ -2,11 +2,40 @@
 import type { RequestContext } from '../server/options.js'
 import { clientLeft, Refusal } from '../server/refusal.js'
 import { quietly } from '../shared/quietly.js'
-import type { ProxySession, Settings } from './options.js'
+import type { ProxyLimits, ProxySession, Settings } from './options.js'
+import type { Filled } from '../options.js'
 import { sourceOf, type Source } from './source.js'
 
+/** What a watched request needs of its client and its provider. */
+export interface WatchedExchange {
+  readonly settings: WatchSettings
+  readonly request: Request
+  readonly context: RequestContext
+  readonly began: number
+  readonly limits: Filled<ProxyLimits>
+  abort(): void
+  onLeave(listener: () => void): void
+  reportError(error: unknown): void
+  refusalFor(error: unknown): Refusal
+  source(body: ReadableStream<Uint8Array>): Source
+}
+
+/** The settings of a watched request. */
+export type WatchSettings = Pick<
+  Settings<ProxySession>,
+  'mode' | 'policy' | 'clientGone' | 'decode' | 'onReport'
+>
+
+/** How a watched request reaches its provider. */
+export interface Route {
+  /** @param isDecoded whether the body is no longer compressed */
+  send(body: Uint8Array, isDecoded: boolean): Promise<Response>
+  /** The headers that the client gets. */
+  headersFor(response: Response): Headers
+}
+
 /** A request of a client with the time limits and the abort signal of its request to the provider. */
-export class Exchange<S extends ProxySession> {
+export class Exchange<S extends ProxySession> implements WatchedExchange {
   readonly settings: Settings<S>
   readonly request: Request
   readonly context: RequestContext

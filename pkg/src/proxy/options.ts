@@ -37,7 +37,7 @@ export type Settings<S extends ProxySession> = ProxyOptions<S> & {
   forwarded: ReadonlySet<string>
 }
 
-const DEFAULTS: Filled<ProxyLimits> = {
+export const DEFAULTS: Filled<ProxyLimits> = {
   bodyBytes: 33_554_432,
   heldBytes: 8_388_608,
   firstByteMs: 600_000,

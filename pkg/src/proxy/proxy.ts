@@ -5,34 +5,15 @@ import type { RequestContext } from '../server/options.js'
 import { readBody } from '../server/bytes.js'
 import { Refusal } from '../server/refusal.js'
 import { whenGone } from '../server/stream.js'
-import { chat } from './chat.js'
 import { refusalResponse } from './errors.js'
 import { Exchange } from './exchange.js'
-import { addressOf, plainPath, REPORT, requestHeaders, responseHeaders } from './headers.js'
-import { messages } from './messages.js'
+import { addressOf, REPORT, requestHeaders, responseHeaders } from './headers.js'
 import { limitsOf, settingsOf, upstreamOf } from './options.js'
 import type { ProxySession, Settings } from './options.js'
-import { responses } from './responses.js'
+import { wireOf } from './routes.js'
 import { streamOf } from './source.js'
 import { WatchedRequest } from './watched-request.js'
 import type { Wire } from './wire.js'
-
-/**
- * What the path of each API ends with. What stands before differs: versions (`/v1/beta/messages`),
- * deployments (`/openai/deployments/x/chat/completions`), prefixes of gateways.
- */
-const ROUTES: readonly [RegExp, Wire][] = [
-  [/\/chat\/completions$/, chat],
-  [/\/responses$/, responses],
-  // A message that is added to a thread of OpenAI's Assistants is no request for an answer.
-  [/(?<!\/threads\/[^/]+)\/messages$/, messages],
-]
-
-/** The API of a path; `undefined` for one that passes unwatched. */
-const wireOf = (path: string): Wire | undefined => {
-  const plain = plainPath(path)
-  return ROUTES.find(([end]) => end.test(plain))?.[1]
-}
 
 /**
  * Makes a proxy in front of a provider, for any runtime with `Request` and `Response`. Clients reach
@@ -142,7 +123,16 @@ class ProxiedRequest<S extends ProxySession> {
     const continues = this.#settings.clientGone === 'continue' && wire !== undefined
     whenGone(exchange.request, () => exchange.leave(continues))
     if (!wire) return this.#pass(upstream, address)
-    return new WatchedRequest(exchange, wire, session, upstream, address).respond()
+    const { request } = exchange
+    return new WatchedRequest(exchange, wire, session, {
+      send: (body, isDecoded) =>
+        exchange.send(address, {
+          method: 'POST',
+          headers: requestHeaders(request, upstream, isDecoded, this.#settings.forwarded),
+          body: body as Uint8Array<ArrayBuffer>,
+        }),
+      headersFor: ({ headers }) => responseHeaders(headers),
+    }).respond()
   }
 
   async #upstream(session: S): Promise<Upstream> {

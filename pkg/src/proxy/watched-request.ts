@@ -1,14 +1,14 @@
 /** A request for a model's answer: its history is repaired, its response judged, both are reported. */
 import { isTurnlockError } from '../errors.js'
-import type { ProxyPolicy, Upstream } from '../generated/proxy.js'
+import type { ProxyPolicy } from '../generated/proxy.js'
 import { isPartial } from '../history/partial.js'
 import { readBody } from '../server/bytes.js'
 import { Refusal } from '../server/refusal.js'
 import { readJson, type Body } from './body.js'
-import type { Exchange } from './exchange.js'
+import type { Route, WatchedExchange } from './exchange.js'
 import { isAsciiLike } from './frames.js'
 import { foreign } from './gate.js'
-import { REPORT, requestHeaders, responseHeaders } from './headers.js'
+import { REPORT } from './headers.js'
 import { mend } from './history.js'
 import { Judge } from './judge.js'
 import { list, withMember } from './json.js'
@@ -18,11 +18,10 @@ import { headerOf, sessionOf, type ProxyReport } from './report.js'
 import type { Source } from './source.js'
 import type { Wire } from './wire.js'
 
-export class WatchedRequest<S extends ProxySession> {
-  readonly #exchange: Exchange<S>
+export class WatchedRequest {
+  readonly #exchange: WatchedExchange
   readonly #wire: Wire
-  readonly #upstream: Upstream
-  readonly #address: string
+  readonly #route: Route
   readonly #policy: ProxyPolicy
   readonly #report: ProxyReport
   /** The body as it is sent, with the repairs; before `respond`, an empty one. */
@@ -31,14 +30,13 @@ export class WatchedRequest<S extends ProxySession> {
   #judgement: { judge: Judge | undefined } | undefined
 
   /** @throws TurnlockError `options.invalid` for the mode or the policy of the session */
-  constructor(exchange: Exchange<S>, wire: Wire, session: S, upstream: Upstream, address: string) {
+  constructor(exchange: WatchedExchange, wire: Wire, session: ProxySession, route: Route) {
     const { settings, request } = exchange
     const mode = session.mode ?? settings.mode
     checkMode(mode)
     this.#exchange = exchange
     this.#wire = wire
-    this.#upstream = upstream
-    this.#address = address
+    this.#route = route
     this.#policy = { ...settings.policy, ...policyOf(session.policy) }
     this.#report = newReport(mode, wire.name, session.tenant, sessionOf(request.headers))
   }
@@ -51,10 +49,10 @@ export class WatchedRequest<S extends ProxySession> {
     if (isSpent) this.#report.forced = 'budget'
     const isForced = this.#holds && isSpent
     const response = await this.#firstResponse(isForced)
-    const { status, body, headers } = response
+    const { status, body } = response
     this.#report.status = status
     this.#report.firstByteMs = Date.now() - this.#exchange.began
-    const clientHeaders = responseHeaders(headers)
+    const clientHeaders = this.#route.headersFor(response)
     clientHeaders.set(REPORT, headerOf(this.#report))
     if (!body) this.#end('complete')
     const clientBody = body && this.#relay(body, response.ok, isForced)
@@ -141,13 +139,7 @@ export class WatchedRequest<S extends ProxySession> {
   }
 
   #send(body: Uint8Array): Promise<Response> {
-    const { request, settings } = this.#exchange
-    const isRead = this.#body.members !== undefined
-    return this.#exchange.send(this.#address, {
-      method: 'POST',
-      headers: requestHeaders(request, this.#upstream, isRead, settings.forwarded),
-      body: body as Uint8Array<ArrayBuffer>,
-    })
+    return this.#route.send(body, this.#body.members !== undefined)
   }
 
   /** The body of a request whose answer is to have no call. */

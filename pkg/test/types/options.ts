@@ -67,6 +67,7 @@ import type {
   ToolRequestPolicy,
 } from '../../dist/generated/planning.js'
 import type {
+  GuardFetchOptions,
   ProxyLimits,
   ProxyOptions,
   ProxyPolicy,
@@ -98,7 +99,13 @@ import type {
   RedisStoreOptions,
 } from '../../dist/generated/stores.js'
 import type { ConformanceOptions, ScriptedProviderOptions } from '../../dist/generated/testing.js'
-import type { GuardPolicy, ToolOptions } from '../../dist/generated/tools.js'
+import type {
+  GuardPolicy,
+  GuardToolsOptions,
+  GuardToolsPolicy,
+  GuardedToolOptions,
+  ToolOptions,
+} from '../../dist/generated/tools.js'
 import type {
   CancelTurnOptions,
   ClaimCallsOptions,
@@ -630,6 +637,46 @@ export const GUARD_POLICY: Partial<GuardPolicy> = {
   state: undefined,
 }
 
+export const GUARD_TOOLS_OPTIONS: Partial<GuardToolsOptions> = {
+  store: undefined,
+  tenant: undefined,
+  conversationId: undefined,
+  turnId: undefined,
+  policy: undefined,
+  timeoutMs: undefined,
+  leaseMs: undefined,
+  ttlMs: undefined,
+  onTrace: undefined,
+  redact: undefined,
+}
+
+export const GUARD_TOOLS_POLICY: Partial<GuardToolsPolicy> = {
+  allow: undefined,
+  projectId: undefined,
+  maxCalls: undefined,
+  maxRepeats: undefined,
+  maxSameCall: undefined,
+  window: undefined,
+  perTool: undefined,
+  volatilePrefixes: undefined,
+  afterUntrusted: undefined,
+  tools: undefined,
+}
+
+export const GUARDED_TOOL_OPTIONS: Partial<GuardedToolOptions> = {
+  readOnly: undefined,
+  dedupe: undefined,
+  maxCalls: undefined,
+  maxRepeats: undefined,
+  maxSameCall: undefined,
+  needsApproval: undefined,
+  untrusted: undefined,
+  idempotent: undefined,
+  timeoutMs: undefined,
+  action: undefined,
+  reconcile: undefined,
+}
+
 export const BUNDLE_SETTINGS: Partial<BundleSettings> = {
   k: undefined,
   epsilon: undefined,
@@ -955,6 +1002,14 @@ export const PROXY_LIMITS: Partial<ProxyLimits> = {
   firstByteMs: undefined,
   idleMs: undefined,
   keepAliveMs: undefined,
+}
+
+export const GUARD_FETCH_OPTIONS: Partial<GuardFetchOptions> = {
+  mode: undefined,
+  policy: undefined,
+  onReport: undefined,
+  onError: undefined,
+  limits: undefined,
 }
 
 export const REDACT_OPTIONS: Partial<RedactOptions> = {

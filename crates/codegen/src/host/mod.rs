@@ -162,6 +162,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../chain/breaker.js", &["ChainBreaker"]),
     ("../chain/learn.js", &["PatternStats"]),
     ("./providers.js", &["ChatDialect"]),
+    ("../guard/trace.js", &["GuardTraceEvent"]),
     ("../models/model.js", &["Fetch", "Model", "ModelRequest", "SignableRequest", "SignedHeaders"]),
     ("../options.js", &["Method"]),
     ("../proxy/options.js", &["DecodeBody", "ProxySession", "UpstreamFor"]),

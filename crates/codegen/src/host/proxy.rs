@@ -103,5 +103,21 @@ pub(super) fn tables() -> Vec<Table> {
                 keepAliveMs: "number" = "10000", "1 to 2147483647";
             }
         },
+        table! {
+            /// The options of `guardFetch`.
+            "GuardFetchOptions" for "guardFetch" {
+                /// As `mode` of `createProxy`.
+                mode: "'observe' | 'repair' | 'bound'" = "\"bound\"";
+                /// When calls are refused.
+                policy: "ProxyPolicy" | deep;
+                /// Receives a report of each request that a model answers, when its response has
+                /// ended. Its exceptions are ignored.
+                onReport: "(report: ProxyReport): unknown";
+                /// Receives errors of the guard itself.
+                onError: "(error: unknown, request: Request): void";
+                /// Limits of requests. The time limits are the client's own unless they are given.
+                limits: "ProxyLimits" | deep;
+            }
+        },
     ]
 }

@@ -56,5 +56,56 @@ pub(super) fn tables() -> Vec<Table> {
                 state from "GuardOptions";
             }
         },
+        table! {
+            /// The options of `guardTools` and `guardToolCall`.
+            "GuardToolsOptions" for "guardTools" {
+                /// Where calls that are not read-only are claimed and their outcomes recorded. Requires
+                /// `conversationId`; `guardToolCall` does not, if no two calls have the same id.
+                store: "Store" = "the memory of this process";
+                /// Whose conversations the store has.
+                tenant: "string" = "\"\"";
+                /// The conversation. Calls of two conversations are never compared. Without it, calls
+                /// are compared within one run of the framework.
+                conversationId: "string";
+                /// A name of the user's message that is the same in each retry.
+                turnId: "string" = "by the messages, if the framework shows them to tools";
+                /// When calls run.
+                policy: "GuardToolsPolicy" | deep;
+                /// Milliseconds after which a call has failed and its signal is aborted. A tool of
+                /// `policy.tools` may have another limit.
+                timeoutMs: "number" = "300000", "from 1";
+                /// Milliseconds without a sign of life after which a process that runs a call counts
+                /// as gone.
+                leaseMs: "number" = "15000", "from 100";
+                /// Milliseconds for which the store keeps an outcome.
+                ttlMs: "number" = "86400000", "from 1";
+                /// Receives what happens to calls: `tool_call`, `tool_result`, `duplicate_tool_call`,
+                /// `tool_refused`. Its exceptions are ignored.
+                onTrace: "(event: GuardTraceEvent): void";
+                /// Redacts every text of trace events.
+                redact: "Redact";
+            }
+        },
+        table! {
+            /// When guarded tools run.
+            "GuardToolsPolicy", extends "GuardPolicy" without "tools" "state" {
+                /// What is known of tools, by name. A tool that is not listed counts as not read-only.
+                tools: "Record<string, GuardedToolOptions>";
+            }
+        },
+        table! {
+            /// What is known of a guarded tool.
+            "GuardedToolOptions", extends "GuardedTool" {
+                /// Whether the tool may run again if it is not known whether it finished.
+                idempotent: "boolean" = "false";
+                /// Milliseconds after which a call has failed.
+                timeoutMs: "number" = "`timeoutMs` of all", "from 1";
+                /// Part of the signature, for tools with several actions.
+                action: "(args: unknown): string";
+                /// Finds out what became of a call whose process is gone. Without an answer, the
+                /// outcome is `unknown`.
+                reconcile: "(call: PendingCall, context: ReconcileContext): Reconciled";
+            }
+        },
     ]
 }
