@@ -2,7 +2,7 @@
 // scrolled from its beginning to its end. Says which tasks took more than 50 ms of its thread, in
 // Chromium. npm run bench -- page
 import { createServer } from 'node:http'
-import { serve } from '../scripts/serve.mjs'
+import { serve } from '../www/tools/serve.mjs'
 import { launch } from '../tests/browser.mjs'
 
 const TOKENS = 10_000

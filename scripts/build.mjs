@@ -10,7 +10,7 @@ import { unlessFresh } from './build/fresh.mjs'
 import { CORE, PACKAGE, PAGE_INPUTS } from './build/inputs.mjs'
 import { buildPackage } from './build/package.mjs'
 import { buildDriver, buildTrap } from './build/tests.mjs'
-import { PAGE, bundlePage } from './page.mjs'
+import { PAGE, bundlePage } from '../www/tools/bundle.mjs'
 import { browser, needTests, npm, redis } from './setup.mjs'
 import { main, once, task } from './tasks.mjs'
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cargoEnv, root } from './setup.mjs'
 import { build } from './build.mjs'
-import { buildPage } from './examples.mjs'
+import { buildPage } from '../examples/build.mjs'
 import { buildWorker } from '../examples/rust-worker/build.mjs'
 
 const read = (path) => readFileSync(join(root, path), 'utf8')
@@ -36,7 +36,7 @@ if (tag && !read('CHANGELOG.md').includes(`\n## ${version}`)) {
 await build()
 for (const page of ['rust-page', 'rust-leptos']) await buildPage(page)
 await buildWorker()
-const weighed = run(process.execPath, ['scripts/size.mjs', '--check'])
+const weighed = run(process.execPath, ['benches/size/size.mjs', '--check'])
 for (const [line] of weighed.matchAll(/^example .*$/gm)) console.log(line)
 // A release that is started again may have published this version, of which npm 11 makes no dry run.
 const view = spawnSync('npm', ['view', `turnlock@${version}`, 'version'], { encoding: 'utf8' })

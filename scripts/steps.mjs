@@ -16,7 +16,7 @@ import {
 } from './setup.mjs'
 import { bindgen } from './build/tools.mjs'
 import { build, buildForTests } from './build.mjs'
-import { CRATES, makeDocs } from './docs.mjs'
+import { CRATES, makeDocs } from '../docs/tools/site.mjs'
 import { inChromium } from './in-chromium.mjs'
 import { compileNative } from './native.mjs'
 
@@ -79,7 +79,7 @@ const script = (name, args, more) => ({ name, lane: 'node', args: [node, ...args
 const tests = (name, files, more) => script(name, [...tap, ...files], { built: build, ...more })
 /** Every combination of features that a user may have. */
 const features = (name, kind, ...target) =>
-  script(`features (${name})`, ['scripts/features.mjs', kind, ...target], {
+  script(`features (${name})`, ['tests/repository/features.mjs', kind, ...target], {
     lane: 'lint',
     needs: [linters],
   })
@@ -139,7 +139,7 @@ export const PARTS = {
       '--',
       '--check',
     ]),
-    script('dependencies', ['scripts/dependencies.mjs']),
+    script('dependencies', ['tests/repository/dependencies.mjs']),
     script(
       'imports',
       [
@@ -151,15 +151,15 @@ export const PARTS = {
       ],
       { built: build },
     ),
-    script('licences of others', ['scripts/notices.mjs', '--check']),
-    script('nothing outside is read', ['scripts/outside.mjs']),
-    script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
-    script('rules of the redactor', ['scripts/redact-rules.mjs', '--check']),
-    script('table of wires', ['scripts/wires.mjs', '--check'], { built: build }),
-    script('files of the guides', ['scripts/guides.mjs', '--check']),
+    script('licences of others', ['pkg/tools/notices.mjs', '--check']),
+    script('nothing outside is read', ['tests/repository/outside.mjs']),
+    script('links and addresses', ['docs/tools/links.mjs', '--check'], { built: build }),
+    script('rules of the redactor', ['pkg/tools/redactor/rules.mjs', '--check']),
+    script('table of wires', ['docs/tools/wires.mjs', '--check'], { built: build }),
+    script('files of the guides', ['docs/tools/guides.mjs', '--check']),
     script('table of the README', ['benches/compare.mjs', '--check'], { built: build }),
-    script('threats and their tests', ['scripts/threats.mjs']),
-    script('scripts', [...tap, ...testsIn('scripts')], { needs: [browser] }),
+    script('threats and their tests', ['docs/tools/threats.mjs']),
+    script('scripts', [...tap, ...testsIn('tests/repository')], { needs: [browser] }),
   ],
   lint: [
     clippy('lint (native)', [
@@ -194,14 +194,14 @@ export const PARTS = {
     // In a place of its own: the pages have the names of those with private items, and would replace
     // them, which then are written again in each run.
     doc('documentation (published)', CRATES, { CARGO_TARGET_DIR: join(target, 'published') }),
-    script('crate', ['scripts/crate.mjs']),
-    script('additions', ['scripts/howto.mjs'], { needs: [linters] }),
+    script('crate', ['tests/repository/crate.mjs']),
+    script('additions', ['tests/planted/howto.mjs'], { needs: [linters] }),
   ],
   core: [
     script('core (native)', ['scripts/native.mjs'], { long: true, begun: compileNative }),
     cargo('core (documentation)', ['test', '--doc', locked]),
     cargo('generator', ['test', '--package', 'turnlock-codegen', locked]),
-    script('planted bugs', ['scripts/planted.mjs']),
+    script('planted bugs', ['tests/planted/run.mjs']),
     tests('example (native)', ['tests/native-example.test.mjs'], { lane: 'cargo' }),
     chromium('shell (Chromium)', [...unoptimized, '--package', 'turnlock-wasm', locked]),
   ],
@@ -302,8 +302,8 @@ export const PARTS = {
       long: true,
       needs: [browser, redis],
     }),
-    script(PAGE, ['scripts/examples.mjs', 'rust-page'], { lane: 'cargo' }),
-    script(LEPTOS, ['scripts/examples.mjs', 'rust-leptos'], { lane: 'cargo', env: QUICK }),
+    script(PAGE, ['examples/build.mjs', 'rust-page'], { lane: 'cargo' }),
+    script(LEPTOS, ['examples/build.mjs', 'rust-leptos'], { lane: 'cargo', env: QUICK }),
     script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo', env: QUICK }),
     tests('example page in Rust (Chromium)', inRust('e2e', 'page'), {
       needs: [browser],
@@ -321,7 +321,7 @@ export const PARTS = {
     tests('example server in Rust', inRust('server', 'server'), { lane: 'cargo' }),
   ],
   size: [
-    script('size', ['scripts/size.mjs', '--check'], {
+    script('size', ['benches/size/size.mjs', '--check'], {
       built: build,
       after: [PAGE],
     }),

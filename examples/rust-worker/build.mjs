@@ -2,7 +2,7 @@
 // takes them. What `worker-build` does, without its downloads: glue, and one script of it all.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildExample } from '../../scripts/examples.mjs'
+import { buildExample } from '../build.mjs'
 import { main } from '../../scripts/tasks.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createRedactor } from 'turnlock/redact'
-import { BEGINS, BEGINS_PLAIN } from '../../scripts/redact-rules.mjs'
+import { BEGINS, BEGINS_PLAIN } from '../tools/redactor/rules.mjs'
 import { KINDS, Scanner } from '../dist/redactor/scanner.js'
 import { NAMED, NOT_NAMED } from './redact-names.mjs'
 import { FOUND as PERSONAL, SHOWN as NOT_PERSONAL } from './redact-rows-personal.mjs'

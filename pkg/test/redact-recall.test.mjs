@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createRedactor } from 'turnlock/redact'
-import { SAMPLED } from '../../scripts/redact-rules.mjs'
+import { SAMPLED } from '../tools/redactor/rules.mjs'
 import { data } from '../../tests/data.mjs'
 
 /** Samples of each rule, each in another context. */

@@ -18,8 +18,9 @@ export const stampOf = (name) => join(root, '.cache', `${name}.stamp`)
 /** Does `work` unless `outputs` are there and were made from the same inputs. Paths begin at the root. */
 export async function unlessFresh(name, inputs, outputs, work) {
   const hash = createHash('sha256')
-  for (const file of inputs.flatMap((input) => files(join(root, input)))) {
-    hash.update(file).update('\0').update(readFileSync(file)).update('\0')
+  for (const file of inputs.flatMap(filesIn)) {
+    // By its path in the repository: what is built in a clone is fresh in a copy of it.
+    hash.update(file).update('\0').update(readFileSync(join(root, file))).update('\0')
   }
   const stamp = stampOf(name)
   const key = hash.digest('hex')
@@ -33,10 +34,11 @@ export async function unlessFresh(name, inputs, outputs, work) {
 }
 
 /** The files of a folder and those below it, in a fixed order. */
-function files(path) {
-  if (!existsSync(path)) return []
-  if (statSync(path).isFile()) return [path]
-  return readdirSync(path)
+function filesIn(path) {
+  const from = join(root, path)
+  if (!existsSync(from)) return []
+  if (statSync(from).isFile()) return [path]
+  return readdirSync(from)
     .sort()
-    .flatMap((name) => files(join(path, name)))
+    .flatMap((name) => filesIn(`${path}/${name}`))
 }

@@ -48,10 +48,10 @@ export const PACKAGE = [
     .map((name) => `www/${name}`),
   'scripts/build',
   'scripts/build.mjs',
-  'scripts/page.mjs',
+  'www/tools/bundle.mjs',
   // It names the exact versions of what is bundled.
   'package.json',
 ]
 
 /** The page of the repository. */
-export const PAGE_INPUTS = ['www/src', 'pkg/dist', 'package-lock.json', 'scripts/page.mjs']
+export const PAGE_INPUTS = ['www/src', 'pkg/dist', 'package-lock.json', 'www/tools/bundle.mjs']

@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { deflateRawSync } from 'node:zlib'
-import { besides, bundleServed } from '../page.mjs'
+import { besides, bundleServed } from '../../www/tools/bundle.mjs'
 import { root } from '../setup.mjs'
 import { command } from '../tasks.mjs'
 import { PARTS } from './cores.mjs'
@@ -36,7 +36,7 @@ export async function buildPackage() {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   writeFileSync(join(root, 'pkg/README.md'), readme.replace(/^!\[.*\n\n?/gm, ''))
   rmSync(join(root, 'pkg/docs'), { recursive: true, force: true })
-  const filter = (from) => !from.endsWith('images')
+  const filter = (from) => !['images', 'tools'].some((name) => from === join(root, 'docs', name))
   cpSync(join(root, 'docs'), join(root, 'pkg/docs'), { recursive: true, filter })
 }
 

@@ -1,6 +1,6 @@
 //! Unicode Normalization Form C ([UAX #15]), with 9 KB of tables.
 //!
-//! `scripts/nfc.mjs` writes the tables and documents their layout. They are unpacked for the first
+//! `tests/stats/nfc.mjs` writes the tables and documents their layout. They are unpacked for the first
 //! text that contains a character for which a look at its number does not show that NFC keeps it.
 //!
 //! [UAX #15]: https://www.unicode.org/reports/tr15/

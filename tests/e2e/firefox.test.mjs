@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer, request as ask } from 'node:http'
 import test from 'node:test'
-import { serve } from '../../scripts/serve.mjs'
+import { serve } from '../../www/tools/serve.mjs'
 import { firefox } from '../consumers/firefox.mjs'
 
 const drive = readFileSync(new URL('./drive.js', import.meta.url))

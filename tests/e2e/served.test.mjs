@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import test, { after, before } from 'node:test'
-import { serve } from '../../scripts/serve.mjs'
+import { serve } from '../../www/tools/serve.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 
 let site

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import test, { after, before } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { writeSite } from '../../scripts/site.mjs'
+import { writeSite } from '../../www/tools/site.mjs'
 import { hear, launchEngine } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, before, beforeEach } from 'node:test'
-import { serve } from '../../scripts/serve.mjs'
+import { serve } from '../../www/tools/serve.mjs'
 import { hear, launchEngine } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
 

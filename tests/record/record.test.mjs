@@ -10,7 +10,7 @@ import { decodeStream } from 'turnlock'
 import { createProvider } from '../provider/server.mjs'
 import { CONVERSATIONS } from './conversations.mjs'
 
-const script = fileURLToPath(new URL('../../scripts/record.mjs', import.meta.url))
+const script = fileURLToPath(new URL('./command.mjs', import.meta.url))
 const KEY = 'sk-ant-api03-aVerySecretKey0123456789'
 
 /** Runs the command; its exit code and output. */

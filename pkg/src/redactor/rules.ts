@@ -1,5 +1,5 @@
 /**
- * Written by scripts/redact-rules.mjs from rules of gitleaks and those in the script. gitleaks:
+ * Written by pkg/tools/redactor/rules.mjs from rules of gitleaks and those in the script. gitleaks:
  * MIT License
  *
  * Copyright (c) 2019 Zachary Rice
