@@ -20,7 +20,11 @@ export async function unlessFresh(name, inputs, outputs, work) {
   const hash = createHash('sha256')
   for (const file of inputs.flatMap(filesIn)) {
     // By its path in the repository: what is built in a clone is fresh in a copy of it.
-    hash.update(file).update('\0').update(readFileSync(join(root, file))).update('\0')
+    hash
+      .update(file)
+      .update('\0')
+      .update(readFileSync(join(root, file)))
+      .update('\0')
   }
   const stamp = stampOf(name)
   const key = hash.digest('hex')
