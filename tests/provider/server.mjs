@@ -1,6 +1,7 @@
 // The scripted provider as an HTTP server, with the scripts of the tests: scenario tables and recorded
 // bodies. `pkg/src/testing/provider/provider.ts` lists its paths.
 //
+// `again:<tool>` calls a tool for ever, with a new id each time; without tools it answers.
 // A script is a behaviour, `scenario:<name>`, `bundle:<name>|<id>`, `chain:<model>`, `report:<name>` or
 // `tape:<path in tests/data>`, with `?chunk=<bytes>` in pieces of that size. The n-th request of a
 // session plays the n-th entry.
@@ -18,6 +19,13 @@ let reports
 /** What is read from the files of the tests. */
 const SCRIPTS = {
   scenario: (name, { requests }) => scenarioEntry(name, requests.length),
+  again(name, { requests }) {
+    const { choice, tools } = requests.at(-1)
+    if (choice === 'none' || !tools?.length) return { text: ['That ', 'is ', 'all.'] }
+    return {
+      calls: [{ id: `call_${requests.length}`, name, args: { path: '.', recursive: true } }],
+    }
+  },
   chain: (name, { view }) => chainEntry(name, view),
   bundle: (name, { requests }) => bundleEntry(name, requests.length),
   report(name, { requests }) {

@@ -30,8 +30,8 @@ export interface ToolCallSite {
   args: unknown
   /** The id of the call; undefined if the framework has none. */
   id: string | undefined
-  /** An object that lives as long as the run of the framework; undefined if none is shown. */
-  run: object | undefined
+  /** The unique id of the framework's run, or an object that lives as long; undefined without one. */
+  run: object | string | undefined
   /** A name of the user's message, which is the same in each retry; undefined if none is shown. */
   turn: string | undefined
   /** The calls of the user's turn that the history has; undefined if the history is not shown. */
@@ -633,7 +633,8 @@ function aborted(signal: AbortSignal): Promise<never> {
   return rejected
 }
 
-function nameOfRun(run: object): string {
+function nameOfRun(run: object | string): string {
+  if (typeof run === 'string') return `run ${run}`
   let name = runNames.get(run)
   if (name === undefined) runNames.set(run, (name = randomId()))
   return name

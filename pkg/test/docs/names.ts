@@ -48,6 +48,11 @@ declare global {
   const client: any
   const openai: (model: string) => import('ai').LanguageModel & object
   const signature: string
+  const search: import('ai').Tool
+  const sendMail: import('ai').Tool
+  const user: { id: string }
+  const toolCall: { toolCallId: string; toolName: string; input: unknown }
+  const locate: (input: unknown) => Promise<unknown>
   const z: any
   const assessmentFor: (tenant: string, text: string) => Promise<() => Promise<{ data: unknown }>>
 }

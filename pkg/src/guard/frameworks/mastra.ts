@@ -5,6 +5,7 @@ import type { ToolGuard } from '../tool-guard.js'
 import { valueOf, withMembers, type AnyTool } from './framework.js'
 
 interface Context {
+  runId?: string
   abortSignal?: AbortSignal
   suspend?: Suspend
   agent?: { toolCallId?: string; messages?: unknown; suspend?: Suspend }
@@ -21,7 +22,9 @@ export function guardMastraTool(guard: ToolGuard, name: string, tool: AnyTool): 
   const { always } = guard.mayAsk(name)
   return withMembers(tool, {
     async execute(input: unknown, context: Context = {}) {
-      const { agent, abortSignal } = context
+      const { agent, abortSignal, runId } = context
+      // The messages are those that the run began with: they lack its calls.
+      const { turn } = shownHistory(agent?.messages)
       const begun = await guard.begin({
         tool: name,
         args: objectOf(input),
@@ -29,7 +32,8 @@ export function guardMastraTool(guard: ToolGuard, name: string, tool: AnyTool): 
         signal: abortSignal,
         // Without an approval, Mastra does not execute it.
         approved: always || undefined,
-        ...shownHistory(agent?.messages),
+        run: runId,
+        turn,
       })
       if (!begun.starts) return valueOf(await begun.outcome)
       let isPaused = false
