@@ -3,7 +3,15 @@
 // told to trap.
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { extname, join } from 'node:path'
 import test, { after, before } from 'node:test'
@@ -130,6 +138,48 @@ test('npx turnlock serve: the page and its model, out of the package', async () 
     await tab.waitForSelector('#timeline .end:has-text("Complete")')
     assert.match(await tab.textContent('.message.assistant'), /notes\.txt/)
     await tab.close()
+  } finally {
+    child.kill('SIGKILL')
+  }
+})
+
+test('the skill for coding agents, followed literally', async () => {
+  const folder = consumer('skill')
+  const installed = join(home, 'node_modules/turnlock')
+  const skill = readFileSync(join(installed, 'skills/turnlock/SKILL.md'), 'utf8')
+  assert.match(skill, /^---\nname: turnlock\ndescription: .{50,1024}\n---\n/)
+  for (const [, path] of skill.matchAll(/`(?:node_modules\/turnlock\/)?(docs\/[\w/]+\.md)`/g)) {
+    assert.ok(existsSync(join(installed, path)), path)
+  }
+  const codes = readFileSync(join(installed, 'docs/errors.md'), 'utf8')
+  const [, errors] = skill.split('## Errors')
+  for (const [, code] of errors.matchAll(/^\| `([a-z_.]+)` \|/gm)) {
+    assert.ok(codes.includes(`| \`${code}\` |`), code)
+  }
+  const command = join(home, 'node_modules/.bin/turnlock')
+  const child = spawn(command, ['serve', '--port', '0', '--json'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+    const { address } = JSON.parse((await lines.next()).value)
+    const blocks = [...skill.matchAll(/^```js\n([^]*?)^```/gm)].map(([, code]) => code)
+    const said = []
+    for (const [at, code] of blocks.entries()) {
+      writeFileSync(join(folder, `${at}.mjs`), code)
+      const env = {
+        ...quiet,
+        BASE_URL: address.replace('/v1', '/loop-then-answer/v1'),
+        OPENAI_API_KEY: 'k',
+      }
+      const { stdout } = await execute(process.execPath, [`${at}.mjs`], { cwd: folder, env })
+      said.push(stdout)
+    }
+    const [guarded, bounded, ...more] = said
+    assert.deepEqual(more, [])
+    assert.match(guarded, /^the tool ran [123] times: /)
+    assert.match(bounded, /TOOL_RESULT_ORPHAN/)
   } finally {
     child.kill('SIGKILL')
   }
