@@ -10,6 +10,7 @@ import { generateText, jsonSchema, stepCountIs, tool } from 'ai'
 import { build } from 'esbuild'
 import OpenAI from 'openai'
 import { guardFetch } from 'turnlock/guard'
+import { z } from 'zod'
 import { createProvider } from '../provider/server.mjs'
 
 let provider
@@ -119,6 +120,32 @@ describe('guardFetch', () => {
     assert.notEqual(text, '')
     assert.equal(requests().length, 4, 'the third call was answered by a second request')
   })
+
+  // The AI SDK sends back what zod has read: without `recursive`, and with the default.
+  for (const [name, inputSchema] of Object.entries({
+    'a member that the schema does not have': z.object({ path: z.string() }),
+    'a default': z.object({
+      path: z.string(),
+      recursive: z.boolean(),
+      depth: z.number().default(3),
+    }),
+    both: z.object({ path: z.string(), depth: z.number().default(3) }),
+  })) {
+    test(`AI SDK, zod, ${name}: the loop is answered`, async () => {
+      const { base, fetch, requests } = sessionOf('loop-then-answer')
+      let runs = 0
+      const list_files = tool({ inputSchema, execute: () => (runs++, ['notes.txt']) })
+      const compatible = createOpenAICompatible({ name: 's', baseURL: `${base}/v1`, fetch })
+      const { text } = await generateText({
+        model: compatible.chatModel('m'),
+        prompt: 'look',
+        tools: { list_files },
+        stopWhen: stepCountIs(25),
+      })
+      assert.deepEqual([runs, requests().length], [2, 4])
+      assert.match(text, /^From the tool results/)
+    })
+  }
 
   for (const [name, make] of Object.entries({
     ChatOpenAI: ({ base, fetch }) =>

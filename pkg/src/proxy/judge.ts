@@ -2,7 +2,8 @@
 import { isTurnlockError } from '../errors.js'
 import type { ProxyPolicy } from '../generated/proxy.js'
 import { callSignature, guardLimit, GuardMachine } from '../guard/machine.js'
-import { membersOf, stringify } from './json.js'
+import { asDeclared } from './declared.js'
+import { membersOf, stringify, type Members } from './json.js'
 import { repairArguments } from './repair-arguments.js'
 import { RepeatCount, type Repeat } from './repeats.js'
 
@@ -90,7 +91,7 @@ interface Readings {
 }
 
 /** What clients read in a call, some of which repair its arguments, or find names in any spelling. */
-function readingsOf({ name, args, isText = false }: Call): Readings {
+function readingsOf({ name, args, isText = false }: Call, schema?: Members): Readings {
   const json = isText ? JSON.stringify(args) : args
   const exact = identify(name, json)
   const isRepairable = !isText && (!exact.isJson || /^\s*"/.test(args))
@@ -104,9 +105,9 @@ function readingsOf({ name, args, isText = false }: Call): Readings {
   const isClear = exact.isClear && repaired.every((reading) => reading.isClear)
   const texts = [...(exact.isJson ? [json] : []), ...read.map(({ text }) => text)]
   const tool = plainName(name)
-  const keys = (texts.length ? texts.map(plainArguments) : [json]).map((text) => {
-    return identify(tool, text).key
-  })
+  const declared = schema ? texts.map((text) => asDeclared(text, schema)) : []
+  const plain = [...new Set([...texts, ...declared])].map(plainArguments)
+  const keys = (plain.length ? plain : [json]).map((text) => identify(tool, text).key)
   return { identity: { ...exact, key, isClear }, keys: new Set(keys), isReadable: texts.length > 0 }
 }
 
@@ -165,9 +166,19 @@ export class Judge {
   /** Whether the history has results. */
   readonly hasResults: boolean
   readonly #repeats: RepeatCount
+  readonly #schemas: ReadonlyMap<string, Members>
 
-  /** @param repeats receives calls of the response that were made often */
-  constructor(policy: ProxyPolicy, past: readonly PastCall[], repeats: Repeat[]) {
+  /**
+   * @param repeats receives calls of the response that were made often
+   * @param schemas of the request's tools
+   */
+  constructor(
+    policy: ProxyPolicy,
+    past: readonly PastCall[],
+    repeats: Repeat[],
+    schemas: ReadonlyMap<string, Members>,
+  ) {
+    this.#schemas = schemas
     const { maxRepeats, maxTools } = policy
     this.#machine = new GuardMachine({
       repeatBy: 'result',
@@ -185,7 +196,7 @@ export class Judge {
     }
     const record = past.map((call) => ({
       name: call.name,
-      signatures: signaturesOf([readingsOf(call)]),
+      signatures: signaturesOf([this.#read(call)]),
       result: call.result === undefined ? undefined : numberOf(call.result),
     }))
     this.#machine.record(record)
@@ -199,9 +210,9 @@ export class Judge {
   /** The refusal of a call of the response; `undefined` if it may run, which uses the budget. */
   refuse(call: Call): Refused | undefined {
     const { name, readings = [], copies = [] } = call
-    const first = readingsOf(call)
+    const first = this.#read(call)
     const { key } = first.identity
-    const all = [first, ...readings.map((reading) => readingsOf({ ...call, ...reading }))]
+    const all = [first, ...readings.map((reading) => this.#read({ ...call, ...reading }))]
     // Of arguments that nobody can repair, it is not known which call they are.
     let clear = call.isUnclear !== true && first.isReadable
     for (const { identity } of all) clear &&= identity.isClear
@@ -210,6 +221,10 @@ export class Judge {
     this.#repeats.add({ name, signature: key, times: verdict.times })
     if (verdict.action === 'run') return undefined
     return { name, signature: key, reason: verdict.reason as Reason, repeats: verdict.repeats }
+  }
+
+  #read(call: Call): Readings {
+    return readingsOf(call, this.#schemas.get(call.name))
   }
 
   /** Gives the memory back. */

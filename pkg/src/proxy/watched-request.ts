@@ -5,6 +5,7 @@ import { isPartial } from '../history/partial.js'
 import { readBody } from '../server/bytes.js'
 import { Refusal } from '../server/refusal.js'
 import { readJson, type Body } from './body.js'
+import { declaredSchemas } from './declared.js'
 import type { Route, WatchedExchange } from './exchange.js'
 import { isAsciiLike } from './frames.js'
 import { foreign } from './gate.js'
@@ -106,7 +107,9 @@ export class WatchedRequest {
   #judge(): Judge | undefined {
     this.#judgement ??= {
       judge: this.#reportingErrors(() => {
-        return new Judge(this.#policy, this.#wire.turn(this.#history()), this.#report.repeats)
+        const past = this.#wire.turn(this.#history())
+        const schemas = declaredSchemas(this.#body.members)
+        return new Judge(this.#policy, past, this.#report.repeats, schemas)
       }),
     }
     return this.#judgement.judge
