@@ -1,12 +1,16 @@
 /** The rules of the proxy inside a client: a `fetch` for OpenAI's, Anthropic's and other clients. */
 import { checkFunctions } from '../checks.js'
 import { wrong } from '../errors.js'
+import type { Fetch } from '../models/model.js'
 import type { GuardFetchOptions } from '../generated/proxy.js'
 import { GUARD_FETCH_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
 import { checkMode, DEFAULTS, limitsOf, policyOf } from '../proxy/options.js'
 
 export type { GuardFetchOptions }
+
+/** The `fetch` of the project's types: that of the DOM or of Node, where there is one. */
+export type HostFetch = typeof globalThis extends { fetch: infer Own } ? Own : Fetch
 
 /** Whether a path may be that of a watched API. `wireOf` decides. */
 const MAY_BE_WATCHED = /completions|responses|messages|%/i
@@ -22,9 +26,9 @@ const MAY_BE_WATCHED = /completions|responses|messages|%/i
  * const client = new OpenAI({ fetch: guardFetch() })
  */
 export function guardFetch(
-  given?: typeof fetch | undefined,
+  given?: HostFetch | undefined,
   options: GuardFetchOptions = {},
-): typeof fetch {
+): HostFetch {
   if (given !== undefined && typeof given !== 'function') throw wrong('fetch', 'a function')
   const read = readOptions(options, GUARD_FETCH_OPTIONS)
   const { mode = 'bound', onReport, onError } = read

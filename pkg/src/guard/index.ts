@@ -13,7 +13,7 @@ export {
   type GuardPolicy,
   type GuardState,
 } from './call-guard.js'
-export { guardFetch, type GuardFetchOptions } from './guard-fetch.js'
+export { guardFetch, type GuardFetchOptions, type HostFetch } from './guard-fetch.js'
 export {
   guardToolCall,
   guardTools,
