@@ -243,6 +243,7 @@ export class ToolGuard {
     const { idempotent = false, reconcile } = this.toolOptions(site.tool)
     const deferred = new Deferred<Settled>()
     this.#keepLocal(name, deferred.promise)
+    this.#register(site, window, this.#keyOf(site), deferred.promise)
     try {
       const claim = await claimCall(claimName, {
         store: store!,
@@ -286,8 +287,7 @@ export class ToolGuard {
     const key = this.#keyOf(site)
     const signature = this.#signatureOf(site)
     if (name !== undefined) this.#keepLocal(name, deferred.promise)
-    this.#setCall(window, key, deferred.promise)
-    window.outcomes.set(signature, deferred.promise)
+    this.#register(site, window, key, deferred.promise)
     const place = claimed?.claimName ?? name ?? this.#nameOf([window.name, key])
     const call = new RunningCall(
       { signal, idempotencyKey: idempotencyKey(place) },
@@ -297,8 +297,11 @@ export class ToolGuard {
           // The framework starts the same call again when the run goes on.
           if (name !== undefined) this.#local.delete(name)
           window.calls.delete(key)
+          window.outcomes.delete(signature)
           window.paused.add(key)
-          return claim?.release()
+          await claim?.release()
+          deferred.resolve(waiting)
+          return
         }
         await claim?.settle(settled)
         window.guard.settle(this.#guardedCall(site), comparable(settled))
@@ -311,8 +314,7 @@ export class ToolGuard {
 
   /** The outcome of a call that runs or ran elsewhere, as the outcome of this one. */
   #adopt(site: ToolCallSite, window: Window, outcome: Promise<Settled>, started: number): Begun {
-    this.#setCall(window, this.#keyOf(site), outcome)
-    window.outcomes.set(this.#signatureOf(site), outcome)
+    this.#register(site, window, this.#keyOf(site), outcome)
     const settled = outcome.then((settled) => {
       window.guard.settle(this.#guardedCall(site), comparable(settled))
       return settled
@@ -350,8 +352,12 @@ export class ToolGuard {
     return shown.filter((call) => this.#keyOf({ ...siteOf(call), id: call.id }) === key).length
   }
 
-  #setCall(window: Window, key: string, outcome: Promise<Settled>): void {
-    const times = (window.calls.get(key)?.times ?? 0) + 1
+  /** Records the outcome that equal calls of the window wait for. */
+  #register(site: ToolCallSite, window: Window, key: string, outcome: Promise<Settled>): void {
+    window.outcomes.set(this.#signatureOf(site), outcome)
+    const earlier = window.calls.get(key)
+    if (earlier?.outcome === outcome) return
+    const times = (earlier?.times ?? 0) + 1
     const call: LocalCall = { outcome, isSettled: false, times }
     window.calls.set(key, call)
     void outcome.then(() => (call.isSettled = true))
@@ -650,6 +656,12 @@ const asReplay = (outcome: Settled): Settled =>
   'replayed' in outcome && !outcome.replayed ? { ...outcome, replayed: true } : outcome
 
 const idempotencyKey = (name: string): string => callSignature({ tool: '', args: { name } })
+
+/** The outcome that others get of a call that a framework has paused. */
+const waiting: Settled = {
+  status: 'unknown',
+  notice: 'This call waits for an answer. It goes on when the run is resumed.',
+}
 
 /** The outcome of a repeat of which nothing is recorded here. */
 const unrecorded: Settled = { status: 'ok', result: null, replayed: true }
