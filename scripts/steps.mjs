@@ -251,7 +251,7 @@ export const PARTS = {
     ...players('properties of agreement', 'properties/agreement'),
   ],
   stores: [
-    tests('stores (Node)', stores('memory', 'faulty', 'redis', 'postgres'), {
+    tests('stores (Node)', stores('memory', 'faulty', 'redis', 'postgres', 'guards'), {
       long: true,
       needs: [redis, postgres],
     }),

@@ -30,5 +30,5 @@ for (const { name } of LOOPS) {
 
 test('the table of the guide is the measured one', () => {
   const guide = readFileSync(new URL('../../docs/guards.md', import.meta.url), 'utf8')
-  assert.ok(guide.includes(loopTable(rows)), 'run `node scripts/loops.mjs`')
+  assert.ok(guide.includes(loopTable(rows)), 'run `node docs/tools/loops.mjs`')
 })

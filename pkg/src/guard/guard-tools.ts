@@ -29,7 +29,7 @@ export type { GuardToolsOptions }
  * const guarded = guardTools({ search, sendMail }, { policy: { tools: { search: { readOnly: true } } } })
  * await generateText({ model, tools: guarded, prompt })
  */
-export function guardTools<const Tools extends object>(
+export function guardTools<Tools extends object>(
   tools: Tools,
   options: GuardToolsOptions = {},
 ): Tools {

@@ -18,7 +18,11 @@ export type GuardOutcome =
 /** The outcome of a call that ran, or may have run: it is recorded. */
 export type Settled = Exclude<GuardOutcome, { status: 'blocked' }>
 
-/** The longest result, in characters of JSON, that is recorded. */
+/**
+ * The longest result that is recorded.
+ *
+ * Limit | recorded result of a guarded tool | characters of JSON | a repeat gets a notice
+ */
 export const MAX_RECORDED = 1_048_576
 
 /**

@@ -66,9 +66,19 @@ export type Begun =
 type LocalCalls = Map<string, Promise<Settled>>
 const localCalls = new WeakMap<object, LocalCalls>()
 const storeless = {}
+
+/**
+ * Calls that are remembered here.
+ *
+ * Limit | calls of guarded tools in memory, for each store | calls | the oldest is forgotten
+ */
 const MAX_LOCAL = 10_000
 
-/** Windows whose guards are kept, for each guarded set of tools. */
+/**
+ * Windows whose guards are kept.
+ *
+ * Limit | windows of a guarded set of tools in memory | windows | the oldest is forgotten
+ */
 const MAX_WINDOWS = 1_000
 
 /** A call that ran in this process. */
