@@ -44,7 +44,7 @@ const PAGES = {
   durableObjectStore: { from: 'turnlock/stores/durable-object', run: 3.5 },
   redisStore: { from: 'turnlock/stores/redis', run: 4.3 },
   postgresStore: { from: 'turnlock/stores/postgres', run: 4.6 },
-  d1Store: { from: 'turnlock/stores/d1', run: 4 },
+  d1Store: { from: 'turnlock/stores/d1', run: 4.6 },
   'storeConformance, scriptedModel, tapeFetch, fakeClock': { from: 'turnlock/testing', run: 9 },
   scriptedProvider: { from: 'turnlock/testing', run: 16.5 },
   // The handler's format alone is smaller: the middleware carries the part that signs calls.

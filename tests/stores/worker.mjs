@@ -102,7 +102,8 @@ export class Turns {
     const { storage } = this.state
     let left = at
     const exec = (query, ...bindings) => {
-      if (/^(INSERT|DELETE)/.test(query) && left-- === 0) throw new Error('planted: disk is full')
+      if (/^(INSERT|DELETE|UPDATE)/.test(query) && left-- === 0)
+        throw new Error('planted: disk is full')
       return storage.sql.exec(query, ...bindings)
     }
     const transactionSync = (work) => storage.transactionSync(work)

@@ -1354,7 +1354,7 @@ export interface Keep {
   leaseMs?: number | undefined
   /**
    * Minimum milliseconds for which text is gathered between two commits. Four round trips of the
-   * store, if that is longer. 0 to 10000.
+   * store, if that is longer. Stores that bill by row have a default of 250. 0 to 10000.
    * @defaultValue 25
    */
   gatherMs?: number | undefined

@@ -150,7 +150,7 @@ function checkTurns<S extends Session>(
     dialect: 'openai-chat',
     messages: [{}],
     requestId: 'any',
-    keep: keepOptions('', keep),
+    keep: keepOptions('', undefined, keep),
     ...(declared
       ? { tools: declared, policy }
       : { policy: policy && { ...policy, actionTools: [] } }),

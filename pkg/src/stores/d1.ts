@@ -10,8 +10,17 @@ import { TurnlockError } from '../errors.js'
 import { D1_STORE_OPTIONS } from '../generated/rows.js'
 import type { D1StoreOptions } from '../generated/stores.js'
 import { readOptions } from '../options.js'
+import { decodeGroups, encodeGroup, TAIL } from './groups.js'
 import { polling } from './poll.js'
-import { judge, namesOf, readable, recordExists, refusal, repeatedName } from './store.js'
+import {
+  judge,
+  namesOf,
+  readable,
+  recordExists,
+  refusal,
+  repeatedName,
+  ROW_GATHER_MS,
+} from './store.js'
 import type { Commit, EventGroup, ListedTurn, Store } from './store.js'
 import { pack, pieces, unpack } from './text.js'
 
@@ -34,12 +43,13 @@ type Bound = [query: string, ...values: unknown[]]
 const NOW = `(unixepoch('subsec') * 1000)`
 const TABLES = `
 CREATE TABLE IF NOT EXISTS @turns (turn TEXT PRIMARY KEY, owner TEXT, revision INTEGER,
-  open INTEGER, at REAL, expires REAL);
-CREATE INDEX IF NOT EXISTS @turns_expires ON @turns (expires);
+  open INTEGER, at REAL, expires REAL, sweep REAL, forgot INTEGER, last INTEGER, tail TEXT)
+  WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS @turns_sweep ON @turns (sweep);
 CREATE TABLE IF NOT EXISTS @states (turn TEXT, piece INTEGER, text TEXT,
   PRIMARY KEY (turn, piece)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS @records (turn TEXT, n INTEGER, piece INTEGER, name TEXT, text TEXT,
-  PRIMARY KEY (turn, n, piece));
+  PRIMARY KEY (turn, n, piece)) WITHOUT ROWID;
 CREATE UNIQUE INDEX IF NOT EXISTS @records_name ON @records (turn, name, piece);
 CREATE TABLE IF NOT EXISTS @events (turn TEXT, last INTEGER, piece INTEGER, text TEXT,
   PRIMARY KEY (turn, last, piece)) WITHOUT ROWID;
@@ -95,16 +105,16 @@ function writes(id: string, commit: Commit): Bound[] {
   if (revision === 1) {
     // Of an expired turn nothing is left. Later ones clear it away: what belongs to it first, then
     // the turn, and not one that expired in between, of which something may be left.
-    const expired = (of: string, key: string, more = '') =>
-      `SELECT ${key} FROM @${of} AS old WHERE expires <= ${NOW} ${more} ORDER BY expires LIMIT ${SWEPT}`
-    for (const part of PARTS) {
-      remove(part, `(turn = ? OR turn IN (${expired('turns', 'turn')}))`, id)
-    }
+    const turns = (more = '') =>
+      `SELECT turn FROM @turns AS old WHERE sweep <= ${NOW} AND expires <= ${NOW} ${more}
+        ORDER BY sweep LIMIT ${SWEPT}`
+    for (const part of PARTS) remove(part, `(turn = ? OR turn IN (${turns()}))`, id)
     const bare = PARTS.map(
       (part) => `AND NOT EXISTS (SELECT 1 FROM @${part} WHERE turn = old.turn)`,
     ).join(' ')
-    remove('turns', `turn IN (${expired('turns', 'turn', bare)})`)
-    remove('reusable', `key IN (${expired('reusable', 'key')})`)
+    remove('turns', `turn IN (${turns(bare)})`)
+    const keys = `SELECT key FROM @reusable WHERE expires <= ${NOW} ORDER BY expires LIMIT ${SWEPT}`
+    remove('reusable', `key IN (${keys})`)
   }
   for (const [name, text] of records) {
     for (const [piece, part] of pieces(text).entries()) {
@@ -117,8 +127,15 @@ function writes(id: string, commit: Commit): Bound[] {
     for (const [piece, part] of pieces(state).entries())
       insert('states', '?, ?, ?', id, piece, part)
   }
-  if (events) {
-    for (const [piece, part] of pieces(events.text).entries()) {
+  const group = events ? encodeGroup(events) : ''
+  const tail = group.length > TAIL ? '' : group
+  if (events && revision > 1) {
+    const most = tail ? TAIL - tail.length : 0
+    const full = `INSERT INTO @events SELECT turn, last, 0, tail FROM @turns WHERE turn = ? AND length(tail) > ?`
+    all.push([`${full} AND ${fence}`, id, most, ...fenced])
+  }
+  if (events && !tail) {
+    for (const [piece, part] of pieces(group).entries()) {
       insert('events', '?, ?, ?, ?', id, events.last, piece, part)
     }
   }
@@ -129,9 +146,35 @@ function writes(id: string, commit: Commit): Bound[] {
       insert('reusable', `?, ?, ?, ${NOW}, ${NOW} + ?`, pack(key), piece, part, reuseMs)
     }
   }
-  const row = [id, owner, revision, open ? 1 : 0, ttlMs]
-  const replace = `INSERT OR REPLACE INTO @turns SELECT ?, ?, ?, ?, ${NOW}, ${NOW} + ?`
-  all.push([`${replace} WHERE ${fence}`, ...row, ...fenced])
+  const row = [owner, revision, open ? 1 : 0, ttlMs]
+  if (revision === 1) {
+    const times = `${NOW}, ${NOW} + ?, ${NOW} + ?`
+    const replace = `INSERT OR REPLACE INTO @turns SELECT ?, ?, ?, ?, ${times}, ?, ?, ?`
+    const last = events?.last ?? 0
+    const first = [id, ...row, ttlMs, Math.min(forget, last), last, tail]
+    all.push([`${replace} WHERE ${fence}`, ...first, ...fenced])
+    return all
+  }
+  const set = `owner = ?, revision = ?, open = ?, at = ${NOW}, expires = ${NOW} + ?`
+  const more: Bound[] = []
+  // Groups that come later are not among them.
+  if (forget > 0)
+    more.push(['forgot = max(forgot, min(?, coalesce(?, last)))', forget, events?.last ?? null])
+  if (events) {
+    const kept = tail ? `CASE WHEN length(tail) > ? THEN '' ELSE tail END || ?` : `''`
+    more.push([
+      `last = ?, tail = ${kept}`,
+      events.last,
+      ...(tail ? [TAIL - tail.length, tail] : []),
+    ])
+  }
+  const update = `UPDATE @turns SET ${[set, ...more.map(([text]) => text)].join(', ')}`
+  const bound = [...row, ...more.flatMap(([, ...values]) => values)]
+  all.push([`${update} WHERE turn = ? AND ${fence}`, ...bound, id, ...fenced])
+  // An index row more, so only now and then.
+  const stale = '(sweep > expires OR sweep < expires - ?)'
+  const sweep = `UPDATE @turns SET sweep = expires WHERE turn = ? AND owner = ? AND revision = ?`
+  all.push([`${sweep} AND ${stale}`, id, owner, revision, ttlMs / 8])
   return all
 }
 
@@ -214,6 +257,8 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
   }
 
   return {
+    gatherMs: ROW_GATHER_MS,
+
     async read(turn) {
       const id = pack(turn)
       const query = 'SELECT piece, name, text FROM @records WHERE turn = ? ORDER BY n, piece'
@@ -254,15 +299,23 @@ export function d1Store(database: D1DatabaseLike, options: D1StoreOptions = {}):
       const id = pack(turn)
       const limit = Math.min(most, Number.MAX_SAFE_INTEGER)
       const lasts = `SELECT last FROM @events WHERE turn = ?1 AND last > ?2 AND piece = 0
-        AND EXISTS (SELECT 1 FROM @turns WHERE turn = ?1 AND expires > ${NOW})
         ORDER BY last LIMIT ?3`
       const query = `SELECT last, piece, text FROM @events WHERE turn = ?1 AND last IN (${lasts})
         ORDER BY last, piece`
-      const [rows] = await ask([query, id, after, limit])
-      return completeRows(rows!).map(({ last, text }): EventGroup => ({
-        last: last as number,
-        text: text as string,
-      }))
+      const head = `SELECT forgot, tail FROM @turns WHERE turn = ? AND expires > ${NOW}`
+      const [heads, rows] = await ask([head, id], [query, id, after, limit])
+      const [found] = heads!
+      if (!found) return []
+      try {
+        const texts = [...joined(rows!).map(({ text }) => text), found.tail] as string[]
+        const from = Math.max(after, found.forgot as number)
+        return texts
+          .flatMap(decodeGroups)
+          .filter(({ last }) => last > from)
+          .slice(0, limit)
+      } catch (cause) {
+        throw failure(cause)
+      }
     },
 
     async recall(key) {

@@ -10,7 +10,16 @@
  * @module
  */
 import { TurnlockError } from '../errors.js'
-import { judge, namesOf, readable, recordExists, refusal, repeatedName } from './store.js'
+import { decodeGroups, encodeGroup, TAIL } from './groups.js'
+import {
+  judge,
+  namesOf,
+  readable,
+  recordExists,
+  refusal,
+  repeatedName,
+  ROW_GATHER_MS,
+} from './store.js'
 import type { CommitResult, Commit, EventGroup, StoredTurn, StoredOutcome, Store } from './store.js'
 import { pack, pieces, unpack } from './text.js'
 import { Watchers } from './watchers.js'
@@ -35,17 +44,18 @@ const instances = new WeakMap<object, Instance>()
 
 const TABLES = `
 CREATE TABLE IF NOT EXISTS turnlock_turns (turn TEXT PRIMARY KEY, owner TEXT, revision INTEGER,
-  open INTEGER, records INTEGER, at REAL, expires REAL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS turnlock_turns_expires ON turnlock_turns (expires);
+  open INTEGER, records INTEGER, at REAL, expires REAL, sweep REAL, forgot INTEGER, last INTEGER,
+  tail TEXT) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS turnlock_turns_sweep ON turnlock_turns (sweep);
 CREATE TABLE IF NOT EXISTS turnlock_states (turn TEXT, piece INTEGER, text TEXT,
-  PRIMARY KEY (turn, piece));
+  PRIMARY KEY (turn, piece)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS turnlock_records (turn TEXT, n INTEGER, piece INTEGER, name TEXT,
-  text TEXT, PRIMARY KEY (turn, n, piece));
+  text TEXT, PRIMARY KEY (turn, n, piece)) WITHOUT ROWID;
 CREATE UNIQUE INDEX IF NOT EXISTS turnlock_records_name ON turnlock_records (turn, name, piece);
 CREATE TABLE IF NOT EXISTS turnlock_events (turn TEXT, last INTEGER, piece INTEGER, text TEXT,
-  PRIMARY KEY (turn, last, piece));
+  PRIMARY KEY (turn, last, piece)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS turnlock_reusable (key TEXT, piece INTEGER, text TEXT, at REAL,
-  expires REAL, PRIMARY KEY (key, piece));
+  expires REAL, PRIMARY KEY (key, piece)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS turnlock_reusable_expires ON turnlock_reusable (expires);
 `
 const OF_A_TURN = ['turnlock_turns', 'turnlock_states', 'turnlock_records', 'turnlock_events']
@@ -67,6 +77,14 @@ interface Row {
   records: number
   at: number
   expires: number
+  /** Not after `expires`, and rarely changed: its index is what finds expired turns. */
+  sweep: number
+  /** Groups of events with `last` up to this are dropped. */
+  forgot: number
+  /** `last` of the last group. */
+  last: number
+  /** The last groups of events (see groups.ts). */
+  tail: string
 }
 
 /**
@@ -131,13 +149,12 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
     owners.delete(id)
   }
   const sweep = () => {
-    const expired = (what: string, table: string) =>
-      rows<{ id: string }>(
-        `SELECT DISTINCT ${what} AS id FROM ${table} WHERE expires <= ? LIMIT ${SWEPT}`,
-        Date.now(),
-      )
-    for (const { id } of expired('turn', 'turnlock_turns')) drop(id)
-    for (const { id } of expired('key', 'turnlock_reusable')) {
+    const expired = (from: string, ...now: number[]) =>
+      rows<{ id: string }>(`SELECT DISTINCT ${from} LIMIT ${SWEPT}`, ...now)
+    const now = Date.now()
+    const turns = 'turn AS id FROM turnlock_turns WHERE sweep <= ? AND expires <= ?'
+    for (const { id } of expired(turns, now, now)) drop(id)
+    for (const { id } of expired('key AS id FROM turnlock_reusable WHERE expires <= ?', now)) {
       run('DELETE FROM turnlock_reusable WHERE key = ?', id)
     }
   }
@@ -157,17 +174,38 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
       }
       n++
     }
-    const row = [id, owner, revision, open ? 1 : 0, n, at, at + ttlMs]
-    run('INSERT OR REPLACE INTO turnlock_turns VALUES (?, ?, ?, ?, ?, ?, ?)', ...row)
+    const group = events ? encodeGroup(events) : ''
+    let tail = before?.tail ?? ''
+    if (events && tail.length + group.length > TAIL) {
+      if (tail) run('INSERT INTO turnlock_events VALUES (?, ?, 0, ?)', id, before!.last, tail)
+      tail = ''
+    }
+    if (group.length > TAIL) {
+      for (const [piece, part] of pieces(group).entries()) {
+        run('INSERT INTO turnlock_events VALUES (?, ?, ?, ?)', id, events!.last, piece, part)
+      }
+    } else tail += group
+    const last = events?.last ?? before?.last ?? 0
+    // Groups that come later are not among them.
+    const forgot = Math.max(before?.forgot ?? 0, Math.min(forget, last))
+    const row = [owner, revision, open ? 1 : 0, n, at, at + ttlMs, forgot, last, tail]
+    if (before) {
+      const set =
+        'owner = ?, revision = ?, open = ?, records = ?, at = ?, expires = ?, forgot = ?, last = ?, tail = ?'
+      run(`UPDATE turnlock_turns SET ${set} WHERE turn = ?`, ...row, id)
+    } else {
+      const values = [id, ...row.slice(0, 6), at + ttlMs, ...row.slice(6)]
+      run('INSERT INTO turnlock_turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', ...values)
+    }
+    // An index row more, so only now and then.
+    if (before && (before.sweep > at + ttlMs || before.sweep < at + ttlMs - ttlMs / 8)) {
+      run('UPDATE turnlock_turns SET sweep = expires WHERE turn = ?', id)
+    }
     if (commit.state !== null) {
       run('DELETE FROM turnlock_states WHERE turn = ?', id)
       for (const [piece, part] of pieces(commit.state).entries()) {
         run('INSERT INTO turnlock_states VALUES (?, ?, ?)', id, piece, part)
       }
-    }
-    for (const [piece, part] of pieces(events?.text ?? '').entries()) {
-      if (events)
-        run('INSERT INTO turnlock_events VALUES (?, ?, ?, ?)', id, events.last, piece, part)
     }
     if (forget > 0) run('DELETE FROM turnlock_events WHERE turn = ? AND last <= ?', id, forget)
     for (const [key, text, reuseMs] of commit.reusable) {
@@ -217,16 +255,23 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
   }
 
   const events = (id: string, after: number, most: number): EventGroup[] => {
-    if (!current(id)) return []
+    const row = current(id)
+    if (!row) return []
+    const limit = Math.min(most, Number.MAX_SAFE_INTEGER)
     const lasts = rows<{ last: number }>(
       `SELECT last FROM turnlock_events WHERE turn = ? AND last > ? AND piece = 0
        ORDER BY last LIMIT ?`,
       id,
       after,
-      Math.min(most, Number.MAX_SAFE_INTEGER),
+      limit,
     )
     const query = 'SELECT text FROM turnlock_events WHERE turn = ? AND last = ? ORDER BY piece'
-    return lasts.map(({ last }) => ({ last, text: join(rows(query, id, last)) }))
+    const from = Math.max(after, row.forgot)
+    const texts = lasts.map(({ last }) => join(rows(query, id, last)))
+    return [...texts, row.tail]
+      .flatMap(decodeGroups)
+      .filter(({ last }) => last > from)
+      .slice(0, limit)
   }
 
   const recall = (id: string): StoredOutcome | undefined => {
@@ -238,6 +283,7 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
   }
 
   return {
+    gatherMs: ROW_GATHER_MS,
     read: async (turn) => transaction(() => read(pack(turn))),
 
     async commit(turn, given) {

@@ -61,7 +61,20 @@ export interface Store {
    * allowed, and so is one call for several commits.
    */
   watch?(turn: string, changed: (owner?: string) => void): () => void
+  /**
+   * Optional: the default of `keep.gatherMs` for turns of this store, from 0 to 10000 milliseconds.
+   * A store that bills each write has a longer one.
+   */
+  readonly gatherMs?: number
 }
+
+/**
+ * Milliseconds for which text is gathered in stores that bill by row: two rows for each commit of
+ * text. A reader sees text at most that late.
+ *
+ * Not a limit.
+ */
+export const ROW_GATHER_MS = 250
 
 /** A stored turn. */
 export interface StoredTurn {

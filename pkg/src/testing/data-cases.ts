@@ -220,6 +220,27 @@ export const data: Case[] = [
     },
   ],
   [
+    'many long groups come one by one, and those that are forgotten do not',
+    async ({ make }) => {
+      const store = await make()
+      const turn = newTurn()
+      const owner = await begin(store, turn)
+      const sizes = [9_000, 1, 70_000, 30_000, 30_000, 30_000, 150_000, 60_000, 60_000, 2]
+      const groups = sizes.map((size, at) => ({ last: at + 1, text: `["${'x'.repeat(size)}"]` }))
+      for (const events of groups) {
+        await applied(store, turn, commitOf(owner, events.last + 1, { events }))
+        same(await store.events(turn, 0, 100), groups.slice(0, events.last), `${events.last}`)
+      }
+      for (let after = 0; after < sizes.length; after++) {
+        same(await store.events(turn, after, 2), groups.slice(after, after + 2), `after ${after}`)
+      }
+      for (let forget = 1; forget < sizes.length; forget++) {
+        await applied(store, turn, commitOf(owner, sizes.length + 1 + forget, { forget }))
+        same(await store.events(turn, 0, 100), groups.slice(forget), `behind ${forget}`)
+      }
+    },
+  ],
+  [
     'forget drops groups up to a number, and only those',
     async ({ make }) => {
       const store = await make()

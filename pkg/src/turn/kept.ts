@@ -87,10 +87,15 @@ export const isAbandoned = (kept: StoredTurn): boolean => {
   return status === 'running' && kept.idleMs >= leaseMs
 }
 
-/** The core's options for a new owner of a turn. */
-export function keepOptions(tenant: string, keep?: Keep): StoredAs {
+/** The core's options for a new owner of a turn in a store. */
+export function keepOptions(
+  tenant: string,
+  store: Pick<Store, 'gatherMs'> | undefined,
+  keep?: Keep,
+): StoredAs {
   if (!isObject(keep ?? {})) throw wrong('keep', 'an object')
-  return { ...keep, tenant, owner: randomHex(16) }
+  const gatherMs = keep?.gatherMs ?? store?.gatherMs
+  return { ...keep, ...(gatherMs !== undefined && { gatherMs }), tenant, owner: randomHex(16) }
 }
 
 /**

@@ -142,7 +142,7 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
       requestId,
       ...(boxSecret !== undefined && { boxSecret }),
       tools: wire,
-      keep: keepOptions(tenant),
+      keep: keepOptions(tenant, store),
       resume: {
         kept,
         events,
@@ -199,7 +199,7 @@ export async function endTurn(
     const turn = open({ requestId, store, tenant })
     const stored = await restore(turn, store, key, (kept, events) => ({
       requestId,
-      keep: keepOptions(tenant),
+      keep: keepOptions(tenant, store),
       resume: { kept, events, cancel: String(reason) },
     }))
     const result = await turn.result

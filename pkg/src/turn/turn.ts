@@ -135,7 +135,7 @@ export function runTurn(options: RunTurnOptions): Turn {
     previousResponseId: options.previousResponseId,
     ...(options.boxSecret !== undefined && { boxSecret: checkBoxSecret(options.boxSecret) }),
     tools: wireTools(tools),
-    ...(store && { keep: keepOptions(tenant, keep) }),
+    ...(store && { keep: keepOptions(tenant, store, keep) }),
   }
   checkTurn(coreOptions)
   if (strategy === 'thread') {

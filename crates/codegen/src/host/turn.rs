@@ -58,7 +58,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// At least `leaseMs`.
                 ttlMs from "StoredAs";
                 leaseMs from "StoredAs";
-                /// Four round trips of the store, if that is longer.
+                /// Four round trips of the store, if that is longer. Stores that bill by row have a
+                /// default of 250.
                 gatherMs from "StoredAs";
             }
         },
