@@ -221,6 +221,45 @@ describe('guardTools: policy', () => {
     assert.match(blocked, /the user did not approve it/)
   })
 
+  test('untrusted text stays in a conversation, by its id or its history', async () => {
+    const flags = { untrusted: true, readOnly: true }
+    const policy = { tools: { fetch_page: flags }, afterUntrusted: 'ask' }
+    const asks = async (options, messages) => {
+      const execute = () => 'x'
+      const tools = guardTools(
+        { fetch_page: { execute }, send: { execute } },
+        { policy, ...options },
+      )
+      await tools.fetch_page.execute({ url: 'x' }, { toolCallId: 'a', messages: look() })
+      return tools.send.needsApproval({ to: 'Ada' }, { toolCallId: 'b', messages })
+    }
+    const next = [...look(), { role: 'user', content: 'and now?' }]
+    assert.equal(await asks({ conversationId: 'untrusted' }, next), true)
+    assert.equal(await asks({}, next), false, 'it may be the conversation of another user')
+    const [asked, returned] = shown('a', { url: 'x' })
+    returned.content[0].toolName = 'fetch_page'
+    assert.equal(await asks({}, [...look(), asked, returned, ...look()]), true)
+  })
+
+  test('arguments that a schema made of JSON are signed too', async () => {
+    const { call, runs } = guarded(() => 'x', {})
+    const messages = look()
+    const rows = [
+      { at: new Date(0) },
+      { at: new Date(1) },
+      { id: 1n },
+      { id: 2n },
+      { names: new Set(['a']) },
+      { names: new Set(['b']) },
+      { text: '\ud800' },
+    ]
+    for (const row of [...rows, ...rows]) await call(row, { messages })
+    assert.deepEqual(
+      runs.map(({ input }) => input),
+      rows,
+    )
+  })
+
   test('windows: a run, a turn of the user, a session', async () => {
     const runs = async (options) => {
       const own = guarded(() => 1, options)

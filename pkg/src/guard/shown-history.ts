@@ -2,7 +2,7 @@
 import { isObject } from '../checks.js'
 import type { HistoryCall, ToolCallSite } from './tool-guard.js'
 
-type Shown = Pick<ToolCallSite, 'run' | 'turn' | 'past'>
+type Shown = Pick<ToolCallSite, 'run' | 'turn' | 'past' | 'returned'>
 
 /** Characters of the user's text that name a message. */
 const NAMED = 256
@@ -17,6 +17,7 @@ export function shownHistory(messages: unknown): Shown {
   const past = list.slice(at + 1).flatMap(callsOf)
   const results = new Map(list.slice(at + 1).flatMap(resultsOf))
   return {
+    returned: list.flatMap(returnedNames),
     run: last ?? list[0],
     turn:
       last && `${list.slice(0, at).filter(isUser).length} ${text.length} ${text.slice(0, NAMED)}`,
@@ -77,6 +78,13 @@ function callsOf(message: Message): HistoryCall[] {
   return calls.map(([id, name, args]) => {
     return { id: stringOf(id), name: stringOf(name) ?? '', args: objectOf(args) }
   })
+}
+
+/** The tools whose results a message has. */
+function returnedNames(message: Message): string[] {
+  if (roleOf(message) !== 'tool') return []
+  const parts = partsOf(message['content']).map(({ toolName }) => toolName)
+  return [message['name'], ...parts].filter((name) => typeof name === 'string')
 }
 
 /** Arguments as an object: a text that is no JSON is that of a tool with one text. */

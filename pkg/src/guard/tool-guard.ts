@@ -26,8 +26,7 @@ import type { GuardTraceEvent } from './trace.js'
 /** A call, and what a framework shows of it to its tools. */
 export interface ToolCallSite {
   tool: string
-  /** An object, or its JSON text. */
-  args: unknown
+  args: object
   /** The id of the call; undefined if the framework has none. */
   id: string | undefined
   /** The unique id of the framework's run, or an object that lives as long; undefined without one. */
@@ -36,6 +35,8 @@ export interface ToolCallSite {
   turn: string | undefined
   /** The calls of the user's turn that the history has; undefined if the history is not shown. */
   past?: readonly HistoryCall[] | undefined
+  /** The names of the tools whose results the whole history has. */
+  returned?: readonly string[] | undefined
   /** Whether the user has approved the call; undefined if nobody was asked. */
   approved?: boolean | undefined
   signal?: AbortSignal | undefined
@@ -45,7 +46,7 @@ export interface ToolCallSite {
 export interface HistoryCall {
   id: string | undefined
   name: string
-  args: unknown
+  args: object
   result?: unknown
 }
 
@@ -114,6 +115,10 @@ export class ToolGuard {
   readonly #tools: Record<string, GuardedToolOptions>
   readonly #windows = new Map<string, Window>()
   readonly #local: LocalCalls
+  /** Signatures by arguments and tool: a history is read at each of its calls. */
+  readonly #signatures = new WeakMap<object, Map<string, string>>()
+  /** Whether a tool with `untrusted` has returned in this conversation. */
+  #isUntrusted = false
   readonly #redact: Redact
   readonly #window: 'turn' | 'user_turn' | 'session'
   /** Whether it guards the calls of one page, whose ids are unique. */
@@ -314,7 +319,7 @@ export class ToolGuard {
           return
         }
         await claim?.settle(settled)
-        window.guard.settle(this.#guardedCall(site), comparable(settled))
+        this.#settle(site, window, settled)
         deferred.resolve(settled)
         this.#traceResult(site, settled, started, false)
       },
@@ -326,10 +331,21 @@ export class ToolGuard {
   #adopt(site: ToolCallSite, window: Window, outcome: Promise<Settled>, started: number): Begun {
     this.#register(site, window, this.#keyOf(site), outcome)
     const settled = outcome.then((settled) => {
-      window.guard.settle(this.#guardedCall(site), comparable(settled))
+      this.#settle(site, window, settled)
       return settled
     })
     return this.#repeat(site, settled, started)
+  }
+
+  #settle(site: ToolCallSite, window: Window, settled: Settled): void {
+    window.guard.settle(this.#guardedCall(site), comparable(settled))
+    // Without a conversation, the next window may be another user's.
+    const { conversationId } = this.options
+    this.#isUntrusted ||= conversationId !== undefined && this.#isMarked(site.tool)
+  }
+
+  #isMarked(tool: string): boolean {
+    return this.toolOptions(tool).untrusted === true
   }
 
   #repeat(site: ToolCallSite, outcome: Settled | Promise<Settled>, started: number): Begun {
@@ -398,7 +414,7 @@ export class ToolGuard {
     window.guard.record(recorded)
   }
 
-  #windowOf({ run, turn, id }: ToolCallSite): Window {
+  #windowOf({ run, turn, id, returned = [] }: ToolCallSite): Window {
     const { conversationId, turnId } = this.options
     const isNamed = conversationId !== undefined
     const byRun = run && nameOfRun(run)
@@ -409,10 +425,11 @@ export class ToolGuard {
     else if (name === undefined) name = this.#isPage ? `call ${id}` : this.#ownName
     const found = this.#windows.get(name)
     if (found) return found
+    const untrusted = this.#isUntrusted || returned.some((name) => this.#isMarked(name))
     const made: Window = {
       name,
       isStable: isNamed && name !== byRun && name !== this.#ownName,
-      guard: createRecordingGuard({ ...this.#policy, window: 'session' }),
+      guard: createRecordingGuard({ ...this.#policy, window: 'session', state: { untrusted } }),
       known: new Set(),
       paused: new Set(),
       calls: new Map(),
@@ -436,13 +453,18 @@ export class ToolGuard {
 
   #guardedCall({ tool, args }: Pick<ToolCallSite, 'tool' | 'args'>) {
     const { action } = this.toolOptions(tool)
-    return { name: tool, args, action: action ? String(action(args)) : null }
+    return { name: tool, args: signable(args), action: action ? String(action(args)) : null }
   }
 
-  /** The signature of a call; empty if its arguments are not a JSON object. */
+  /** The signature of a call; empty if its arguments have none. */
   #signatureOf(site: Pick<ToolCallSite, 'tool' | 'args'>): string {
+    const known = this.#signatures.get(site.args)?.get(site.tool)
+    if (known !== undefined) return known
     const { name, args, action } = this.#guardedCall(site)
-    return sign(name, args, action, this.#policy.projectId ?? null) ?? ''
+    const signature = sign(name, args, action, this.#policy.projectId ?? null) ?? ''
+    const byTool = this.#signatures.get(site.args) ?? new Map<string, string>()
+    this.#signatures.set(site.args, byTool.set(site.tool, signature))
+    return signature
   }
 
   #perTool(name: string): GuardedToolOptions {
@@ -655,6 +677,25 @@ function nameOfRun(run: object | string): string {
   if (name === undefined) runNames.set(run, (name = randomId()))
   return name
 }
+
+/**
+ * Arguments as JSON text: a schema may have made dates, sets or large numbers of them, which a call must
+ * not be blocked for.
+ */
+function signable(args: object): unknown {
+  try {
+    const text = JSON.stringify(args, (_, value: unknown) => {
+      if (typeof value === 'bigint') return `${value}n`
+      return value instanceof Map || value instanceof Set ? [...value] : value
+    })
+    return text.replace(LONE_ESCAPE, (escape) => (escape === '\\\\' ? escape : '\\ufffd'))
+  } catch {
+    return args
+  }
+}
+
+/** An escaped backslash, or the escape of a lone surrogate. */
+const LONE_ESCAPE = /\\(?:\\|ud[89a-f][\da-f]{2})/g
 
 /** What the results of equal calls are compared by. */
 const comparable = (settled: Settled): unknown =>

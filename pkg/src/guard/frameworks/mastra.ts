@@ -24,7 +24,7 @@ export function guardMastraTool(guard: ToolGuard, name: string, tool: AnyTool): 
     async execute(input: unknown, context: Context = {}) {
       const { agent, abortSignal, runId } = context
       // The messages are those that the run began with: they lack its calls.
-      const { turn } = shownHistory(agent?.messages)
+      const { turn, returned } = shownHistory(agent?.messages)
       const begun = await guard.begin({
         tool: name,
         args: objectOf(input),
@@ -34,6 +34,7 @@ export function guardMastraTool(guard: ToolGuard, name: string, tool: AnyTool): 
         approved: always || undefined,
         run: runId,
         turn,
+        returned,
       })
       if (!begun.starts) return valueOf(await begun.outcome)
       let isPaused = false
