@@ -17,6 +17,8 @@ const CAPABILITIES = {
   '`turnlock/remote`': 'remoteTurns',
   '`turnlock/react`': 'useTurn',
   '`turnlock/guard`': 'createCallGuard',
+  '`turnlock/guard`: `guardTools`': 'guardTools',
+  '`turnlock/guard`: `guardFetch`': 'guardFetch',
   '`turnlock/proxy`': 'createProxy',
   '`turnlock/redact`': 'createRedactor',
   '`signature`': 'signature, canonicalize',
