@@ -442,6 +442,7 @@ test('guardTools and guardToolCall: misuse is named', async () => {
     [[1], {}, 'tools[0]'],
     [{ a: 1 }, {}, 'tools.a'],
     [{}, { store: memoryStore() }, 'conversationId'],
+    [{}, { turnId: 'm' }, 'conversationId'],
     [{}, { conversationId: 7 }, 'conversationId'],
     [{}, { timeoutMs: 0 }, 'timeoutMs'],
     [{}, { leaseMs: 99 }, 'leaseMs'],

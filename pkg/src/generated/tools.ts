@@ -185,7 +185,7 @@ export interface GuardToolsOptions {
    */
   conversationId?: string | undefined
   /**
-   * A name of the user's message that is the same in each retry.
+   * A name of the user's message that is the same in each retry. Requires `conversationId`.
    * @defaultValue by the messages, if the framework shows them to tools
    */
   turnId?: string | undefined

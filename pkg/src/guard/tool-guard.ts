@@ -63,17 +63,27 @@ export type Begun =
   | { starts: true; call: RunningCall }
   | { starts: false; outcome: GuardOutcome | Promise<GuardOutcome> }
 
-/** Calls of this process that run or have settled, by name: those of each store, and the others. */
+/** Calls of this process that run or have settled, by name. */
 type LocalCalls = Map<string, Promise<Settled>>
-const localCalls = new WeakMap<object, LocalCalls>()
+
+/** Those of each store, and of guards without one. */
+const storedCalls = new WeakMap<object, LocalCalls>()
 const storeless = {}
 
 /**
- * Calls that are remembered here.
+ * Calls that are remembered here, beside those of runs.
  *
  * Limit | calls of guarded tools in memory, for each store | calls | the oldest is forgotten
  */
-const MAX_LOCAL = 10_000
+const MAX_LOCAL = 1_000
+
+/** A run of a framework, and its calls: they are forgotten with its object. */
+interface Run {
+  name: string
+  calls: LocalCalls
+}
+
+const runs = new WeakMap<object, Run>()
 
 /**
  * Windows whose guards are kept.
@@ -96,6 +106,8 @@ interface Window {
   /** Whether the name is the same in another process. */
   isStable: boolean
   guard: RecordingGuard<unknown>
+  /** The calls that guards of the same window share. */
+  local: LocalCalls
   /** The calls that were judged or recorded, by id and signature. */
   known: Set<string>
   /** The calls that a framework has paused, by id and signature. */
@@ -106,15 +118,13 @@ interface Window {
   outcomes: Map<string, Promise<Settled> | Settled>
 }
 
-/** The names of objects that stand for a run. */
-const runNames = new WeakMap<object, string>()
-
 export class ToolGuard {
   readonly options: GuardToolsOptions
   readonly #policy: Omit<GuardPolicy, 'window'>
   readonly #tools: Record<string, GuardedToolOptions>
   readonly #windows = new Map<string, Window>()
-  readonly #local: LocalCalls
+  readonly #runWindows = new WeakMap<Run, Window>()
+  readonly #stored: LocalCalls
   /** Signatures by arguments and tool: a history is read at each of its calls. */
   readonly #signatures = new WeakMap<object, Map<string, string>>()
   /** Whether a tool with `untrusted` has returned in this conversation. */
@@ -137,8 +147,11 @@ export class ToolGuard {
     for (const [name, value] of Object.entries({ tenant, conversationId, turnId })) {
       if (value !== undefined && typeof value !== 'string') throw wrong(name, 'a string')
     }
-    if (store !== undefined && conversationId === undefined && !isPage) {
-      throw wrong('conversationId', 'the id of the conversation, which `store` requires')
+    if (conversationId === undefined && !isPage) {
+      for (const [name, value] of Object.entries({ store, turnId })) {
+        if (value === undefined) continue
+        throw wrong('conversationId', `the id of the conversation, which \`${name}\` requires`)
+      }
     }
     checkFunctions({ onTrace })
     if (redact !== undefined && typeof redact !== 'function') throw wrong('redact', 'a function')
@@ -148,8 +161,8 @@ export class ToolGuard {
     const { tools = {}, window = 'user_turn', ...rules } = policy
     this.options = options
     this.#isPage = isPage
-    this.#local = localCalls.get(store ?? storeless) ?? new Map()
-    localCalls.set(store ?? storeless, this.#local)
+    this.#stored = storedCalls.get(store ?? storeless) ?? new Map()
+    storedCalls.set(store ?? storeless, this.#stored)
     this.#tools = tools
     this.#window = window
     this.#redact = redact ? guardedRedact(redact) : (text) => text
@@ -230,7 +243,7 @@ export class ToolGuard {
     const times = site.past ? this.#shownTimes(site.past, key) : window.calls.get(key)?.times
     const place = [window.name, ...(dedupe === 'allow' ? [key, String(times ?? 0)] : [signature])]
     const name = this.#nameOf(place)
-    const local = this.#local.get(name)
+    const local = window.local.get(name)
     if (local) return this.#adopt(site, window, local, started)
     if (!this.options.store) return this.#start(site, window, { name }, started)
     const claimName = window.isStable ? name : this.#nameOf([key])
@@ -257,7 +270,7 @@ export class ToolGuard {
     const { store, leaseMs = 15_000, ttlMs = 86_400_000 } = this.options
     const { idempotent = false, reconcile } = this.toolOptions(site.tool)
     const deferred = new Deferred<Settled>()
-    this.#keepLocal(name, deferred.promise)
+    this.#keepLocal(window, name, deferred.promise)
     this.#register(site, window, this.#keyOf(site), deferred.promise)
     try {
       const claim = await claimCall(claimName, {
@@ -301,7 +314,7 @@ export class ToolGuard {
     const { name, claim, deferred = new Deferred<Settled>() } = claimed ?? {}
     const key = this.#keyOf(site)
     const signature = this.#signatureOf(site)
-    if (name !== undefined) this.#keepLocal(name, deferred.promise)
+    if (name !== undefined) this.#keepLocal(window, name, deferred.promise)
     this.#register(site, window, key, deferred.promise)
     const place = claimed?.claimName ?? name ?? this.#nameOf([window.name, key])
     const call = new RunningCall(
@@ -310,7 +323,7 @@ export class ToolGuard {
         stop()
         if (settled === 'paused') {
           // The framework starts the same call again when the run goes on.
-          if (name !== undefined) this.#local.delete(name)
+          if (name !== undefined) window.local.delete(name)
           window.calls.delete(key)
           window.outcomes.delete(signature)
           window.paused.add(key)
@@ -357,10 +370,10 @@ export class ToolGuard {
     return { starts: false, outcome: repeated }
   }
 
-  #keepLocal(name: string, outcome: Promise<Settled>): void {
-    this.#local.set(name, outcome)
-    const [oldest] = this.#local.keys()
-    if (this.#local.size > MAX_LOCAL && oldest !== undefined) this.#local.delete(oldest)
+  #keepLocal({ local }: Window, name: string, outcome: Promise<Settled>): void {
+    local.set(name, outcome)
+    const [oldest] = local.keys()
+    if (local.size > MAX_LOCAL && oldest !== undefined) local.delete(oldest)
   }
 
   /**
@@ -417,28 +430,40 @@ export class ToolGuard {
   #windowOf({ run, turn, id, returned = [] }: ToolCallSite): Window {
     const { conversationId, turnId } = this.options
     const isNamed = conversationId !== undefined
-    const byRun = run && nameOfRun(run)
     const byTurn = turnId ?? (isNamed ? turn : undefined)
-    let name = this.#window === 'turn' ? (byRun ?? byTurn) : (byTurn ?? byRun)
+    const mayBeRun = this.#window !== 'session' && (this.#window === 'turn' || byTurn === undefined)
+    if (mayBeRun && typeof run === 'object') {
+      const known = runOf(run)
+      const window = this.#runWindows.get(known) ?? this.#newWindow(known.name, false, returned)
+      this.#runWindows.set(known, window)
+      window.local = known.calls
+      return window
+    }
+    let name = mayBeRun && run !== undefined ? `run ${run as string}` : byTurn
     if (this.#window === 'session') name = isNamed ? 'session' : this.#ownName
     // Of a call alone, nothing is known but its id.
     else if (name === undefined) name = this.#isPage ? `call ${id}` : this.#ownName
     const found = this.#windows.get(name)
     if (found) return found
+    const made = this.#newWindow(name, isNamed && name !== this.#ownName, returned)
+    this.#windows.set(name, made)
+    const [oldest] = this.#windows.keys()
+    if (this.#windows.size > MAX_WINDOWS && oldest !== undefined) this.#windows.delete(oldest)
+    return made
+  }
+
+  #newWindow(name: string, isStable: boolean, returned: readonly string[]): Window {
     const untrusted = this.#isUntrusted || returned.some((name) => this.#isMarked(name))
-    const made: Window = {
+    return {
       name,
-      isStable: isNamed && name !== byRun && name !== this.#ownName,
+      isStable,
       guard: createRecordingGuard({ ...this.#policy, window: 'session', state: { untrusted } }),
+      local: this.#stored,
       known: new Set(),
       paused: new Set(),
       calls: new Map(),
       outcomes: new Map(),
     }
-    this.#windows.set(name, made)
-    const [oldest] = this.#windows.keys()
-    if (this.#windows.size > MAX_WINDOWS && oldest !== undefined) this.#windows.delete(oldest)
-    return made
   }
 
   #nameOf(place: readonly string[]): string {
@@ -671,11 +696,10 @@ function aborted(signal: AbortSignal): Promise<never> {
   return rejected
 }
 
-function nameOfRun(run: object | string): string {
-  if (typeof run === 'string') return `run ${run}`
-  let name = runNames.get(run)
-  if (name === undefined) runNames.set(run, (name = randomId()))
-  return name
+function runOf(object: object): Run {
+  let run = runs.get(object)
+  if (!run) runs.set(object, (run = { name: randomId(), calls: new Map() }))
+  return run
 }
 
 /**

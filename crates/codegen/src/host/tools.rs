@@ -67,7 +67,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// The conversation. Calls of two conversations are never compared. Without it, calls
                 /// are compared within one run of the framework.
                 conversationId: "string";
-                /// A name of the user's message that is the same in each retry.
+                /// A name of the user's message that is the same in each retry. Requires
+                /// `conversationId`.
                 turnId: "string" = "by the messages, if the framework shows them to tools";
                 /// When calls run.
                 policy: "GuardToolsPolicy" | deep;
