@@ -2,6 +2,7 @@
 // MCP clients: what their own mechanisms still do.
 import assert from 'node:assert/strict'
 import { describe, test, after, before } from 'node:test'
+import { createMCPClient } from '@ai-sdk/mcp'
 import { AIMessage, HumanMessage } from '@langchain/core/messages'
 import { DynamicStructuredTool, DynamicTool, tool as langchainTool } from '@langchain/core/tools'
 import {
@@ -302,3 +303,25 @@ for (const [name, Client] of Object.entries({ 'v1 client': ClientV1, 'v2 client'
     })
   })
 }
+
+describe('MCP, client of the AI SDK', () => {
+  test('its tools are tools of the AI SDK', async () => {
+    const runs = []
+    const server = new McpServer({ name: 's', version: '1.0.0' })
+    server.registerTool('send', { inputSchema: { to: z.string() } }, async ({ to }) => {
+      runs.push(to)
+      return { content: [{ type: 'text', text: `sent to ${to}` }] }
+    })
+    const [transport, there] = InMemoryTransport.createLinkedPair()
+    await server.connect(there)
+    const client = await createMCPClient({ transport })
+    const { send } = guardTools(await client.tools())
+    const messages = [{ role: 'user', content: 'send it' }]
+    const call = (toolCallId) => send.execute({ to: 'Ada' }, { toolCallId, messages })
+    assert.equal((await call('1')).content[0].text, 'sent to Ada')
+    // A retry: the messages have no result yet.
+    assert.equal((await call('2')).content[0].text, 'sent to Ada')
+    assert.deepEqual(runs, ['Ada'])
+    await client.close()
+  })
+})
