@@ -142,6 +142,9 @@ async fn pass(
     if let Some(text) = scenario["prompts"]["plan"].as_str() {
         options = options.plan_prompt(text);
     }
+    if scenario["strict"] == true {
+        options = options.strict(true);
+    }
     let is_replay = replay.is_some();
     options = match replay {
         Some(recorded) => options.replay(recorded),

@@ -142,6 +142,7 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
     policy: scenario.policy ?? {},
     signal: cancelling.signal,
     prompts: scenario.prompts,
+    strict: scenario.strict,
     input: scenario.input ?? { symbol: 'BTC', global_context: { regime: 'calm' } },
     ...(replay ? { replay } : { planId: 'plan-1', runId: 'run-1', record: recorded }),
     onTrace(event) {

@@ -41,8 +41,9 @@ pub fn rules(sim: &Sim<'_>) {
     assert_ne!(result.get("plan").is_some(), result.get("error").is_some());
     if let Some(error) = result.get("error") {
         let code = error["code"].as_str().unwrap();
-        let known =
-            code.starts_with("model.") || code == "plan.missing" || code == "request.cancelled";
+        let known = ["plan.missing", "request.cancelled"].contains(&code)
+            || code.starts_with("model.")
+            || code == "replay.miss" && sim.scenario["strict"] == true;
         assert!(known, "{code}");
     }
     let ok = calls.iter().any(|call| call["status"] == "ok");

@@ -55,7 +55,7 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
     let mut options = json!({
         "dialect": dialect, "input": input, "tools": tools, "policy": scenario["policy"],
         "maxRetries": scenario["maxRetries"].as_u64().unwrap_or(0), "trace": true,
-        "replay": replay(&scenario["replay"]), "startedAt": 5_000,
+        "replay": replay(&scenario["replay"]), "strict": scenario["strict"], "startedAt": 5_000,
         "whole": scenario["whole"],
     });
     for (pass, option) in [("request", "requestPrompt"), ("plan", "planPrompt")] {
