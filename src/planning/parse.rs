@@ -6,8 +6,8 @@
 //! `tool_calls` may be omitted. The JSON is read strictly. A text without such an object, or whose
 //! `tool_calls` is not an array, is not a request. A call without `tool_name` or `params`, or with
 //! values of other types there, is rejected alone. A missing `reason`, members that the schema does
-//! not define, `toolCalls` for `tool_calls`, a call without a list around it, and what stands around
-//! the JSON are noted, and change nothing.
+//! not define, `toolCalls` for `tool_calls`, a call without a list around it, `params` that are the text of
+//! an object, and what stands around the JSON are noted, and change nothing.
 //!
 //! `find` has where in a text the JSON may be ([`crate::reply`]).
 
@@ -21,6 +21,7 @@ use crate::json::table::record;
 use crate::limits;
 use crate::signature::Signature;
 use crate::stream::Call;
+use crate::tool::unwrap_object;
 
 /// The name of the tool through which a request may come on a provider's tool-call channel.
 pub const REQUEST_TOOL: &str = "request_tools";
@@ -179,12 +180,16 @@ pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Read {
         } else {
             let named = reading.clip(&call.name);
             let bad = |detail| RequestRejection::call(index, named, Reason::InvalidField, detail);
-            match Json::parse_str(text) {
-                Ok(params @ Json::Object(_)) => {
-                    let (name, params) = (call.name.clone(), params.into_owned());
-                    reading.calls.push(Ok(RequestedCall::new(name, params, String::new())));
+            match Json::parse_str(text).map(Json::into_owned) {
+                Ok(mut params) => {
+                    if unwrap_object(&mut params) {
+                        reading.note(RequestRejection::fitted(index, named));
+                    }
+                    let is_object = params.as_object().is_some();
+                    let name = call.name.clone();
+                    let requested = || RequestedCall::new(name, params, String::new());
+                    reading.calls.push(is_object.then(requested).ok_or_else(|| bad("params")));
                 }
-                Ok(_) => reading.calls.push(Err(bad("params"))),
                 Err(error) => wrong.push(bad(error.code())),
             }
         }
@@ -254,11 +259,17 @@ impl Reading {
                 ("tool_name", Json::String(text)) if (1..=64).contains(&text.len()) => {
                     name = Some(text.into_owned());
                 }
-                ("params", object @ Json::Object(_)) => params = Some(object),
-                ("reason", Json::String(text)) => why = Some(shorten(&text, max_reason)),
-                (known @ ("tool_name" | "params"), _) => {
-                    return Err(bad(Reason::InvalidField, known));
+                ("params", mut value) => {
+                    if unwrap_object(&mut value) {
+                        self.note(RequestRejection::fitted(index, &named));
+                    }
+                    if value.as_object().is_none() {
+                        return Err(bad(Reason::InvalidField, "params"));
+                    }
+                    params = Some(value);
                 }
+                ("reason", Json::String(text)) => why = Some(shorten(&text, max_reason)),
+                ("tool_name", _) => return Err(bad(Reason::InvalidField, "tool_name")),
                 ("reason", _) => {
                     self.note(bad(Reason::InvalidField, "reason"));
                     why = Some(String::new());

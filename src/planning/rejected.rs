@@ -11,8 +11,9 @@ names! {
         /// Several different values could be the request.
         Ambiguous "ambiguous",
         /// Accepted in another form. The detail names what was dropped around the JSON
-        /// (as `ReplyRepair`, such as `fence_dropped`) or the form: `toolCalls`, and `bare_call`
-        /// for a call without a list around it.
+        /// (as `ReplyRepair`, such as `fence_dropped`) or the form: `toolCalls`, `bare_call` for a
+        /// call without a list around it, and `params` for arguments that were fitted to the tool's
+        /// schema: JSON in a string was unwrapped, or null for an optional parameter was left out.
         Deviation "deviation",
         /// A member has a value of the wrong type, or a name that no tool can have.
         InvalidField "invalid_field",
@@ -89,6 +90,11 @@ impl RequestRejection {
     pub(super) fn call(index: usize, tool_name: &str, reason: Reason, detail: &str) -> Self {
         let (index, tool_name) = (Some(index), named(tool_name));
         Self { index, tool_name, reason, detail: named(detail), message: None }
+    }
+
+    /// A call whose arguments are accepted in another form.
+    pub(super) fn fitted(index: usize, tool_name: &str) -> Self {
+        Self::call(index, tool_name, Reason::Deviation, "params")
     }
 }
 

@@ -8,7 +8,7 @@ mod boxes;
 mod outcome;
 mod registry;
 
-pub(crate) use arguments::fit as fit_arguments;
+pub(crate) use arguments::{fit as fit_arguments, unwrap_object};
 pub(crate) use batch::{CUT_BY_LIMIT, Call, CallBatch, Fate, INCOMPLETE, Need, Replays, Terms};
 pub use batch::{CallView, Settled, Verdict};
 pub use boxes::{BoxMaker, unwrap_box};

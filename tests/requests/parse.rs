@@ -122,7 +122,7 @@ fn what_a_call_lacks_costs_that_call_and_what_does_not_matter_nothing() {
     let good = call("search", "{}");
     for (bad, wanted) in [
         (good.replace("{}", "[]"), "0 invalid_field"),
-        (good.replace("{}", "\"{}\""), "0 invalid_field"),
+        (good.replace("{}", "\"[]\""), "0 invalid_field"),
         (good.replace("\"search\"", "null"), "0 invalid_field"),
         (good.replace("search", &"s".repeat(65)), "0 invalid_field"),
         (good.replace(r#","params":{}"#, ""), "0 missing_field"),
@@ -251,4 +251,19 @@ fn mutated_requests_stay_within_the_policy() {
         if parsed.valid { valid += 1 } else { invalid += 1 }
     }
     assert!(valid > 1_000 && invalid > 1_000, "{valid} {invalid}");
+}
+
+#[test]
+fn params_in_a_string_are_unwrapped_with_a_note() {
+    let encoded = |params: &str| serde_json::Value::from(params).to_string();
+    let parsed = parse(&request(&[
+        call("search", &encoded(r#"{"q":"{}"}"#)),
+        call("quote", &encoded("[1]")),
+        call("quote", &encoded(&encoded("{}"))),
+    ]));
+    assert_eq!(short(&parsed).0, [r#"search {"q":"{}"}"#]);
+    assert_eq!(short(&parsed).1, ["1 invalid_field", "2 invalid_field"]);
+    let notes: Vec<_> = parsed.notes.iter().map(RequestRejection::to_json).collect();
+    let wanted = r#"{"index":0,"tool_name":"search","reason":"deviation","detail":"params"}"#;
+    assert_eq!(notes.iter().map(turnlock::json::Json::to_text).collect::<Vec<_>>(), [wanted]);
 }

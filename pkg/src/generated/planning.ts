@@ -320,8 +320,9 @@ export interface RequestRejection {
  *
  * - `ambiguous`: Several different values could be the request.
  * - `deviation`: Accepted in another form. The detail names what was dropped around the JSON (as
- *   `ReplyRepair`, such as `fence_dropped`) or the form: `toolCalls`, and `bare_call` for a call
- *   without a list around it.
+ *   `ReplyRepair`, such as `fence_dropped`) or the form: `toolCalls`, `bare_call` for a call
+ *   without a list around it, and `params` for arguments that were fitted to the tool's schema:
+ *   JSON in a string was unwrapped, or null for an optional parameter was left out.
  * - `invalid_field`: A member has a value of the wrong type, or a name that no tool can have.
  * - `missing_field`: A member of a call is missing.
  * - `no_json`: Text without a request in it: no JSON, and no object with `tool_calls`.

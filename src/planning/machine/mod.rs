@@ -6,6 +6,7 @@ mod trace;
 use std::collections::VecDeque;
 
 use super::options::PassOptions;
+use super::parse::RequestedCall;
 use super::prompt::{self, Asked, Offer};
 use super::rejected::RequestRejection;
 use super::result::{FellBack, PassResult, PlanCandidate};
@@ -18,7 +19,7 @@ use crate::next::Next;
 use crate::provider::Wire;
 use crate::reply::spoken;
 use crate::stream::{Response, Usage};
-use crate::tool::{BoxMaker, Call, CallBatch, Outcome};
+use crate::tool::{BoxMaker, Call, CallBatch, Outcome, fit_arguments};
 use crate::turn::{CancelReason, Effect, Input};
 
 /// An action that the host of a pass must perform.
@@ -332,9 +333,9 @@ impl Pass {
                     _ => FellBack::AllBlocked,
                 };
                 self.record.notes.extend(reading.notes);
-                for call in reading.calls {
+                for (index, call) in reading.calls.into_iter().enumerate() {
                     match call {
-                        Ok(call) => calls.push(call),
+                        Ok(call) => calls.push(self.fitted(index, call)),
                         Err(rejected) => self.record.rejected.push(rejected),
                     }
                 }
@@ -351,6 +352,19 @@ impl Pass {
         let batch = self.batch(calls);
         self.enter(State::Calling(batch));
         self.judge_when_checked();
+    }
+
+    /// Fits the arguments of a call to the schema of its tool, which is noted once.
+    fn fitted(&mut self, index: usize, mut call: RequestedCall) -> RequestedCall {
+        let schema = self.options.tools.find(&call.tool_name).map(|tool| &tool.input_schema);
+        if !fit_arguments(&mut call.params, schema).is_empty() {
+            let note = RequestRejection::fitted(index, &call.tool_name);
+            let noted = self.record.notes.get(self.record.heard.1..).unwrap_or_default();
+            if !noted.contains(&note) {
+                self.record.notes.push(note);
+            }
+        }
+        call
     }
 
     /// Handles the response of the plan pass. Calls are not read here. A response that is empty or

@@ -139,13 +139,13 @@ impl Calling {
         progress.calls += 1;
         let (ids, project) = (&mut self.ids, options.project_id.as_deref());
         let schema = options.tools.find(&call.name).map(|tool| &tool.input_schema);
-        let (call, unwrapped) = read(call, progress.calls, ids, project, schema);
-        record.arguments.extend(unwrapped.into_iter().map(|pointer| Repair {
+        let (call, changes) = read(call, progress.calls, ids, project, schema);
+        record.arguments.extend(changes.into_iter().map(|detail| Repair {
             code: Code::ToolArgsType,
             action: Action::Converted,
             index: record.given,
             tool_call_id: Some(call.view().id.clone()),
-            detail: format!("JSON in a string is unwrapped: `{pointer}`"),
+            detail,
         }));
         let call = match lacks {
             Some(why) => call.because(why.to_owned()),
@@ -392,7 +392,7 @@ fn missing_end(finish: Option<&(FinishReason, String)>) -> &'static str {
 }
 
 /// Reads a call of a response. Its arguments become a string if they are no complete JSON object.
-/// JSON in a JSON string is unwrapped; also returns the pointers to it.
+/// They are fitted to the schema; also returns how.
 fn read(
     call: stream::Call,
     number: u32,
@@ -403,10 +403,10 @@ fn read(
     let empty = call.ended && call.arguments.trim().is_empty();
     let text = if empty { "{}" } else { call.arguments.as_str() };
     let parsed = Json::parse_arguments(text.as_bytes(), limits::ARGUMENTS_BYTES);
-    let mut unwrapped = Vec::new();
+    let mut changes = Vec::new();
     let parsed = parsed.map(|json| {
         let mut json = json.into_owned();
-        unwrapped = fit_arguments(&mut json, schema);
+        changes = fit_arguments(&mut json, schema);
         json
     });
     let read = match parsed {
@@ -422,7 +422,7 @@ fn read(
     let id = if call.id.is_empty() { "call".to_owned() } else { call.id };
     let named = (unique(id, ids), call.name);
     match read {
-        Ok(args) => (Call::new(number, named, args, true, project), unwrapped),
+        Ok(args) => (Call::new(number, named, args, true, project), changes),
         Err(why) => {
             let args = Json::String(call.arguments.into());
             let call = Call::new(number, named, args, false, project);

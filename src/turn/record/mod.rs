@@ -65,7 +65,7 @@ pub(super) struct Record {
     object: Option<Json<'static>>,
     /// What was dropped around it.
     dropped: Vec<Dropped>,
-    /// Arguments that were unwrapped.
+    /// Changes that fitted arguments to the schemas of their tools.
     arguments: Vec<Repair>,
     /// The number of elements of the host's history.
     given: usize,

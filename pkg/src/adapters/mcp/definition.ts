@@ -7,7 +7,7 @@ import { stringify, withoutControls } from '../../shared/text.js'
 import { signature } from '../../signature.js'
 import { validatorOf } from '../../tools/validate.js'
 import type { JsonSchema, StandardSchema } from '../../tools/tools.js'
-import { withItems, withNull, withoutNulls } from './schema.js'
+import { withItems, withNull } from './schema.js'
 
 /** A definition, checked. All of it is plain JSON of this package's own making. */
 export interface Definition {
@@ -93,8 +93,6 @@ export function readDefinition(name: string, json: string): Definition {
         validate(args) {
           const { valid, errors } = validate(args)
           if (valid) return { value: args }
-          const rest = withoutNulls(args, schema)
-          if (validate(rest).valid) return { value: rest }
           const lines = errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`)
           return { issues: lines.map((message) => ({ message })) }
         },
