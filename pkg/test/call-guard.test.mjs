@@ -4,6 +4,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { customModel, defineTool, createCallGuard, runTurn } from 'turnlock'
 import * as entry from 'turnlock/guard'
+import { z } from 'zod'
 
 const args = { path: 'a' }
 const tool = (options) =>
@@ -48,6 +49,46 @@ test('call guard: a repeat of a read-only tool gets the outcome, also before it 
   const other = guard.judge({ name: 'read', args: {} })
   assert.equal(ruled(other), 'budget')
   assert.match(other.notice, /results at hand/)
+})
+
+// AtomicBot-ai/atomic-agent#182 (2026-08-19), openclaw/openclaw#96729 (2026-06-25).
+test('call guard: arguments are fitted to inputSchema before they are signed', () => {
+  const inputSchema = {
+    type: 'object',
+    properties: {
+      paths: { type: 'array', items: { type: 'string' } },
+      page: { type: 'integer' },
+      note: { type: 'string' },
+    },
+  }
+  const tools = { read: tool({ inputSchema }), free: {} }
+  const fitted = { paths: ['a'] }
+  const spellings = [
+    { paths: '["a"]' },
+    '{"paths":"[\\"a\\"]","page":null}',
+    JSON.stringify(JSON.stringify(fitted)),
+  ]
+  for (const args of spellings) {
+    const guard = createCallGuard({ tools })
+    const call = { name: 'read', args }
+    assert.deepEqual(guard.judge(call), { action: 'run', args: fitted })
+    guard.settle(call, 'done')
+    assert.equal(guard.judge({ name: 'read', args: fitted }).reason, 'duplicate')
+    for (const other of spellings) {
+      assert.equal(guard.judge({ name: 'read', args: other }).reason, 'duplicate')
+    }
+  }
+  const guard = createCallGuard({ tools, perTool: { free: { inputSchema } } })
+  assert.deepEqual(guard.judge({ name: 'read', args: { note: '[1]' } }), { action: 'run' })
+  assert.deepEqual(guard.judge({ name: 'free', args: { page: '1' } }).args, { page: 1 })
+  assert.equal(guard.judge({ name: 'read', args: '{"paths":' }).reason, 'invalid_arguments')
+  // Schemas of other libraries, and calls of tools without one, stay as they are.
+  for (const schema of [z.object({ page: z.number() }), { parse: () => 1 }, undefined]) {
+    const guard = createCallGuard({ tools: { read: { inputSchema: schema } } })
+    assert.deepEqual(guard.judge({ name: 'read', args: { page: '1' } }), { action: 'run' })
+    assert.equal(guard.judge({ name: 'read', args: { page: 1 } }).action, 'run')
+    assert.equal(guard.judge({ name: 'read', args: '"{}"' }).reason, 'invalid_arguments')
+  }
 })
 
 test('call guard: a blocked call has its reason', () => {

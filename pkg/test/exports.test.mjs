@@ -58,7 +58,7 @@ const USES = {
   signature: () => turnlock.signature({ tool: 't', args: {} }),
   guard() {
     const call = { name: 'a', args: {} }
-    const guard = turnlock.createCallGuard()
+    const guard = turnlock.createCallGuard({ tools: { a: { inputSchema } } })
     guard.judge(call)
     guard.settle(call, 'x')
     assert.equal(guard.judge(call).action, 'block')

@@ -1,6 +1,7 @@
 //! The options of a guard that judges without a turn.
 
 use super::{Dedupe, GuardState, Repeat, SameResult};
+use crate::json::Json;
 use crate::json::table::{names, options};
 
 names! {
@@ -65,6 +66,8 @@ options! {
         needs_approval "needsApproval": Option<bool>;
         /// Whether its results have text of other people, which may hold instructions.
         untrusted "untrusted": Option<bool>;
+        /// JSON Schema of the arguments, which `createCallGuard` fits them to. Default: none.
+        input_schema "inputSchema": Option<Json<'static>>;
     }
 }
 
@@ -109,6 +112,12 @@ impl Default for GuardOptions {
 }
 
 impl GuardOptions {
+    /// Returns the schema of a tool's arguments.
+    pub(super) fn schema(&self, name: &str) -> Option<&Json<'static>> {
+        let tools = self.per_tool.iter().chain(self.tools.iter().flatten());
+        tools.filter(|(other, _)| other == name).find_map(|(_, tool)| tool.input_schema.as_ref())
+    }
+
     /// Returns what is known of a tool; `None` if it does not exist.
     pub(super) fn tool(&self, name: &str) -> Option<GuardTool> {
         let find = |tools: &[(String, GuardTool)]| {
@@ -127,6 +136,7 @@ impl GuardOptions {
             max_same_call: over.max_same_call.or(tool.max_same_call),
             needs_approval: over.needs_approval.or(tool.needs_approval),
             untrusted: over.untrusted.or(tool.untrusted),
+            input_schema: over.input_schema.or(tool.input_schema),
         })
     }
 

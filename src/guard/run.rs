@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Read, names, options, record};
 use crate::signature::hex;
+use crate::tool::fit_arguments;
 
 options! {
     /// A call of a model, as a host gives it to a guard.
@@ -121,6 +122,15 @@ impl PolicyGuard {
             }
         }
         Ok(())
+    }
+
+    /// Fits arguments to the `inputSchema` of their tool, as a turn does before it signs and judges a
+    /// call: JSON in a string is unwrapped where the schema wants another value, and null for an
+    /// optional parameter is left out. Returns whether they were changed; without a schema, never.
+    #[must_use]
+    pub fn fit(&self, tool: &str, args: &mut Json<'static>) -> bool {
+        let schema = self.options.schema(tool);
+        schema.is_some() && !fit_arguments(args, schema).is_empty()
     }
 
     /// Judges a call. One that runs counts from now on.

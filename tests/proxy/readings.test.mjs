@@ -16,7 +16,8 @@ const event = (json, type = json.type) => `event: ${type}\n${data(json)}`
  * Sends a request with `history` through `bound`; the provider answers with `answer`, and then with
  * `second`.
  */
-async function through(wire, answer, { history = HISTORY, stream = true, second = '' } = {}) {
+async function through(wire, answer, options = {}) {
+  const { history = HISTORY, stream = true, second = '', schema } = options
   let requests = 0
   let report
   const proxy = createProxy({
@@ -26,7 +27,13 @@ async function through(wire, answer, { history = HISTORY, stream = true, second 
     onReport: (own) => (report = own),
     fetch: async () => new Response(requests++ ? second : answer),
   })
-  const body = JSON.stringify(WIRES[wire].body(history, { stream }))
+  const request = WIRES[wire].body(history, { stream })
+  if (schema) {
+    const [tool] = request.tools
+    const own = tool.function ?? tool
+    own['input_schema' in own ? 'input_schema' : 'parameters'] = schema
+  }
+  const body = JSON.stringify(request)
   const url = `https://edge.example${WIRES[wire].path}`
   const response = await proxy(new Request(url, { method: 'POST', body }))
   return { text: await response.text(), report }
@@ -582,6 +589,44 @@ test('arguments in another place than the API has them are withheld', async () =
 })
 
 // earendil-works/pi#4517 (2026-05-14), lijunzh/koda#49 (2026-03-05): names in another case;
+// AtomicBot-ai/atomic-agent#182 (2026-08-19), openclaw/openclaw#96729 (2026-06-25).
+test('arguments that a client fits to the schema of the tool count as the call that it runs', async () => {
+  const integer = { type: 'integer' }
+  const schema = {
+    type: 'object',
+    properties: { n: integer, m: integer, of: { type: 'object', properties: { n: integer } } },
+  }
+  const deep = { ...schema, properties: { ...schema.properties, deep: nested(200) } }
+  const same = [
+    [{ n: '1' }, { n: 1 }],
+    [{ n: 1, m: null }, { n: 1 }],
+    [{ of: '{"n":1}' }, { of: { n: 1 } }],
+    [{ of: { n: '1', m: null } }, { of: { n: 1, m: null } }],
+  ]
+  for (const wire of Object.keys(WIRES)) {
+    const answer = (args) =>
+      WIRES[wire]
+        .stream({ calls: [{ id: 'call_1', name: 'ls', args }] }, { n: 1, body: {} })
+        .join('')
+    for (const [a, b] of [...same, ...same.map((pair) => pair.toReversed())]) {
+      const [history, sent] = [[1, 2].map(() => ['ls', a, 'same']), answer(b)]
+      const { text, report } = await through(wire, sent, { history, schema })
+      assert.doesNotMatch(text, /call_1/, JSON.stringify([wire, a, b]))
+      assert.equal(report.blocked[0].reason, 'duplicate')
+      // Without the schema they are two calls, and what passes is not changed.
+      for (const other of [undefined, { type: 'object', properties: { n: {} } }, deep]) {
+        assert.equal((await through(wire, sent, { history, schema: other })).text, sent)
+      }
+    }
+    const first = answer(same[0][0])
+    assert.equal((await through(wire, first, { history: [], schema })).text, first)
+  }
+})
+
+/** A schema of so many levels. */
+const nested = (levels) =>
+  levels === 0 ? {} : { type: 'object', properties: { a: nested(levels - 1) } }
+
 // anomalyco/opencode#31514 (2026-06-09): with hyphens for underscores;
 // XiaomiMiMo/MiMo-Code#2343 (2026-09-07): parameters too.
 test('names that a client finds in another spelling count as those of the tool and its parameters', async () => {

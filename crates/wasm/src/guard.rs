@@ -27,6 +27,18 @@ pub fn guard_record(handle: u32, past: &[u8]) -> String {
     on(handle, |guard| guard.record(read(past)?).map(|()| String::new()))
 }
 
+/// The arguments of a call, as JSON, fitted to the schema of its tool: nothing if they fit as they
+/// are, or an error.
+#[wasm_bindgen]
+#[must_use]
+pub fn guard_fit(handle: u32, tool: &str, args: &[u8]) -> String {
+    on(handle, |guard| {
+        let mut args = read(args)?.into_owned();
+        let changed = guard.fit(tool, &mut args);
+        Ok(if changed { args.to_text() } else { String::new() })
+    })
+}
+
 /// The verdict on a call.
 #[wasm_bindgen]
 #[must_use]

@@ -9,6 +9,7 @@ export interface SignatureGlue {
 export interface GuardGlue extends SignatureGlue {
   guard_new(options: Uint8Array): string
   guard_record(handle: number, past: Uint8Array): string
+  guard_fit(handle: number, tool: string, args: Uint8Array): string
   guard_judge(handle: number, call: Uint8Array): string
   guard_settle(handle: number, call: Uint8Array, outcome: Uint8Array): string
   guard_begin(handle: number, next: Uint8Array): string

@@ -65,6 +65,8 @@ export interface GuardedTool {
   needsApproval?: boolean | undefined
   /** Whether its results have text of other people, which may hold instructions. */
   untrusted?: boolean | undefined
+  /** JSON Schema of the arguments, which `createCallGuard` fits them to. @defaultValue none */
+  inputSchema?: unknown
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The call guard for agent loops of other frameworks. */
+import { isObject } from '../checks.js'
 import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
 import type {
   GuardCall,
@@ -33,21 +34,35 @@ export interface GuardedCall {
 export type CallVerdict<Outcome = unknown> =
   /**
    * `run`: execute it, then report the outcome: `settle(call, outcome)`. `ask`: execute it only if
-   * the user approves it; judge it again with the decision in `approved`.
+   * the user approves it; judge it again with the decision in `approved`. `args`: the arguments to
+   * execute it with, if they were fitted to the tool's `inputSchema`.
    */
-  | { action: 'run' | 'ask'; reason?: undefined; notice?: undefined; outcome?: undefined }
+  | {
+      action: 'run' | 'ask'
+      args?: Record<string, unknown>
+      reason?: undefined
+      notice?: undefined
+      outcome?: undefined
+    }
   /**
    * Do not execute it: its outcome is that of the same earlier call, or a promise of it while that
    * call runs. It is what the JSON of the outcome says.
    */
   | {
       action: 'replay'
+      args?: undefined
       reason?: undefined
       notice?: undefined
       outcome: Outcome | Promise<Outcome>
     }
   /** Do not execute it. `notice` is what the model reads in place of a result. */
-  | { action: 'block'; reason: RefusalReason; notice: string; outcome?: undefined }
+  | {
+      action: 'block'
+      args?: undefined
+      reason: RefusalReason
+      notice: string
+      outcome?: undefined
+    }
 
 /** Judges and counts the calls of an agent loop. */
 export interface CallGuard<Outcome = unknown> {
@@ -104,15 +119,25 @@ export function createRecordingGuard<Outcome = unknown>(
 ): RecordingGuard<Outcome> {
   const { projectId = null, ...rules } = readOptions(policy, GUARD_POLICY)
   if (projectId !== null && typeof projectId !== 'string') throw wrong('projectId', 'a string')
-  const machine = new GuardMachine(optionsOf(rules))
+  const guardOptions = optionsOf(rules)
+  const machine = new GuardMachine(guardOptions)
+  const all = [guardOptions.tools, guardOptions.perTool].flatMap((tools) =>
+    Object.entries(tools ?? {}),
+  )
+  const withSchema = new Set(all.filter(([, tool]) => tool.inputSchema).map(([name]) => name))
   /** The replays that wait for a call, by its number. */
   const waiting = new Map<number, { outcome: Promise<Outcome>; resolve(value: Outcome): void }>()
-  const guarded = (call: GuardedCall): GuardCall => {
+  const signedBy = (name: string, args: unknown, action: string | null) => {
+    const fitted = withSchema.has(name) ? machine.fit(name, textOf(args)) : undefined
+    return { fitted, signed: sign(name, fitted ?? args, action, projectId) }
+  }
+  /** A call as the machine reads it, and the JSON of its arguments if they were changed. */
+  const guarded = (call: GuardedCall): { call: GuardCall; fitted: string | undefined } => {
     const { name, args, action = null, valid = true, approved } = Object(call) as GuardedCall
     if (typeof name !== 'string') throw wrong('name', 'a string')
-    const signed = sign(name, args, action, projectId)
+    const { fitted, signed } = signedBy(name, args, action)
     const made = { name, signatures: signed === null ? [] : [signed] }
-    return { ...made, valid: valid === true && signed !== null, approved }
+    return { call: { ...made, valid: valid === true && signed !== null, approved }, fitted }
   }
   const outcomeOf = (number: number): Promise<Outcome> => {
     let pending = waiting.get(number)
@@ -127,22 +152,26 @@ export function createRecordingGuard<Outcome = unknown>(
   return {
     record(calls) {
       const past = calls.map(({ name, args, action = null, result }): PastCall => {
-        const signed = sign(name, args, action, projectId)
+        const { signed } = signedBy(name, args, action)
         const signatures = signed === null ? [] : [signed]
         return { name, signatures, ...(result !== undefined && { result: stringify(result) }) }
       })
       machine.record(past)
     },
     judge(call) {
-      const { action, reason, notice, outcome, call: number } = machine.judge(guarded(call))
+      const { call: own, fitted } = guarded(call)
+      const { action, reason, notice, outcome, call: number } = machine.judge(own)
       if (action === 'block') return { action, reason: reason as RefusalReason, notice: notice! }
-      if (action !== 'replay') return { action }
+      if (action !== 'replay') {
+        if (fitted === undefined) return { action }
+        return { action, args: JSON.parse(fitted) as Record<string, unknown> }
+      }
       const [known] = (outcome ?? []) as Outcome[]
       return { action, outcome: outcome?.length ? (known as Outcome) : outcomeOf(number!) }
     },
     settle(call, outcome) {
       const text = stringify(outcome === undefined ? null : outcome)
-      const number = machine.settle(guarded(call), text)
+      const number = machine.settle(guarded(call).call, text)
       if (number === undefined) return
       waiting.get(number)?.resolve(JSON.parse(text) as Outcome)
       waiting.delete(number)
@@ -186,6 +215,7 @@ const FLAGS: Record<keyof GuardedTool, 0> = {
   maxSameCall: 0,
   needsApproval: 0,
   untrusted: 0,
+  inputSchema: 0,
 }
 
 /** The flags of tools. A tool of `defineTool` has other members too. */
@@ -204,10 +234,32 @@ function flagsOf(tools: Record<string, GuardedTool | number>, option: string) {
       }
       // A function decides call by call, so each call may need an approval.
       values[flag] = flag === 'needsApproval' && typeof value === 'function' ? true : value
+      if (flag === 'inputSchema') values[flag] = isJsonSchema(value) ? value : undefined
     }
     return [name, values as GuardedTool]
   })
   return Object.fromEntries(flags)
+}
+
+/** Whether a schema is JSON. Tools of other libraries have schemas of their own, which are not read. */
+function isJsonSchema(schema: unknown): boolean {
+  if (!isObject(schema) || '~standard' in schema) return false
+  try {
+    stringify(schema)
+    return !Object.values(schema).some((value) => typeof value === 'function')
+  } catch {
+    return false
+  }
+}
+
+/** The text of arguments; empty if they have none. */
+function textOf(args: unknown): string {
+  if (typeof args === 'string') return args
+  try {
+    return stringify(args)
+  } catch {
+    return ''
+  }
 }
 
 /** The signature of a call whose arguments are an object; otherwise null. */

@@ -2,7 +2,7 @@
 import type { Glue, GuardGlue } from '../core/glue.js'
 import { answer, encode, type Core } from '../core/instance.js'
 import { guard as part } from '../core/parts/guard.js'
-import { TurnlockError } from '../errors.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
 import type {
   GuardCall,
   GuardOptions,
@@ -12,7 +12,7 @@ import type {
 } from '../generated/guard.js'
 import { onceFreed } from '../shared/finalize.js'
 import { signCall, type SignedCall } from '../shared/signing.js'
-import { stringify } from '../shared/text.js'
+import { requireWellFormed, stringify } from '../shared/text.js'
 
 /** As `signature`, by the part of the core that judges. */
 export const callSignature = (call: SignedCall): string => signCall(part, call)
@@ -52,6 +52,21 @@ export class GuardMachine {
     for (let from = 0; from < past.length; from += PIECE) {
       const bytes = bytesOf(past.slice(from, from + PIECE))
       this.#use((glue, handle) => glue.guard_record(handle, bytes))
+    }
+  }
+
+  /**
+   * The JSON of a call's arguments, fitted to the `inputSchema` of its tool; `undefined` if they fit
+   * as they are, or cannot be read.
+   */
+  fit(tool: string, args: string): string | undefined {
+    try {
+      requireWellFormed(args)
+      const bytes = encode(args)
+      return this.#use((glue, handle) => glue.guard_fit(handle, tool, bytes)) || undefined
+    } catch (error) {
+      if (isTurnlockError(error) && error.code.startsWith('json.')) return undefined
+      throw error
     }
   }
 

@@ -1,6 +1,7 @@
 /** Guards calls of tools: the call guard judges them, claims start them once, outcomes are recorded. */
 import { checkFunctions } from '../checks.js'
 import { TurnlockError, wrong } from '../errors.js'
+import type { GuardedTool } from '../generated/guard.js'
 import { GUARD_TOOLS_OPTIONS } from '../generated/rows.js'
 import type { RefusalReason } from '../generated/turn.js'
 import type { GuardedToolOptions, GuardPolicy, GuardToolsOptions } from '../generated/tools.js'
@@ -175,11 +176,13 @@ export class ToolGuard {
       return [name, known]
     })
     // Every tool exists, so flags stand in `perTool`, where those that the host lists there win.
-    const perTool: Record<string, object> = Object.fromEntries(flags)
+    const perTool: Record<string, GuardedTool> = Object.fromEntries(flags)
     for (const [name, own] of Object.entries(rules.perTool ?? {})) {
       const limits = typeof own === 'number' ? { maxCalls: own } : own
       perTool[name] = { ...perTool[name], ...limits }
     }
+    // The framework has parsed the arguments by a schema of its own.
+    for (const own of Object.values(perTool)) delete own.inputSchema
     this.#policy = { ...rules, perTool }
     // Refuses what is wrong with the policy here, not at the first call.
     createCallGuard({ ...this.#policy, window })

@@ -1,5 +1,6 @@
 /** Whether a call may run: the call guard, over the history that the client sends. */
 import { isTurnlockError } from '../errors.js'
+import type { GuardOptions } from '../generated/guard.js'
 import type { ProxyPolicy } from '../generated/proxy.js'
 import { callSignature, guardLimit, GuardMachine } from '../guard/machine.js'
 import { asDeclared } from './declared.js'
@@ -90,8 +91,18 @@ interface Readings {
   isReadable: boolean
 }
 
-/** What clients read in a call, some of which repair its arguments, or find names in any spelling. */
-function readingsOf({ name, args, isText = false }: Call, schema?: Members): Readings {
+/** How clients read arguments by the schema of their tool. */
+interface Declared {
+  schema: Members
+  /** The arguments as the schema wants them; `undefined` if they do not change. */
+  fit(args: string): string | undefined
+}
+
+/**
+ * What clients read in a call, some of which repair its arguments, fit them to the schema of the tool,
+ * or find names in any spelling.
+ */
+function readingsOf({ name, args, isText = false }: Call, tool?: Declared): Readings {
   const json = isText ? JSON.stringify(args) : args
   const exact = identify(name, json)
   const isRepairable = !isText && (!exact.isJson || /^\s*"/.test(args))
@@ -104,10 +115,11 @@ function readingsOf({ name, args, isText = false }: Call, schema?: Members): Rea
   const key = only && others.length === 0 ? only.key : exact.key
   const isClear = exact.isClear && repaired.every((reading) => reading.isClear)
   const texts = [...(exact.isJson ? [json] : []), ...read.map(({ text }) => text)]
-  const tool = plainName(name)
-  const declared = schema ? texts.map((text) => asDeclared(text, schema)) : []
-  const plain = [...new Set([...texts, ...declared])].map(plainArguments)
-  const keys = (plain.length ? plain : [json]).map((text) => identify(tool, text).key)
+  const fitted = tool && !isText ? texts.flatMap((text) => tool.fit(text) ?? []) : []
+  const all = [...texts, ...fitted]
+  const declared = tool ? all.map((text) => asDeclared(text, tool.schema)) : []
+  const plain = [...new Set([...all, ...declared])].map(plainArguments)
+  const keys = (plain.length ? plain : [json]).map((text) => identify(plainName(name), text).key)
   return { identity: { ...exact, key, isClear }, keys: new Set(keys), isReadable: texts.length > 0 }
 }
 
@@ -179,12 +191,7 @@ export class Judge {
     schemas: ReadonlyMap<string, Members>,
   ) {
     this.#schemas = schemas
-    const { maxRepeats, maxTools } = policy
-    this.#machine = new GuardMachine({
-      repeatBy: 'result',
-      maxRepeats: maxRepeats && guardLimit(maxRepeats),
-      maxCalls: maxTools === undefined ? maxTools : guardLimit(maxTools),
-    })
+    this.#machine = machineOf(policy, schemas)
     this.#repeats = new RepeatCount(repeats)
     this.hasResults = past.some(({ result }) => result !== undefined)
     // Results are compared here, where their texts are.
@@ -224,12 +231,31 @@ export class Judge {
   }
 
   #read(call: Call): Readings {
-    return readingsOf(call, this.#schemas.get(call.name))
+    const schema = this.#schemas.get(call.name)
+    const fit = (args: string) => this.#machine.fit(call.name, args)
+    return readingsOf(call, schema && { schema, fit })
   }
 
   /** Gives the memory back. */
   free(): void {
     this.#machine.free()
+  }
+}
+
+/** The guard of a user turn. It fits arguments to the schemas. */
+function machineOf({ maxRepeats, maxTools }: ProxyPolicy, schemas: ReadonlyMap<string, Members>) {
+  const options: GuardOptions = {
+    repeatBy: 'result',
+    maxRepeats: maxRepeats && guardLimit(maxRepeats),
+    maxCalls: maxTools === undefined ? maxTools : guardLimit(maxTools),
+  }
+  const tools = [...schemas].map(([name, inputSchema]) => [name, { inputSchema }] as const)
+  try {
+    return new GuardMachine({ ...options, perTool: Object.fromEntries(tools) })
+  } catch (error) {
+    // Schemas that are too large or too deep for the core: no arguments are fitted to them.
+    if (!isTurnlockError(error) || !error.code.startsWith('json.')) throw error
+    return new GuardMachine(options)
   }
 }
 

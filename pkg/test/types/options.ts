@@ -284,6 +284,7 @@ export const GUARDED_TOOL: Partial<GuardedTool> = {
   maxSameCall: undefined,
   needsApproval: undefined,
   untrusted: undefined,
+  inputSchema: undefined,
 }
 
 export const GUARD_STATE: Partial<GuardState> = {
@@ -671,6 +672,7 @@ export const GUARDED_TOOL_OPTIONS: Partial<GuardedToolOptions> = {
   maxSameCall: undefined,
   needsApproval: undefined,
   untrusted: undefined,
+  inputSchema: undefined,
   idempotent: undefined,
   timeoutMs: undefined,
   action: undefined,

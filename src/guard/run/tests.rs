@@ -31,6 +31,24 @@ fn restored(guard: &PolicyGuard, options: &str) -> PolicyGuard {
 }
 
 #[test]
+fn arguments_are_fitted_to_the_schema_of_their_tool() {
+    let schema = r#"{"inputSchema":{"properties":{"n":{"type":"integer"}}}}"#;
+    let other = r#"{"inputSchema":{"properties":{"n":{"type":"string"}}}}"#;
+    let options = format!(
+        r#"{{"tools":{{"a":{schema},"b":{other},"c":{{}}}},"perTool":{{"b":{schema},"d":{schema}}}}}"#
+    );
+    let guard = guard(&options);
+    // A schema of `perTool` replaces that of `tools`.
+    for (name, wanted) in [("a", true), ("b", true), ("c", false), ("d", true), ("e", false)] {
+        let mut args = json(r#"{"n":"1"}"#);
+        assert_eq!(guard.fit(name, &mut args), wanted, "{name}");
+        let fitted = if wanted { r#"{"n":1}"# } else { r#"{"n":"1"}"# };
+        assert_eq!(args.to_text(), fitted, "{name}");
+    }
+    assert!(!guard.fit("a", &mut json(r#"{"n":1}"#)));
+}
+
+#[test]
 fn a_tool_without_flags_runs_once_for_each_signature() {
     let mut guard = guard("{}");
     assert_eq!(verdict(&mut guard, "send", "a"), "run");
