@@ -639,12 +639,31 @@ test('outputs are combined by kind, never merged', () => {
   assert.equal(several.summary.disagreements[0].field, '/a')
 })
 
-test('outputs in fences are JSON', () => {
+test('outputs after thinking and in fences are JSON', () => {
   const fenced = (json) => '```json\n' + json + '\n```'
   assert.deepEqual(combineOutputs([fenced('{"a":1}')]), { kind: 'json', data: { a: 1 } })
   const several = combineOutputs([fenced('{"a":1}'), ` ${fenced('{"a":2}')}\n`])
   assert.deepEqual([several.kind, several.replicates], ['bundle', [{ a: 1 }, { a: 2 }]])
-  assert.equal(combineOutputs(['Here: ' + fenced('{"a":1}')]).kind, 'text')
+  for (const output of [
+    `<think>{"a":2} or {"a":3}?</think>\n${fenced('{"a":1}')}`,
+    '{"a":2}?</think>{"a":1}',
+    '\ufeff{"a":1}',
+    '````\n{"a":1}\n````',
+  ]) {
+    assert.deepEqual(combineOutputs([output]), { kind: 'json', data: { a: 1 } }, output)
+  }
+  // No word is lost, and nothing is guessed.
+  for (const text of [
+    `Here: ${fenced('{"a":1}')}`,
+    '{"a":1} {"a":1}',
+    '{"a":1,}',
+    '<think>{"a":1}',
+    fenced('5'),
+    'null',
+    '',
+  ]) {
+    assert.deepEqual(combineOutputs([text]), { kind: 'text', text }, text)
+  }
 })
 
 test('what is no list, no bundle, no lint and no way to read is refused', () => {

@@ -29,7 +29,7 @@ pub mod planning;
 pub mod plans;
 #[cfg(feature = "proxy")]
 pub mod proxy;
-#[cfg(feature = "evidence")]
+#[cfg(any(feature = "evidence", feature = "statistics"))]
 pub mod reply;
 #[cfg(feature = "plans")]
 pub mod requests;

@@ -92,8 +92,12 @@ export interface HistoryGlue {
   explain_provider_error(refusal: Uint8Array): string
 }
 
-export interface EvidenceGlue {
+/** The reader of models' replies. */
+export interface ReplyGlue {
   reply_read(reply: Uint8Array): string
+}
+
+export interface EvidenceGlue extends ReplyGlue {
   bundle_new(options: Uint8Array): string
   bundle_handle(handle: number, nowMs: number, input: Uint8Array, data: Uint8Array): string
   bundle_deadline(handle: number): number
@@ -101,7 +105,7 @@ export interface EvidenceGlue {
 }
 
 /** The statistics of bundles, without a bundle. */
-export interface StatisticsGlue {
+export interface StatisticsGlue extends ReplyGlue {
   canonicalize(json: Uint8Array): string
   distance(lines: Uint8Array): string
   summarize(lines: Uint8Array): string

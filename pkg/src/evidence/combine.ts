@@ -1,12 +1,11 @@
 /** Combines the outputs of several sub-agents without losing any of them. */
-import { isTurnlockError, wrong } from '../errors.js'
+import { wrong } from '../errors.js'
 import type { CombineOptions } from '../generated/evidence.js'
 import { COMBINE_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { answer, encode } from '../core/instance.js'
 import { plans as part } from '../core/parts/plans.js'
-import { unfenced } from './json.js'
 import { summarizeReplicates } from './pure.js'
+import { isBare, readReply } from './reply.js'
 import type { BundleSummary } from './types.js'
 
 export type { CombineOptions }
@@ -20,7 +19,8 @@ export type Combined =
 /**
  * Combines outputs by kind: plain texts are joined in order, a single JSON value is passed through,
  * several JSON values become replicates with a summary. JSON values are never merged. A string that
- * is a JSON object or array, also in a code fence around it, counts as JSON, any other string as text.
+ * is a JSON object or array, also after thinking and in a code fence, counts as JSON. Any other string
+ * counts as text, also one with words around JSON: none of them is lost.
  *
  * @throws TurnlockError `options.invalid` for outputs that are no array; as `summarizeReplicates`
  */
@@ -50,13 +50,8 @@ export function combineOutputs(
 }
 
 function parsed(output: string): { json: unknown } | undefined {
-  const text = unfenced(output)
-  if (!/^\s*[{[]/.test(text)) return undefined
-  try {
-    answer(part.call((glue) => glue.canonicalize(encode(text))))
-    return { json: JSON.parse(text) }
-  } catch (error) {
-    if (isTurnlockError(error) && error.code === 'core.fault') throw error
-    return undefined
-  }
+  const { values } = readReply(part, output)
+  const [value] = values
+  const isJson = values.length === 1 && value && isBare(value) && /^[{[]/.test(value.text)
+  return isJson ? { json: JSON.parse(value.text) } : undefined
 }

@@ -77,22 +77,6 @@ type Used = Pick<
 /** An input as sent to the core: milliseconds since the start, JSON, data of a replicate. */
 export type Fact = [at: number, input: string, data: string | null]
 
-/** A JSON value in a model's reply, and what was dropped around it. */
-export interface ReplyValue {
-  text: string
-  repairs: ReplyRepair[]
-}
-
-/** The different JSON values in a model's reply; `text` is the reply after its thinking. */
-export async function readReply(reply: string): Promise<{
-  text: string
-  values: ReplyValue[]
-  fault: { code: string; message: string; missing: boolean } | null
-}> {
-  const part = await machines()
-  return JSON.parse(answer(part.call((glue) => glue.reply_read(encode(reply)))))
-}
-
 /** The part with the machines of bundles. */
 export const machines = async () => lazy.ready ?? (await lazy.load())
 

@@ -56,11 +56,6 @@ function refuse(this: unknown, key: string, value: unknown): unknown {
 const wrong = (why: string) =>
   new TurnlockError('json.not_serializable', `the value has no JSON: ${why}`)
 
-/** What is in a code fence, if the text is one; otherwise the text. */
-export function unfenced(text: string): string {
-  return /^\s*```\w*\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text
-}
-
 /** An error as one line of a replicate's `quality.errors`. */
 export function errorLine(error: unknown): string {
   const code = isTurnlockError(error) ? `${error.code}: ` : ''

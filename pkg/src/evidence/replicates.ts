@@ -8,12 +8,12 @@ import { readOptions } from '../options.js'
 import { checkModel, runTurn } from '../turn/turn.js'
 import type { Dialect } from '../types.js'
 import {
-  readReply,
+  machines,
   type ReplicateContext,
   type ReplicateResult,
-  type ReplyValue,
   type RunReplicate,
 } from './driver.js'
+import { isBare, readReply } from './reply.js'
 
 export type { ModelReplicateOptions, TurnReplicateOptions }
 
@@ -130,14 +130,13 @@ async function parse(
   read: 'auto' | 'json',
   accepts: ReplicateContext['accepts'],
 ): Promise<Pick<ReplicateResult, 'data' | 'repairs'>> {
-  const reply = await readReply(answer)
-  const bare = ({ repairs }: Pick<ReplyValue, 'repairs'>) => !repairs.includes('words_dropped')
-  const values = accepts || read === 'json' ? reply.values : reply.values.filter(bare)
+  const reply = readReply(await machines(), answer)
+  const values = accepts || read === 'json' ? reply.values : reply.values.filter(isBare)
   const found = values.map(({ text, repairs }) => ({ data: JSON.parse(text) as unknown, repairs }))
   const fitting = []
   for (const one of found) if (!accepts || (await accepts(one.data))) fitting.push(one)
   // A value that does not fit is shown with its errors, unless it only stands in a text.
-  const single = found.length === 1 && (read === 'json' || found.every(bare)) ? found : []
+  const single = found.length === 1 && (read === 'json' || found.every(isBare)) ? found : []
   const [only, ...others] = fitting.length ? fitting : single
   if (only && others.length === 0) return only
   if (others.length) throw new TurnlockError('json.syntax', 'several different JSON values fit')
