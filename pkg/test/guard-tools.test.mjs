@@ -1,7 +1,7 @@
 // Guarded tools without a framework: claims of several processes, limits, traces, options.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { memoryStore } from 'turnlock'
+import { listTurns, memoryStore } from 'turnlock'
 import { guardToolCall, guardTools } from 'turnlock/guard'
 
 const look = () => [{ role: 'user', content: 'look' }]
@@ -60,6 +60,11 @@ describe('guardTools: processes', () => {
     const three = guarded(() => 'never', { store: elsewhere(store), ...c })
     assert.deepEqual(await three.call(), { sent: 1 })
     assert.equal(two.runs.length + three.runs.length, 0)
+  })
+
+  test('calls are no turns: `listTurns` does not list them', async () => {
+    const { store } = await abandoned({})
+    assert.deepEqual(await listTurns({ store }), [])
   })
 
   test('the error of a call is its outcome', async () => {

@@ -7,6 +7,9 @@ import { join } from 'node:path'
 import test, { after, before } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { createClient } from 'redis'
+import { listTurns } from 'turnlock'
+import { redisStore } from 'turnlock/stores/redis'
 import { until } from '../patience.mjs'
 import { startRedis } from './redis-server.mjs'
 
@@ -52,6 +55,9 @@ for (const [name, flags, expected, runs] of [
     const file = join(folder, name.slice(0, 3))
     const child = spawn(process.execPath, [script, told({ file, flags, hangs: true })])
     await until(() => existsSync(file))
+    const client = await createClient({ url: redis.url }).connect()
+    assert.deepEqual(await listTurns({ store: redisStore(client) }), [], 'calls are no turns')
+    client.destroy()
     child.kill('SIGKILL')
     const { stdout } = await run(process.execPath, [script, told({ file, flags })])
     assert.match(stdout, expected)

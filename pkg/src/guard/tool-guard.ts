@@ -71,6 +71,9 @@ type LocalCalls = Map<string, Promise<Settled>>
 const storedCalls = new WeakMap<object, LocalCalls>()
 const storeless = {}
 
+/** How the names of calls begin in a store. */
+const CALLS = 'turnlock:guard'
+
 /**
  * Calls that are remembered here, beside those of runs.
  *
@@ -471,8 +474,8 @@ export class ToolGuard {
 
   #nameOf(place: readonly string[]): string {
     const { tenant = '', conversationId = '' } = this.options
-    // In a list of its own: names of turns begin with their tenant.
-    return JSON.stringify([[tenant], conversationId, ...place])
+    // Names of turns begin with their tenant, so `listTurns` lists no calls.
+    return JSON.stringify([CALLS, tenant, conversationId, ...place])
   }
 
   #keyOf(site: Pick<ToolCallSite, 'tool' | 'args' | 'id'>): string {
