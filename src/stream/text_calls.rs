@@ -2,11 +2,13 @@
 //! server of the model does not parse it.
 
 mod formats;
+mod markdown;
 
 use super::delta::{Delta, FinishReason};
 use crate::json::Json;
 use crate::json::table::names;
 use formats::{FORMATS, Found, WRAPPERS, read};
+use markdown::Place;
 
 names! {
     /// What becomes of tool calls that a model writes into its text.
@@ -146,7 +148,7 @@ pub(crate) fn calls_in(text: &str, is_tool: &dyn Fn(&str) -> bool) -> Vec<TextCa
 /// Separates a text that follows `before` into its text and its calls. Markup in code and quotations
 /// is text, and so is a call of another name.
 fn split(before: &str, text: &str, is_tool: &dyn Fn(&str) -> bool) -> (String, Vec<TextCall>) {
-    let mut place = Quotation::default();
+    let mut place = Place::default();
     before.chars().for_each(|c| place.read(c));
     let (mut said, mut calls) = (String::new(), Vec::new());
     let (mut rest, mut stray) = (text, 0);
@@ -177,47 +179,6 @@ fn marks() -> impl Iterator<Item = &'static str> {
 
 fn is_mark(text: &str) -> bool {
     marks().any(|mark| text.starts_with(mark))
-}
-
-/// Whether a place in Markdown is inside of code or a quotation.
-#[derive(Debug, Default)]
-struct Quotation {
-    /// In a block between fences.
-    fenced: bool,
-    /// The first three characters of the line that are not white space.
-    head: String,
-    /// Whether the number of backticks in the line is odd.
-    in_code: bool,
-    last: Option<char>,
-    /// A mark of this paragraph was quoted, and so is what follows it.
-    follows_mark: bool,
-}
-
-impl Quotation {
-    fn read(&mut self, c: char) {
-        if c == '\n' {
-            let fenced = self.fenced ^ self.is_fence();
-            let follows_mark = self.follows_mark && !self.head.is_empty();
-            *self = Self { fenced, follows_mark, ..Self::default() };
-            return;
-        }
-        self.in_code ^= c == '`';
-        if !c.is_whitespace() && self.head.chars().count() < 3 {
-            self.head.push(c);
-        }
-        self.last = Some(c);
-    }
-
-    fn is_fence(&self) -> bool {
-        self.head == "```" || self.head == "~~~"
-    }
-
-    /// Whether a mark that begins here is quoted.
-    fn quotes_mark(&mut self) -> bool {
-        let follows_quote = self.last.is_some_and(|c| matches!(c, '"' | '\'' | '“' | '‘' | '«'));
-        self.follows_mark |= follows_quote || self.in_code || self.head.starts_with('>');
-        self.fenced || self.is_fence() || self.follows_mark
-    }
 }
 
 #[cfg(test)]

@@ -159,7 +159,11 @@ fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Read<'a>> {
         (content, ending.or(Ending::failure_if(failed)))
     });
     let own = fields.take("callProviderMetadata").and_then(Fields::of);
-    let google = own.and_then(|mut own| Fields::of(own.take("google")?));
+    // The AI SDK's `@ai-sdk/google-vertex` stores it under a name of its own (vercel/ai#12351, 2026-02).
+    let google = own.and_then(|mut own| {
+        let name = ["google", "vertex", "googleVertex"].into_iter().find(|name| own.has(name))?;
+        Fields::of(own.take(name)?)
+    });
     let name = named.unwrap_or_else(|| name.to_owned().into());
     Some(Ok(Call {
         thought_signature: google.and_then(|mut google| google.take("thoughtSignature")),

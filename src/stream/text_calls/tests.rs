@@ -86,10 +86,56 @@ fn quotations_and_code_are_text() {
             format!("> {}", text.replace('\n', "\n> ")),
             format!("Write `{text}` to call it"),
             format!("The page says \"{text}\""),
+            // By the kinds of CommonMark 0.31: fences, indented code, code spans, lazy continuation.
+            format!("````\n```\n{text}\n```\n````"),
+            format!("```\n~~~\n{text}\n~~~\n```"),
+            format!("~~~\n```\n{text}\n```\n~~~"),
+            format!("```\n``` not an end\n{text}\n```"),
+            format!("```\n    ```\n{text}"),
+            format!("    ```\n\n```\n{text}\n```"),
+            format!("- ```\n  {text}\n  ```"),
+            format!("10. ```\n    {text}\n    ```"),
+            format!("1. Example:\n\n   ```\n   {text}\n   ```"),
+            format!("```{text}```"),
+            format!("Example:\n\n    {text}"),
+            format!("Example:\n\n\t{text}"),
+            format!("- item\n\n      {text}"),
+            format!("-      {text}"),
+            format!("``{text}``"),
+            format!("Write ``a ` {text}``"),
+            format!("Write `a\n{text}` to call it"),
+            format!("> he wrote\n{text}"),
+            format!("> > {text}"),
+            format!("- > he wrote\n{text}"),
+            format!("<pre><code>\n{text}\n</code></pre>"),
+            format!("<PRE class=\"x\">\n{text}\n</PRE>"),
+            format!("<code>{text}</code>"),
+            format!("<blockquote>\n\n{text}\n\n</blockquote>"),
         ];
         for quoted in quoted {
             assert_eq!(found(&quoted), [""; 0], "{form}: {quoted}");
         }
+    }
+}
+
+#[test]
+fn what_follows_quotations_and_code_is_read() {
+    for before in [
+        "```\nx\n```\n",
+        "````\n```\nx\n````\n",
+        "~~~\n```\n~~~\n",
+        "- ```\n  x\n  ```\n",
+        "Write `x` and ``a ` b``.\n",
+        "> he wrote\n\n",
+        "Example:\n\n    x\n\n",
+        "<pre>x</pre>\n",
+        "<prefix> and <codebase>\n",
+        "It is 5 ` 3.\n\n",
+        "- item\n",
+        "  ",
+    ] {
+        let text = format!("{before}{}", FORMS[0].1);
+        assert_eq!(found(&text), [r#"f {"a":1}"#], "{before}");
     }
 }
 
