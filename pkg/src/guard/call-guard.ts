@@ -110,8 +110,9 @@ export interface RecordingGuard<Outcome> extends CallGuard<Outcome> {
  * const verdict = guard.judge({ name, args })
  * if (verdict.action === 'run') guard.settle({ name, args }, await execute(name, args))
  */
-export const createCallGuard = <Outcome = unknown>(policy: GuardPolicy = {}): CallGuard<Outcome> =>
-  createRecordingGuard(policy)
+export function createCallGuard<Outcome = unknown>(policy: GuardPolicy = {}): CallGuard<Outcome> {
+  return createRecordingGuard(policy)
+}
 
 /** @throws TurnlockError `options.invalid` */
 export function createRecordingGuard<Outcome = unknown>(
