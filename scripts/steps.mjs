@@ -17,8 +17,8 @@ import {
 import { bindgen } from './build/tools.mjs'
 import { build, buildForTests } from './build.mjs'
 import { CRATES, makeDocs } from '../docs/tools/site.mjs'
-import { inChromium } from './in-chromium.mjs'
-import { compileNative } from './native.mjs'
+import { inChromium } from '../tests/client/in-chromium.mjs'
+import { compileNative } from '../tests/core/run.mjs'
 
 const node = process.execPath
 // A server that never answers fails its file, not the day. Threads that collect garbage beside a test
@@ -198,11 +198,11 @@ export const PARTS = {
     script('additions', ['tests/planted/howto.mjs'], { needs: [linters] }),
   ],
   core: [
-    script('core (native)', ['scripts/native.mjs'], { long: true, begun: compileNative }),
+    script('core (native)', ['tests/core/run.mjs'], { long: true, begun: compileNative }),
     cargo('core (documentation)', ['test', '--doc', locked]),
     cargo('generator', ['test', '--package', 'turnlock-codegen', locked]),
     script('planted bugs', ['tests/planted/run.mjs']),
-    tests('example (native)', ['tests/native-example.test.mjs'], { lane: 'cargo' }),
+    tests('example (native)', ['tests/examples/rust-blocking.test.mjs'], { lane: 'cargo' }),
     chromium('shell (Chromium)', [...unoptimized, '--package', 'turnlock-wasm', locked]),
   ],
   // Begun before the package: it mostly waits for browsers, while others compute.
@@ -295,7 +295,7 @@ export const PARTS = {
     tests('kills (Node)', ['tests/kills/kills.test.mjs'], { long: true, needs: [redis] }),
     tests('restarts (workerd)', ['tests/kills/restarts.test.mjs']),
     tests('tabs (Chromium)', ['tests/kills/tabs.test.mjs'], { needs: [browser] }),
-    tests('memory of many turns', ['tests/soak.test.mjs'], { needs: [redis] }),
+    tests('memory of many turns', ['tests/kills/soak.test.mjs'], { needs: [redis] }),
   ],
   examples: [
     tests('examples (npm start)', testsIn('tests/examples'), {

@@ -55,7 +55,7 @@ const RUNTIMES = {
   },
 
   async chromium(folder, url, jobs) {
-    const { show, telling } = await import('../scripts/in-chromium.mjs')
+    const { show, telling } = await import('./client/in-chromium.mjs')
     // Chromium opens six connections to one host.
     const host = { url, runtime: 'chromium', lanes: 5 }
     const work = `{

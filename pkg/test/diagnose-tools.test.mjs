@@ -1,4 +1,4 @@
-// What providers refuse in the declarations of tools (tests/tools.rs has each limit).
+// What providers refuse in the declarations of tools (tests/core/tools.rs has each limit).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defineTool, TurnlockError, diagnoseTools } from 'turnlock'

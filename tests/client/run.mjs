@@ -2,7 +2,7 @@
 // with `native` first on tokio. What follows is cargo's; behind `--` it is the test binary's: a part
 // of a test's name.
 import { spawn } from 'node:child_process'
-import { inChromium } from '../../scripts/in-chromium.mjs'
+import { inChromium } from './in-chromium.mjs'
 import { cargoEnv, root } from '../../scripts/setup.mjs'
 import { serve } from './site.mjs'
 

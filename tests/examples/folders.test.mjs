@@ -44,7 +44,7 @@ test('each folder has a test of its name, which starts it; each file a test that
   }
   const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
   assert.deepEqual(files, ['blocking.rs'])
-  assert.match(read('tests/native-example.test.mjs'), /'--example', 'blocking'/)
+  assert.match(read('tests/examples/rust-blocking.test.mjs'), /'--example', 'blocking'/)
 })
 
 for (const name of started) {

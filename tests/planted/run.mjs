@@ -20,9 +20,7 @@ const PARTS = [
   'tests/client/page',
   'tests/common',
   'tests/durable',
-  'tests/durable.rs',
   'tests/scenarios',
-  'tests/scenarios.rs',
 ]
 /** What only other tests and an example are built with: not compiled for the copy. */
 const UNUSED = ['ureq', 'stateright']

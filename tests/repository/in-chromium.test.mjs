@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { afterEach, beforeEach } from 'node:test'
-import { page, show } from '../../scripts/in-chromium.mjs'
+import { page, show } from '../client/in-chromium.mjs'
 
 let folder
 beforeEach(() => {

@@ -1,4 +1,4 @@
-// The rule of every store as a table, which the core (tests/model.rs), the package's own `judge`
+// The rule of every store as a table, which the core (tests/core/model.rs), the package's own `judge`
 // and the script in Redis all have to keep.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

@@ -276,7 +276,7 @@ fn signatures() {
         json!({ "choices": [{ "delta": { "content": "b", "reasoning": "a", "reasoning_details": details } }] }),
         json!({ "choices": [{ "message": { "content": "b", "reasoning_details": details } }] }),
     ] {
-        // What goes back with calls is recorded beside it (`tests/carried.rs`).
+        // What goes back with calls is recorded beside it (`tests/core/carried.rs`).
         let mut got = deltas("openai-chat", &[body]);
         got.retain(|delta| !matches!(delta, Delta::Members { .. }));
         let want = [

@@ -3,7 +3,7 @@
 //! The score is a weighted sum of about twenty signals: the length of the text, the names in it,
 //! comparisons, chains (`the director of the film that …`), hypotheses and words of analysis.
 //! The forms of a plain look-up count against it. The weights come from a logistic regression
-//! over public questions; `tests/classify.rs` also has the figures for held-out questions. No
+//! over public questions; `tests/core/classify.rs` also has the figures for held-out questions. No
 //! weight is specific to a single question, topic or source.
 //!
 //! Where the wording speaks clearly it decides (`rule`): `compare coffee and tea`, `timeline of

@@ -31,7 +31,7 @@ pub(super) const NAMES: [&str; COUNT] = [
     "look_up",
 ];
 
-/// Weight of each signal, as fitted by `tests/classify.rs`, which also checks them.
+/// Weight of each signal, as fitted by `tests/core/classify.rs`, which also checks them.
 pub(super) const WEIGHTS: [f64; COUNT] = [
     -4.29, 1.51, 0.81, 0.41, 0.91, 3.10, 0.83, 1.21, 0.57, 0.88, 0.42, 0.18, 0.83, 0.96, 0.92,
     1.80, 0.87, 0.49, -0.47, -1.64,

@@ -4,12 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
-#[path = "stats/agents.rs"]
 mod agents;
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "stats/generate.rs"]
 mod generate;
-#[path = "stats/properties.rs"]
 mod properties;
-#[path = "stats/vectors.rs"]
 mod vectors;

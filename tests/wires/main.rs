@@ -6,20 +6,14 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
-#[path = "wires/attribution.rs"]
 mod attribution;
-#[path = "wires/back.rs"]
 mod back;
-#[path = "wires/bad.rs"]
 mod bad;
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "wires/contradictions.rs"]
 mod contradictions;
-#[path = "wires/frames.rs"]
 mod frames;
-#[path = "wires/oracle.rs"]
 mod oracle;
-#[path = "wires/recorded.rs"]
 mod recorded;
 
 use std::collections::BTreeMap;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
+#[path = "../common/mod.rs"]
 mod common;
 
 use std::collections::BTreeMap;

@@ -8,9 +8,7 @@
     clippy::string_slice
 )]
 
-#[path = "common/mod.rs"]
-mod common;
-
+use crate::common;
 use serde_json::{Value, json};
 use turnlock::json::Json;
 use turnlock::tool::{Registry, ToolSpec};

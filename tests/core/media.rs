@@ -1,7 +1,7 @@
 //! Images, files and sounds in messages and in results: what each provider gets of them, as
-//! `tests/media.json` says, and that what it cannot take is told.
+//! `tests/core/media.json` says, and that what it cannot take is told.
 //!
-//! `WRITE_MEDIA=1 cargo test -p turnlock --test media` writes the file anew.
+//! `WRITE_MEDIA=1 cargo test -p turnlock --test core media` writes the file anew.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -98,7 +98,7 @@ fn what_each_provider_gets() {
         writeln!(all, "{line}{end}").unwrap();
     }
     all.push_str("]\n");
-    let path = PathBuf::from("tests/media.json");
+    let path = PathBuf::from("tests/core/media.json");
     if std::env::var_os("WRITE_MEDIA").is_some() {
         fs::write(&path, &all).unwrap();
     }

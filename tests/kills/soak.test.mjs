@@ -4,8 +4,8 @@ import test, { after, before } from 'node:test'
 import { Redis } from 'ioredis'
 import { customModel, memoryStore, runTurn } from 'turnlock'
 import { redisStore } from 'turnlock/stores/redis'
-import { soak } from '../benches/stores/soak.mjs'
-import { startRedis } from './stores/redis-server.mjs'
+import { soak } from '../../benches/stores/soak.mjs'
+import { startRedis } from '../stores/redis-server.mjs'
 
 let server, client
 before(async () => {

@@ -1,24 +1,24 @@
 //! The classifier: its weights are the fit to the public half of the questions in
 //! `tests/data/complexity`, and its figures are cross-validated: each question is judged by
-//! weights that were fitted without it. `cargo test --test classify -- --nocapture` prints them.
+//! weights that were fitted without it. `cargo test --test core classify -- --nocapture` prints them.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(missing_docs, unreachable_pub, unnameable_types, missing_debug_implementations)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
-mod common;
 // The classifier's own signals and weights.
-#[path = "../src/chain/classify/lexicon.rs"]
+#[path = "../../src/chain/classify/lexicon.rs"]
 mod lexicon;
-#[path = "../src/chain/classify/names.rs"]
+#[path = "../../src/chain/classify/names.rs"]
 mod names;
-#[path = "../src/chain/classify/rule.rs"]
+#[path = "../../src/chain/classify/rule.rs"]
 mod rule;
-#[path = "../src/chain/classify/signals.rs"]
+#[path = "../../src/chain/classify/signals.rs"]
 mod signals;
-#[path = "../src/chain/classify/words.rs"]
+#[path = "../../src/chain/classify/words.rs"]
 mod words;
 
+use crate::common;
 use std::collections::BTreeSet;
 
 use serde_json::Value;

@@ -13,10 +13,10 @@ import { tmpdir } from 'node:os'
 import { basename, extname, join, relative, resolve } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { unlessFresh } from './build/fresh.mjs'
-import { bindgen, glue } from './build/tools.mjs'
-import { CHROMIUM, ENGINE, first, root } from './setup.mjs'
-import { main } from './tasks.mjs'
+import { unlessFresh } from '../../scripts/build/fresh.mjs'
+import { bindgen, glue } from '../../scripts/build/tools.mjs'
+import { CHROMIUM, ENGINE, first, root } from '../../scripts/setup.mjs'
+import { main } from '../../scripts/tasks.mjs'
 
 const runner = fileURLToPath(import.meta.url)
 
@@ -143,7 +143,7 @@ export async function show(
   { patience = PATIENCE_MS, fileOf = within(folder), programs = [ENGINE, ...CHROMIUM] } = {},
 ) {
   // Set-up may just have installed what it imports.
-  const { FLAGS } = await import('../tests/browser.mjs')
+  const { FLAGS } = await import('../browser.mjs')
   const { server, result } = await serve(html, fileOf, patience)
   let browser
   try {

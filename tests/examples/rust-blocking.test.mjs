@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import test, { after, before } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { createProvider } from './provider/server.mjs'
+import { createProvider } from '../provider/server.mjs'
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const NOTES = 'The engine is next.'
 
 let binary, provider, folder

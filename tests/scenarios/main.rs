@@ -4,22 +4,17 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "scenarios/history.rs"]
 mod history;
-#[path = "scenarios/legs.rs"]
 mod legs;
-#[path = "scenarios/lines.rs"]
 mod lines;
-#[path = "scenarios/prefix.rs"]
 mod prefix;
-#[path = "scenarios/rules.rs"]
 mod rules;
-#[path = "scenarios/sim.rs"]
 mod sim;
 // The store of the simulated world; its failures are not needed here.
 #[allow(dead_code)]
-#[path = "durable/store.rs"]
+#[path = "../durable/store.rs"]
 mod store;
 
 use std::collections::BTreeMap;

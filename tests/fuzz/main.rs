@@ -4,8 +4,8 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "fuzz/targets/mod.rs"]
 mod targets;
 
 use std::fs;

@@ -9,31 +9,19 @@
     clippy::string_slice
 )]
 
-#[path = "histories/accepted.rs"]
 mod accepted;
-#[path = "histories/arguments.rs"]
 mod arguments;
-#[path = "histories/client.rs"]
 mod client;
-#[path = "common/mod.rs"]
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "histories/endings.rs"]
 mod endings;
-#[path = "histories/growing.rs"]
 mod growing;
-#[path = "histories/nasty.rs"]
 mod nasty;
-#[path = "histories/plain.rs"]
 mod plain;
-#[path = "histories/random.rs"]
 mod random;
-#[path = "histories/refusals.rs"]
 mod refusals;
-#[path = "histories/shapes.rs"]
 mod shapes;
-#[path = "histories/trim.rs"]
 mod trim;
-#[path = "histories/unnamed.rs"]
 mod unnamed;
 
 use serde_json::Value;

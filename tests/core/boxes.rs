@@ -1,12 +1,11 @@
 //! Boxes around payloads that try to close or forge them: generated ones, and AgentDojo's templates.
 //!
-//! `BOXES=1000000 cargo test --release --test boxes` for more than 10 000.
+//! `BOXES=1000000 cargo test --release --test core boxes` for more than 10 000.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::thread;
 

@@ -1,12 +1,11 @@
 //! How long chains take, in simulated time: against the critical path, which nothing can beat,
-//! and against running them wave by wave. `cargo test --test makespan -- --nocapture`
+//! and against running them wave by wave. `cargo test --test core makespan -- --nocapture`
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(missing_docs, unreachable_pub, unnameable_types, missing_debug_implementations)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 
 use common::Random;

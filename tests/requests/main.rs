@@ -4,14 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "requests/lines.rs"]
 mod lines;
-#[path = "requests/parse.rs"]
 mod parse;
-#[path = "requests/random.rs"]
 mod random;
-#[path = "requests/sim.rs"]
 mod sim;
 
 use common::Random;

@@ -4,10 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "chain/random.rs"]
 mod random;
-#[path = "chain/sim.rs"]
 mod sim;
 
 use common::Random;

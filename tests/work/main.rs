@@ -11,11 +11,8 @@
 // `TIMES` asks for times, which nothing is asserted of.
 #![allow(clippy::disallowed_methods)]
 
-#[path = "work/decisions.rs"]
 mod decisions;
-#[path = "work/texts.rs"]
 mod texts;
-#[path = "work/turns.rs"]
 mod turns;
 
 use std::alloc::System;

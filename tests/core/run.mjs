@@ -3,10 +3,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { copyAlone } from './alone.mjs'
-import { bindgen, cargo } from './build/tools.mjs'
-import { cargoEnv, root } from './setup.mjs'
-import { once } from './tasks.mjs'
+import { copyAlone } from '../../scripts/alone.mjs'
+import { bindgen, cargo } from '../../scripts/build/tools.mjs'
+import { cargoEnv, root } from '../../scripts/setup.mjs'
+import { once } from '../../scripts/tasks.mjs'
 
 /**
  * The allocator that Debian's Redis comes with: the core's tests, which mostly allocate, take up to

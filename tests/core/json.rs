@@ -3,8 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
-mod common;
-
+use crate::common;
 use std::fs;
 
 use common::{Random, data};
