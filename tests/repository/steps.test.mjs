@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import test from 'node:test'
 import { browser, postgres, redis, root } from '../../scripts/setup.mjs'
-import { choose, PARTS } from '../../scripts/steps.mjs'
+import { choose, PARTS, QUICK_STEPS } from '../../scripts/steps.mjs'
 
 const all = choose([])
 /** The scripts of a command, without what it imports before them. */
@@ -36,6 +36,8 @@ test('a part is all of its steps and those that they come after; a word finds na
     ['example page in Rust (build)', 'size'],
   )
   assert.equal(choose(['Deno']).length, 1)
+  const quick = choose(['quick']).map(({ name }) => name)
+  assert.deepEqual(quick.sort(), QUICK_STEPS.toSorted())
   assert.throws(() => choose(['core', 'drivr', 'Deno', 'x y']), /no step is called drivr, x y$/)
 })
 
