@@ -255,7 +255,7 @@ export const PARTS = {
       long: true,
       needs: [redis, postgres],
     }),
-    tests('stores (workerd)', stores('durable-object', 'd1')),
+    tests('stores (workerd)', stores('durable-object', 'd1', 'costs')),
     tests('stores (Chromium)', stores('indexeddb'), { needs: [browser] }),
     tests('stores (Firefox)', stores('indexeddb-firefox'), { needs: [firefox] }),
     tests('stores (Rust and TypeScript, Chromium)', stores('rust', 'rust-turns'), {
