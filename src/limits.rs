@@ -130,6 +130,11 @@ pub const REQUESTED_CALLS: usize = 128;
 /// Limit | requests of a pass | requests | `options.invalid`
 pub const REQUEST_ITERATIONS: u64 = 4;
 
+/// Bytes of the images and files in one tool result, decoded: 3.75 MiB, or 5 MiB of base64. The
+/// smallest limit that a provider has for one image (Bedrock, 3.75 MB:
+/// <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html>, read 2026-11-30).
+pub const MEDIA_BYTES: u64 = 3_932_160;
+
 /// Tools in one registry. OpenAI refuses more than 128; other providers take more.
 ///
 /// Limit | tools of a registry | tools | `options.invalid`

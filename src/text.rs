@@ -83,6 +83,16 @@ pub(crate) fn holds(text: &str, needle: &str) -> bool {
     find(text, needle).is_some()
 }
 
+/// The number of bytes that a base64 text has, with or without padding; `None` if it is not base64.
+pub(crate) fn base64_bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches('=');
+    let padding = text.len() - digits.len();
+    let is_whole = if padding == 0 { digits.len() % 4 != 1 } else { text.len() % 4 == 0 };
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let is_base64 = padding <= 2 && is_whole && digits.bytes().all(known);
+    u64::try_from(digits.len()).ok().filter(|_| is_base64).map(|digits| digits * 3 / 4)
+}
+
 /// Decodes base64 with or without padding; `None` if it is none.
 pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end_matches('=');
@@ -109,7 +119,7 @@ pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{base64, find, is_blank};
+    use super::{base64, base64_bytes, find, is_blank};
 
     #[test]
     fn base64_is_read() {
@@ -121,6 +131,27 @@ mod tests {
         }
         assert_eq!(base64("+/+/").as_deref(), Some(&[0xFB, 0xFF, 0xBF][..]));
         assert_eq!(base64("a b"), None);
+    }
+
+    #[test]
+    fn the_bytes_of_base64_are_counted() {
+        for (text, want) in [
+            ("", Some(0)),
+            ("YQ==", Some(1)),
+            ("YQ", Some(1)),
+            ("YWI=", Some(2)),
+            ("YWJj", Some(3)),
+            ("+/+/", Some(3)),
+            ("Y", None),
+            ("YQ=", None),
+            ("YWJj=", None),
+            ("Y===", None),
+            ("YW=j", None),
+            ("YW Jj", None),
+            ("YW_j", None),
+        ] {
+            assert_eq!(base64_bytes(text), want, "{text}");
+        }
     }
 
     #[test]

@@ -74,6 +74,14 @@ export {
   type ToolContext,
   type ToolOptions,
 } from './tools/tools.js'
+export type {
+  ToolContent,
+  ToolContentPart,
+  ToolContentReference,
+  ToolMedia,
+  ToolMediaReference,
+  ToolText,
+} from './tools/content.js'
 export { followTurn, type FollowedTurn, type FollowTurnOptions } from './turn/follow.js'
 export type { Keep } from './turn/kept.js'
 export type { ClaimResult, OpenTurn } from './turn/beside.js'

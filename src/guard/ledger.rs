@@ -144,6 +144,16 @@ impl<T: Clone> Guard<T> {
         }
     }
 
+    /// Forgets the last call with these signatures, so that the next one is no repeat of it. What has
+    /// run still counts.
+    pub fn forget(&mut self, signatures: &[&str]) {
+        for signature in signatures {
+            let entry = self.entry(signature);
+            (entry.call, entry.outcome) = (None, None);
+            entry.accepted = entry.accepted.saturating_sub(1);
+        }
+    }
+
     /// As [`Guard::settle`], of a call that another process began.
     pub(super) fn settle_elsewhere(
         &mut self,
@@ -267,6 +277,18 @@ mod tests {
         guard.settle(&["a"], 1, &"late", None);
         assert_eq!(guard.outcome(&["a"]), None, "of the call before");
         assert_eq!(guard.outcome(&["b"]), Some(&"two"));
+    }
+
+    #[test]
+    fn a_forgotten_call_is_no_repeat() {
+        let mut guard = Guard::default();
+        let rule = Repeat { most: 1, same_result: None, replays: true };
+        guard.accept(&["a", "b"], 1);
+        guard.settle(&["a", "b"], 1, &"one", None);
+        assert_eq!(guard.repeats(&["a"], rule), Some(Some(1)));
+        guard.forget(&["a", "b"]);
+        assert_eq!((guard.repeats(&["a"], rule), guard.outcome(&["b"])), (None, None));
+        assert!(guard.has_results);
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub(crate) struct Plain {
     ids: IdMap,
     names: NameMap,
     seen: Seen,
+    /// The given history is read: what follows is the turn's own, in the provider's form.
+    started: bool,
 }
 
 type Text = Cow<'static, str>;
@@ -74,13 +76,16 @@ impl Plain {
             ids: IdMap::default(),
             names: NameMap::default(),
             seen: Seen::default(),
+            started: false,
         };
         let known = read.append(history);
         let Seen { spoken, list, camel, repair } = read.seen;
         let ends = rules.ends_with_assistant || !read.ends_with_assistant();
         // Lists stay lists only in a history that is in the provider's own shape throughout.
         let one_shape = !(list && camel);
-        (known && spoken && ends && one_shape && !repair && read.waiting.is_empty()).then_some(read)
+        let plain = known && spoken && ends && one_shape && !repair && read.waiting.is_empty();
+        read.started = true;
+        plain.then_some(read)
     }
 
     /// The ids of the calls, as sent.
@@ -245,6 +250,7 @@ impl Plain {
     /// A content; `None` in it if it is blank.
     fn content(&mut self, content: Json<'static>) -> Option<Option<Json<'static>>> {
         match content {
+            Json::Array(blocks) if self.started => Some(Some(Json::Array(blocks))),
             Json::Array(texts) if self.rules.lists && !texts.is_empty() => {
                 self.seen.list = true;
                 let mut blocks = Vec::with_capacity(texts.len());
@@ -310,7 +316,7 @@ impl Plain {
 
     fn result(&mut self, answers: &Json<'static>, content: Json<'static>) -> Option<()> {
         let (id, sent) = self.waiting.pop()?;
-        if answers.as_str()? != id || !content.is_text() {
+        if answers.as_str()? != id || !content.is_text() && !self.started {
             return None;
         }
         let id = Json::String(sent);

@@ -33,6 +33,7 @@ mod findings;
 mod info;
 mod prompt;
 mod request;
+mod result_media;
 mod rules;
 mod shapes;
 mod stream;
@@ -50,6 +51,7 @@ pub(crate) use prompt::{
     recorded, request, structured,
 };
 pub use request::{Choice, Request, RequestParts, ToolDeclaration};
+pub(crate) use result_media::{Place, label};
 pub(crate) use rules::{
     Arguments, Blank, Bridge, Elements, EmptyResult, First, Ids, Last, Media, Merge, Names, Replay,
     ResultParts, ResultValues, Results, Rules, SentIds, Signatures, System, UndeclaredTools,

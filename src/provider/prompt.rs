@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::content::{Members, failed_text};
+use super::content::{Attachment, Members, Message, Out, ResultOut, Role, failed_text, joined};
 use super::request::{post, put};
+use super::result_media::{Place, label, text};
 use super::{Choice, Dialect, Request, ToolDeclaration, Wire, requests};
 use crate::json::{Json, object};
 use crate::stream;
@@ -100,6 +101,8 @@ pub(crate) enum Context<'t> {
     System(&'t str),
     /// Calls and their answers, as the provider's own messages.
     Exchange(Exchange<'t>),
+    /// The images and files of results that are in system texts, by the names of their tools.
+    Media(Vec<(&'t str, Vec<Attachment<'static>>)>),
 }
 
 /// A response with calls, and the answers to the calls.
@@ -126,12 +129,14 @@ impl Exchange<'_> {
 }
 
 /// A call and its answer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct AnsweredCall<'t> {
     pub(crate) id: &'t str,
     pub(crate) name: &'t str,
     pub(crate) args: &'t Json<'static>,
     pub(crate) answer: &'t str,
+    /// The answer, if it has images or files.
+    pub(crate) parts: Vec<Out<'static>>,
     /// The call failed or did not run.
     pub(crate) failed: bool,
 }
@@ -141,6 +146,41 @@ impl AnsweredCall<'_> {
     pub(super) fn text(&self) -> Json<'static> {
         let answer = Json::string(self.answer.to_owned());
         if self.failed { failed_text(answer) } else { answer }
+    }
+
+    /// As [`AnsweredCall::text`], or a list with images and files.
+    pub(super) fn content(&self) -> ResultOut<'static> {
+        if self.parts.is_empty() {
+            ResultOut::Text(self.text())
+        } else {
+            ResultOut::Parts(self.parts.clone())
+        }
+    }
+
+    /// Decides where the images and files are sent. Those that follow the results are added to
+    /// `behind`.
+    fn place(
+        &mut self,
+        wire: Wire,
+        model: Option<&str>,
+        behind: &mut Vec<Out<'static>>,
+    ) -> Json<'static> {
+        let from = behind.len();
+        for part in &mut self.parts {
+            let Out::Media(seen) = part else { continue };
+            match wire.rules.place(model, seen) {
+                Place::Inside => {}
+                Place::Behind => {
+                    let note = text(seen.placeholder());
+                    behind.push(std::mem::replace(part, note));
+                }
+                Place::Note(why) => *part = text(seen.note(why)),
+            }
+        }
+        if behind.len() > from {
+            behind.insert(from, label(self.name));
+        }
+        joined(&self.parts, "\n")
     }
 
     /// Returns arguments that every provider accepts: an empty object replaces any other value.
@@ -165,14 +205,71 @@ pub(crate) fn paused(wire: Wire, response: &stream::Response) -> Option<Json<'st
 }
 
 /// Converts what a turn adds to elements of a history.
-pub(crate) fn elements(wire: Wire, context: &Context<'_>) -> Vec<Json<'static>> {
+pub(crate) fn elements(
+    wire: Wire,
+    model: Option<&str>,
+    context: Context<'_>,
+) -> Vec<Json<'static>> {
     match (context, wire.requests.added_system) {
         (Context::System(_), AddedSystem::InSystem) => Vec::new(),
         (Context::System(text), AddedSystem::InHistory) => {
-            let text = Json::string((*text).to_owned());
+            let text = Json::string(text.to_owned());
             vec![object! { "role": "system", "content": text }]
         }
-        (Context::Exchange(exchange), _) => (wire.requests.exchange)(exchange),
+        (Context::Exchange(exchange), _) => exchange.elements(wire, model),
+        (Context::Media(results), _) => {
+            let mut parts = Vec::new();
+            for (tool, media) in results {
+                parts.push(label(tool));
+                parts.extend(media.into_iter().map(|seen| {
+                    match wire.rules.place_of_user(model, &seen) {
+                        None => Out::Media(seen),
+                        Some(why) => text(seen.note(why)),
+                    }
+                }));
+            }
+            said(wire, parts)
+        }
+    }
+}
+
+/// A message of the user in the provider's form.
+fn said(wire: Wire, parts: Vec<Out<'static>>) -> Vec<Json<'static>> {
+    let mut elements = Vec::new();
+    let message =
+        Message { role: Role::User, parts, extra: Vec::new(), listed: false, beside: false };
+    (wire.rules.write)(message, &mut elements);
+    elements
+}
+
+impl Exchange<'_> {
+    fn elements(mut self, wire: Wire, model: Option<&str>) -> Vec<Json<'static>> {
+        let mut behind = Vec::new();
+        let texts: Vec<_> = self
+            .calls
+            .iter_mut()
+            .map(|call| call.place(wire, model, &mut behind))
+            .map(|text| text.as_str().unwrap_or_default().to_owned())
+            .collect();
+        // A list of texts is one text.
+        let calls = self.calls.into_iter().zip(&texts).map(|(call, text)| {
+            let has_media = call.parts.iter().any(|part| matches!(part, Out::Media(_)));
+            match call.parts.is_empty() || has_media {
+                true => call,
+                false => AnsweredCall { answer: text, parts: Vec::new(), ..call },
+            }
+        });
+        let exchange = Exchange {
+            reasoning: self.reasoning,
+            foreign: self.foreign,
+            text: self.text,
+            calls: calls.collect(),
+        };
+        let mut elements = (wire.requests.exchange)(&exchange);
+        if !behind.is_empty() {
+            elements.extend(said(wire, behind));
+        }
+        elements
     }
 }
 

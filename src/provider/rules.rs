@@ -3,6 +3,7 @@
 
 use super::chat::Style;
 use super::content::{Attachment, Message, Out};
+use super::result_media::{MediaBytes, ResultMedia};
 use super::shapes::Marks;
 use crate::json::Json;
 
@@ -60,6 +61,12 @@ pub(crate) struct Rules {
     /// Whether it refuses a request with an unknown field.
     pub(crate) strict: bool,
     pub(crate) media: Media,
+    /// How the names of models begin that read text only.
+    pub(crate) text_models: &'static [&'static str],
+    /// Where the images and files of results are sent, by the model, if it is known.
+    pub(crate) result_media: fn(Option<&str>) -> ResultMedia,
+    /// The largest image and the largest file of a result.
+    pub(crate) media_bytes: MediaBytes,
     /// Whether only the user's messages, and results, have media.
     pub(crate) media_of_user: bool,
     /// The OpenAI-style block types that it accepts; it accepts all blocks of its other shapes.
@@ -112,6 +119,9 @@ impl Rules {
             instructions_alone: false,
             strict: false,
             media: Media::Images,
+            text_models: &[],
+            result_media: |_| ResultMedia::Behind,
+            media_bytes: MediaBytes::ANY,
             media_of_user: true,
             blocks: &["image_url"],
             fields: Fields::NONE,
@@ -257,15 +267,13 @@ pub(crate) enum ResultValues {
     Native,
 }
 
-/// How a result is sent that is a list of parts.
+/// How a result is sent that is a list of texts. One with an image or a file is always a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultParts {
     /// As one text.
     Joined,
     /// As a list, in a history that is in the provider's own shape; else as one text.
     Listed,
-    /// As `Listed`, and always as a list if it holds media, which the provider accepts here.
-    WithMedia,
 }
 
 /// Whether texts and calls carry thought signatures.
@@ -322,6 +330,9 @@ pub(crate) enum Media {
     /// As bytes, what has a format; a file only beside a text.
     /// <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html>
     Formats,
+    /// As bytes, what Gemini 3 takes in a `functionResponse`.
+    /// <https://ai.google.dev/gemini-api/docs/function-calling#multimodal>
+    FunctionParts,
     /// Images, files, sounds and films.
     Any,
 }
@@ -343,6 +354,7 @@ impl Media {
                 None => is_url && mime.is_empty(),
             },
             Self::Formats => !is_url && seen.format().is_some(),
+            Self::FunctionParts => !is_url && FUNCTION_PARTS.contains(&mime.as_str()),
             Self::Any => true,
         }
     }
@@ -358,6 +370,10 @@ impl Media {
         }
     }
 }
+
+/// The types of images and files in a `functionResponse` of Gemini 3 (2026-11-30).
+const FUNCTION_PARTS: [&str; 6] =
+    ["image/png", "image/*", "image/jpeg", "image/webp", "application/pdf", "text/plain"];
 
 /// What becomes of a request whose history has calls and that declares no tools.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@ use super::rules::{Arguments, Bridge, Elements, EmptyResult, First, Ids, Last, M
 use super::rules::{Replay, Results, Rules, SentIds, Signatures, System};
 use super::shapes::Marks;
 use super::stream::Stream;
-use super::{Dialect, plain, requests, stream};
+use super::{Dialect, plain, requests, rules, stream};
 use crate::stream::Decoder;
 
 /// How requests to a provider are written and its responses decoded.
@@ -17,11 +17,12 @@ use crate::stream::Decoder;
 pub(crate) struct Wire {
     pub(super) requests: &'static Requests,
     stream: &'static Stream,
+    pub(super) rules: &'static Rules,
 }
 
 impl Wire {
     pub(crate) fn of(dialect: Dialect) -> Self {
-        Self { requests: requests(dialect), stream: stream(dialect) }
+        Self { requests: requests(dialect), stream: stream(dialect), rules: rules(dialect) }
     }
 
     /// The wire of a provider that takes plain histories as they are, and what differs among these
@@ -61,7 +62,7 @@ pub(crate) struct Plain {
 
 /// The row of a provider for [`Wire::plain`], from its other rows.
 pub(super) const fn row(
-    rules: &Rules,
+    rules: &'static Rules,
     stream: &'static Stream,
     requests: &'static Requests,
 ) -> Option<(Wire, Plain)> {
@@ -95,5 +96,5 @@ pub(super) const fn row(
         ends_with_assistant: matches!(rules.last, Last::Any),
         reasoning: rules.reasoning,
     };
-    Some((Wire { requests, stream }, plain))
+    Some((Wire { requests, stream, rules }, plain))
 }

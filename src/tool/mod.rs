@@ -5,6 +5,7 @@
 mod arguments;
 mod batch;
 mod boxes;
+mod content;
 mod outcome;
 mod registry;
 
@@ -12,6 +13,7 @@ pub(crate) use arguments::{fit as fit_arguments, unwrap_object};
 pub(crate) use batch::{CUT_BY_LIMIT, Call, CallBatch, Fate, INCOMPLETE, Need, Replays, Terms};
 pub use batch::{CallView, Settled, Verdict};
 pub use boxes::{BoxMaker, unwrap_box};
+pub(crate) use content::{Content, ContentLimits};
 pub use outcome::{Outcome, Status, ToolError};
 pub(crate) use outcome::{UNKNOWN_EFFECT, UNKNOWN_END};
 pub use registry::{Registry, ToolSpec};

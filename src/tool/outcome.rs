@@ -1,7 +1,11 @@
 //! The outcome of a call.
 
-use crate::json::table::{names, record};
+use std::sync::Arc;
+
+use super::content::{Content, ContentLimits};
+use crate::json::table::{Range, Row, names, record, writer};
 use crate::json::{Json, Reader};
+use crate::text::holds;
 
 names! {
     /// How a call ended.
@@ -36,21 +40,43 @@ record! {
 
 impl Eq for ToolError {}
 
-record! {
+/// The outcome of a call. One outcome is recorded for each call, and it never changes.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// How the call ended.
+    pub status: Status,
+    /// The value that the tool returned. Of content, images and files have references in place of
+    /// their data.
+    pub result: Option<Json<'static>>,
+    /// Why there is no result.
+    pub error: Option<ToolError>,
+    /// Whether the result was cut to its limit. A cut result ends with a mark.
+    pub truncated: bool,
+    /// Whether whoever resumed the turn replaced or dropped the result.
+    pub revised: bool,
+    /// Whether the tool did not return it here: `reconcile` said what became of the call.
+    pub reconciled: bool,
+    /// The result with its data, if it is content. Events and stores do not have it.
+    pub(crate) content: Option<Arc<Content>>,
+}
+
+writer! {
     /// The outcome of a call. One outcome is recorded for each call, and it never changes.
-    pub struct Outcome as "ToolOutcome" {
+    Outcome as "ToolOutcome" {
         /// How the call ended.
-        status "status": Status;
-        /// The value that the tool returned.
-        result "result?": Option<Json<'static>>;
+        status Row::new("status", false, Range::Any), Status, None;
+        /// The value that the tool returned. Of content, images and files have references in place of
+        /// their data: `bytes` is the size, and `omitted` says why the model does not get it.
+        result Row::new("result?", false, Range::Any), Option<Json<'static>>, None;
         /// Why there is no result.
-        error "error?": Option<ToolError>;
+        error Row::new("error?", false, Range::Any), Option<ToolError>, None;
         /// Whether the result was cut to its limit. A cut result ends with a mark.
-        truncated "truncated": bool;
+        truncated Row::new("truncated", false, Range::Any), bool, None;
         /// Whether whoever resumed the turn replaced or dropped the result.
-        revised "revised?": bool;
+        revised Row::new("revised?", false, Range::Any), bool, None;
         /// Whether the tool did not return it here: `reconcile` said what became of the call.
-        reconciled "reconciled?": bool;
+        reconciled Row::new("reconciled?", false, Range::Any), bool, None;
     }
 }
 
@@ -62,8 +88,15 @@ pub(crate) const UNKNOWN_END: &str = "the tool was started, and whether it finis
 
 impl Outcome {
     fn of(status: Status) -> Self {
-        let (result, error) = (None, None);
-        Self { status, result, error, truncated: false, revised: false, reconciled: false }
+        Self {
+            status,
+            result: None,
+            error: None,
+            truncated: false,
+            revised: false,
+            reconciled: false,
+            content: None,
+        }
     }
 
     /// Makes the outcome of a tool that returned. `text` is the JSON text of the result, or its
@@ -78,6 +111,23 @@ impl Outcome {
             (read(text), false)
         };
         Self { result: Some(result), truncated, ..Self::of(Status::Ok) }
+    }
+
+    /// As [`Outcome::returned`], of a tool whose result may be content. That of a text that a host has
+    /// cut is not.
+    #[must_use]
+    pub(crate) fn returned_content(text: &str, bytes: u64, limits: ContentLimits) -> Self {
+        let whole = usize::try_from(bytes).is_ok_and(|bytes| bytes <= text.len());
+        let may_be = whole && text.starts_with('{') && holds(text, "\"content\"");
+        match may_be.then(|| Content::read(&read(text))).flatten() {
+            Some(content) => Self::of_content(content.within(limits)),
+            None => Self::returned(text, bytes, limits.text_bytes),
+        }
+    }
+
+    fn of_content((content, truncated): (Content, bool)) -> Self {
+        let result = Some(content.reference());
+        Self { result, truncated, content: Some(content.into()), ..Self::of(Status::Ok) }
     }
 
     /// Makes the outcome of a call without a result.
@@ -119,7 +169,9 @@ impl Outcome {
             Some(ToolError { code: text(json, "code")?, message: text(json, "message")? })
         };
         let flag = |key| json.get(key).and_then(Json::as_bool).unwrap_or(false);
+        let content = json.get("result").and_then(Content::read);
         Some(Self {
+            content: content.map(Arc::new),
             status: Status::parse(json.get("status")?.as_str()?)?,
             result: json.get("result").cloned().map(Json::into_owned),
             error: json.get("error").and_then(error),
@@ -129,9 +181,32 @@ impl Outcome {
         })
     }
 
+    /// The result, if it has images or files for the model.
+    pub(crate) fn media(&self) -> Option<Arc<Content>> {
+        self.content.clone().filter(|content| content.has_media())
+    }
+
+    /// Whether the result has data that events and stores do not have.
+    pub(crate) fn has_data(&self) -> bool {
+        self.content.as_ref().is_some_and(|content| content.has_data())
+    }
+
+    /// Whether the result had data that is not here.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.content.as_ref().is_some_and(|content| content.is_gone())
+    }
+
+    /// Whether another outcome has the same result, its data included.
+    pub(crate) fn has_same_result(&self, other: &Self) -> bool {
+        self.result == other.result && self.content == other.content
+    }
+
     /// Returns the result or the error as compact text for the model.
     #[must_use]
     pub fn for_model(&self) -> String {
+        if let Some(content) = &self.content {
+            return content.text();
+        }
         match (&self.result, &self.error) {
             (Some(Json::String(text)), _) => text.to_string(),
             (Some(result), _) => result.to_text(),

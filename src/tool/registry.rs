@@ -37,6 +37,9 @@ options! {
         /// Whether the host can find out what became of a call that may have run. It is asked
         /// before the outcome of such a call is `unknown`.
         reconciles "reconciles": bool = false;
+        /// Whether its results have text of other people. The provider loads no address that such a
+        /// result has.
+        untrusted "untrusted": bool = false;
         /// Whether somebody else runs it, such as the page: a call of it waits, as for an approval,
         /// and the turn pauses with it in `calls`. Needs `checks`, and a verdict that asks for an
         /// approval.

@@ -105,6 +105,10 @@ options! {
         ///
         /// Limit | bytes of JSON | cut, and marked
         max_tool_result_bytes "maxToolResultBytes": u64 = 65_536, whole 1..=64 * 1024 * 1024;
+        /// Maximum bytes of the images and files in one result, decoded. A larger one is replaced by a
+        /// note for the model. The default is the smallest limit that a provider has for one image
+        /// (Bedrock).
+        max_media_bytes "maxMediaBytes": u64 = limits::MEDIA_BYTES, whole 0..=64 * 1024 * 1024;
         /// Calls left in the tool phase from which on a system notice tells the model how many there
         /// are. Default: never.
         warn_at "warnAt": Option<u32>, whole 1..=1000;

@@ -3,6 +3,8 @@
 mod instruction;
 mod kept;
 
+use std::sync::Arc;
+
 use self::instruction::instruction;
 pub(super) use self::instruction::template;
 use self::kept::Kept;
@@ -17,7 +19,7 @@ use crate::json::Json;
 use crate::provider::{self, AnsweredCall, Choice, Prompt, Request, ToolDeclaration, Wire};
 use crate::stream::{Reasoning, Response};
 use crate::tool::CallView;
-use crate::tool::{BoxMaker, Call, Outcome, ToolSpec};
+use crate::tool::{BoxMaker, Call, Content, Outcome, ToolSpec};
 
 /// How often one inference goes on that the provider has paused.
 const PAUSES: u32 = 4;
@@ -29,6 +31,8 @@ pub(super) enum Context {
     System(String),
     /// Calls and their answers, as the provider's own messages.
     Exchange(Exchange),
+    /// The images and files of results that are in boxes, by the names of their tools.
+    Media(Vec<(String, Arc<Content>)>),
 }
 
 /// A response with calls, and the answers to the calls.
@@ -51,28 +55,38 @@ pub(super) struct Exchange {
 pub(super) struct Answered {
     pub(super) view: CallView,
     pub(super) answer: String,
+    /// The answer, if it has images or files.
+    pub(super) content: Option<Arc<Content>>,
     /// The call failed or did not run.
     pub(super) failed: bool,
 }
 
 impl Context {
-    fn elements(&self, wire: Wire) -> Vec<Json<'static>> {
+    fn elements(&self, wire: Wire, model: Option<&str>) -> Vec<Json<'static>> {
         let context = match self {
             Self::System(text) => provider::Context::System(text),
+            Self::Media(results) => provider::Context::Media(
+                results
+                    .iter()
+                    .map(|(tool, content)| (tool.as_str(), content.attachments()))
+                    .collect(),
+            ),
             Self::Exchange(Exchange { reasoning, foreign, text, calls, .. }) => {
-                let calls = calls.iter().map(|Answered { view, answer, failed }| AnsweredCall {
-                    id: &view.id,
-                    name: &view.name,
-                    args: &view.args,
-                    answer,
-                    failed: *failed,
-                });
+                let calls =
+                    calls.iter().map(|Answered { view, answer, content, failed }| AnsweredCall {
+                        parts: content.as_ref().map(|content| content.parts()).unwrap_or_default(),
+                        id: &view.id,
+                        name: &view.name,
+                        args: &view.args,
+                        answer,
+                        failed: *failed,
+                    });
                 let calls = calls.collect();
                 let foreign = *foreign;
                 provider::Context::Exchange(provider::Exchange { reasoning, foreign, text, calls })
             }
         };
-        provider::elements(wire, &context)
+        provider::elements(wire, model, context)
     }
 }
 
@@ -88,6 +102,8 @@ struct Original {
 #[derive(Debug, Clone)]
 pub(super) struct Conversation {
     wire: Wire,
+    /// The name of the model.
+    model: Option<String>,
     history: history::AnyHistory,
     /// With fallbacks: what a history of another wire is made of.
     original: Option<Original>,
@@ -163,6 +179,7 @@ impl Conversation {
     ) -> Self {
         Self {
             wire,
+            model: options.model.clone(),
             history,
             original: None,
             thread: None,
@@ -198,6 +215,7 @@ impl Conversation {
             }
         }
         (self.wire, self.history, self.repairs) = (made.wire, made.history, made.repairs);
+        self.model = made.model;
         (self.original, self.learned, self.paused) = (made.original, 0, None);
         true
     }
@@ -242,6 +260,13 @@ impl Conversation {
         self.context.push(Context::System(text));
     }
 
+    /// Adds the images and files of results that are in boxes, by the names of their tools.
+    pub(super) fn add_media(&mut self, results: Vec<(String, Arc<Content>)>) {
+        if !results.is_empty() {
+            self.context.push(Context::Media(results));
+        }
+    }
+
     /// Adds calls and their answers. In a history, each call of a response needs an answer.
     pub(super) fn add_exchange(&mut self, mut exchange: Exchange) {
         if let Some((paused, _)) = self.paused.take() {
@@ -279,7 +304,7 @@ impl Conversation {
         let (mut messages, given) = self.history_with(once);
         let system = self.context.iter().filter_map(|one| match one {
             Context::System(text) => Some(text.as_str()),
-            Context::Exchange(_) => None,
+            Context::Exchange(_) | Context::Media(_) => None,
         });
         let system: Vec<_> = system.chain(instruction).collect();
         let (tools, choice) = offer(options, phase);
@@ -332,13 +357,14 @@ impl Conversation {
         instruction: Option<&str>,
     ) -> (Vec<Json<'static>>, Option<Json<'static>>) {
         let new: Vec<_> = self.context.iter().skip(self.learned).collect();
-        let new: Vec<_> = new.into_iter().map(|one| one.elements(self.wire)).collect();
+        let model = self.model.as_deref();
+        let new: Vec<_> = new.into_iter().map(|one| one.elements(self.wire, model)).collect();
+        let instruction = instruction.map(|text| Context::System(text.to_owned()));
+        let once = instruction.map(|one| one.elements(self.wire, model)).unwrap_or_default();
         self.learned = self.context.len();
         for elements in new {
             self.append(elements);
         }
-        let instruction = instruction.map(|text| Context::System(text.to_owned()));
-        let once = instruction.map(|one| one.elements(self.wire)).unwrap_or_default();
         let retract = !once.is_empty();
         self.append(once);
         let messages = self.history.messages();
@@ -358,7 +384,7 @@ impl Conversation {
     pub(super) fn has_results(&self) -> bool {
         self.context.iter().any(|one| match one {
             Context::System(text) => text.starts_with("TOOL RESULT "),
-            Context::Exchange(_) => true,
+            Context::Exchange(_) | Context::Media(_) => true,
         })
     }
 
@@ -366,7 +392,7 @@ impl Conversation {
     pub(super) fn flags(&self, offers_tools: bool) -> Vec<&'static str> {
         let notice = |one: &Context| match one {
             Context::System(text) => !text.starts_with("TOOL RESULT "),
-            Context::Exchange(_) => false,
+            Context::Exchange(_) | Context::Media(_) => false,
         };
         let flags = [
             ("tool_results", self.has_results()),

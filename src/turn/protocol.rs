@@ -235,6 +235,8 @@ protocol! {
             idempotency_key "idempotencyKey": String,
             /// Limit of the result in bytes. The host need not report more.
             max_result_bytes "maxResultBytes": u64,
+            /// Limit of the images and files of the result in bytes, decoded.
+            max_media_bytes "maxMediaBytes": u64,
             /// The arguments as the model wrote them, an object. If the host's validator returned
             /// changed arguments, the host uses those.
             args "args": Json<'static>,
@@ -254,6 +256,8 @@ protocol! {
             idempotency_key "idempotencyKey": String,
             /// Limit of the result in bytes. The host need not report more.
             max_result_bytes "maxResultBytes": u64,
+            /// Limit of the images and files of the result in bytes, decoded.
+            max_media_bytes "maxMediaBytes": u64,
         }
         /// Cancel a tool whose result is no longer needed.
         CancelTool "cancel_tool" {

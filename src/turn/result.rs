@@ -32,6 +32,9 @@ record! {
         /// The text of the assistant, which may be empty beside calls; or the result of a call: its
         /// text, or its JSON, or why there is none.
         content "content": String;
+        /// The result of a call with images or files: its texts, images and files in order, with their
+        /// data. `content` then has notes in place of them.
+        parts "parts?": Vec<Json<'static>> as "ToolContentPart[]";
         /// The calls of the assistant that were executed or got an earlier outcome.
         tool_calls "toolCalls?": Vec<MessageCall>;
         /// The blocks of tools that the provider ran itself, as it wants them back.

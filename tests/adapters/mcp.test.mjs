@@ -109,7 +109,18 @@ for (const [how, connect] of Object.entries(CONNECTIONS)) {
     const listed = await turnWith(tools, 'mcp_files_list', { path: '.' })
     assert.deepEqual([listed.status, listed.result], ['ok', { files: ['notes.txt'] }])
     assert.equal((await turnWith(tools, 'mcp_add_note')).result, 'added')
-    assert.deepEqual((await turnWith(tools, 'mcp_picture')).result, [
+    assert.deepEqual((await turnWith(tools, 'mcp_picture')).result, {
+      content: [
+        { type: 'text', text: 'Here.' },
+        { type: 'image', mediaType: 'image/png', bytes: 8 },
+        { type: 'text', text: 'A' },
+        { type: 'text', text: '{"type":"resource_link","uri":"notes://b.txt","name":"b"}' },
+      ],
+    })
+    assert.equal(tools.mcp_picture.untrusted, true)
+    const own = await mcpTools(client, { allow: ['picture'], data: false, trusted: true })
+    assert.equal(own.tools.picture.untrusted, false)
+    assert.deepEqual((await turnWith(own.tools, 'picture')).result, [
       { type: 'text', text: 'Here.' },
       { type: 'image', mimeType: 'image/png', bytes: 8 },
       { type: 'resource', resource: { uri: 'notes://a.txt', mimeType: 'text/plain', text: 'A' } },
@@ -123,7 +134,14 @@ for (const [how, connect] of Object.entries(CONNECTIONS)) {
     assert.deepEqual([broken.status, broken.error.code], ['unknown', 'tool.outcome_unknown'])
     assert.deepEqual(
       ran().filter((line) => !line.startsWith('waits')),
-      ['files.list {"path":"."}', 'add_note {}', 'picture {}', 'fails {}', 'breaks {}'],
+      [
+        'files.list {"path":"."}',
+        'add_note {}',
+        'picture {}',
+        'picture {}',
+        'fails {}',
+        'breaks {}',
+      ],
     )
     await close()
   })

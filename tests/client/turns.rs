@@ -208,6 +208,9 @@ fn tool_of(name: &str, table: &Value, executed: Executed, process: (Dead, Held))
     if let Some(bytes) = whole("maxResultBytes") {
         tool = tool.max_result_bytes(bytes);
     }
+    if table["untrusted"] == true {
+        tool = tool.untrusted();
+    }
     if let Some(calls) = whole("maxCalls") {
         tool = tool.max_calls(u32::try_from(calls).unwrap());
     }

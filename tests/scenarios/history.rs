@@ -46,6 +46,10 @@ pub fn agrees(events: &[Value], result: Option<&Value>) -> Result<(), String> {
     let Some(messages) = result.and_then(|result| result["messages"].as_array()) else {
         return Ok(());
     };
+    // Events have references in place of the data of images and files.
+    if messages.iter().any(|message| message["parts"].is_array()) {
+        return Ok(());
+    }
     let contents = |elements: &[Value]| {
         let mut history = History::new(HistoryOptions::new(Dialect::OpenAiChat));
         let read = history.append(elements.iter().map(json));

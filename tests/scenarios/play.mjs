@@ -51,6 +51,7 @@ function toolOf({ defineTool, canonicalize }, conversationId, name, tool, execut
     ...(tool.dedupe && { dedupe: tool.dedupe }),
     ...(tool.timeoutMs && { timeoutMs: tool.timeoutMs }),
     ...(tool.maxResultBytes && { maxResultBytes: tool.maxResultBytes }),
+    ...(tool.untrusted && { untrusted: true }),
     ...(tool.maxCalls && { maxCalls: tool.maxCalls }),
     ...(tool.reuseMs && { reuseMs: tool.reuseMs }),
     ...(tool.needsApproval && { needsApproval: true }),

@@ -11,7 +11,7 @@ use turnlock::{Dialect, Next};
 const RESPONSES: [(&str, &[&str]); 4] = [
     ("Looking.", &["text", "throws", "value"]),
     ("", &["null", "blank", "refuses"]),
-    ("Once more.", &["text"]),
+    ("Once more.", &["text", "picture"]),
     ("Done.", &[]),
 ];
 
@@ -25,6 +25,9 @@ fn settled(name: &str) -> Settled {
     match name {
         "text" => ok(r#""found""#),
         "value" => ok(r#"{"files":["a.txt"],"total":1}"#),
+        "picture" => ok(
+            r#"{"content":[{"type":"text","text":"page"},{"type":"image","mediaType":"image/png","data":"iVBORw0KGgo="}]}"#,
+        ),
         "null" => ok("null"),
         "blank" => ok(r#""""#),
         "throws" => error("tool.threw", "disk on fire"),
@@ -40,7 +43,7 @@ fn messages(body: &Value) -> Vec<Value> {
 
 /// Plays a turn, and returns the messages of its requests, and its result.
 fn played(dialect: Dialect, given: &[Value], policy: &Value) -> (Vec<Vec<Value>>, Value) {
-    let names = ["text", "throws", "value", "null", "blank", "refuses"];
+    let names = ["text", "throws", "value", "null", "blank", "refuses", "picture"];
     let tools = names.map(|name| json!({ "name": name, "description": name, "dedupe": "allow" }));
     let options = json!({
         "dialect": dialect.name(), "messages": given, "tools": tools, "requestId": "request-1",

@@ -83,7 +83,7 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
             json!({ "name": name, "description": name, "inputSchema": tool["schema"],
                     "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
                     "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
-                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"], "maxCalls": tool["maxCalls"],
+                    "maxResultBytes": tool["maxResultBytes"], "untrusted": tool["untrusted"], "reuseMs": tool["reuseMs"], "maxCalls": tool["maxCalls"],
                     "reconciles": tool["reconciles"].is_object() || tool["reconciles"].is_string(),
                     "page": tool["page"] == true, "checks": true })
         })

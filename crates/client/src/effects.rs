@@ -155,6 +155,7 @@ impl<M: Asks> Perform<M> for Asked<M> {
                 tool_batch_id,
                 idempotency_key,
                 max_result_bytes,
+                max_media_bytes: _,
                 args,
                 signed,
             } => {
@@ -175,7 +176,7 @@ impl<M: Asks> Perform<M> for Asked<M> {
                 let handle = tasks.start(self.settle(call, max_result_bytes, settling));
                 self.under_way.tools.insert(call, (handle, signal));
             }
-            Effect::Reconcile { call, about, idempotency_key, max_result_bytes } => {
+            Effect::Reconcile { call, about, idempotency_key, max_result_bytes, .. } => {
                 let tool = self.find(&about.name).cloned();
                 let signal = Signal::default();
                 let reconciliation = async move {
@@ -353,9 +354,10 @@ fn progress(inputs: &Inputs<Input>, call: u32, text: &str) {
     }
 }
 
-/// A text far over the limit stays on this side.
+/// A text far over the limit stays on this side. Content is whole: the core decides what of it counts.
 fn shortened(settled: Settled, limit: u64) -> Settled {
     match settled {
+        Settled::Ok { text, bytes } if text.starts_with(CONTENT) => Settled::Ok { text, bytes },
         Settled::Ok { mut text, bytes } => {
             let most = usize::try_from(limit.saturating_add(SLACK)).unwrap_or(usize::MAX);
             if text.len() > most && text.contains("\"isError\"") {
@@ -367,6 +369,9 @@ fn shortened(settled: Settled, limit: u64) -> Settled {
         other @ (Settled::Error { .. } | Settled::Unknown { .. }) => other,
     }
 }
+
+/// How the JSON of content begins.
+const CONTENT: &str = "{\"content\":[";
 
 /// Moves the members of MCP's failed result to the front, so that the core finds them in a text that
 /// is cut.

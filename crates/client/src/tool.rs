@@ -139,6 +139,9 @@ impl Tool {
     /// What the closure fails with, in its own words, and a panic, are the result of the call
     /// (`tool.threw`): they never end the turn. Its future is dropped when the turn is cancelled
     /// or the call times out.
+    ///
+    /// A value of the form `{ "content": [{ "type": "text", "text" } | { "type": "image" | "file",
+    /// "mediaType", "data" | "url", "name"? }] }` gives the model images and files; `data` is base64.
     pub fn new<A, R, E, F, Fut>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -200,6 +203,8 @@ impl Tool {
     settings! {
         /// It has no effect on the world. A repeated call gets the outcome of the first one.
         read_only() => true;
+        /// Its results have text of other people. The provider loads no address that they have.
+        untrusted() => true;
         /// It may run twice with the same idempotency key.
         idempotent() => true;
         /// What to do with a repeated call. Default [`Dedupe::Block`]; [`Dedupe::Replay`] for

@@ -219,7 +219,8 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
   }
 
   async #runTool(effect: RunTool): Promise<void> {
-    const { call: id, name, toolCallId, toolBatchId, idempotencyKey, maxResultBytes } = effect
+    const { call: id, name, toolCallId, toolBatchId, idempotencyKey } = effect
+    const { maxResultBytes, maxMediaBytes } = effect
     const controller = new AbortController()
     this.#tools.set(id, controller)
     const { requestId } = this.#host
@@ -259,10 +260,12 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
             ? reconciled(
                 this.#host.outcomes?.find((one) => one.toolCallId === toolCallId),
                 maxResultBytes,
+                maxMediaBytes,
               )
             : serialize(
                 await outcomeOf(tool?.execute(args, context), report, signal),
                 maxResultBytes,
+                maxMediaBytes,
               )
           : {
               type: 'error',
@@ -276,7 +279,8 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     this.send({ type: 'tool_settled', call: id, settled })
   }
 
-  async #reconcile({ call: id, about, idempotencyKey, maxResultBytes }: Reconcile): Promise<void> {
+  async #reconcile(effect: Reconcile): Promise<void> {
+    const { call: id, about, idempotencyKey, maxResultBytes, maxMediaBytes } = effect
     const controller = new AbortController()
     this.#tools.set(id, controller)
     let settled: SettledCall
@@ -286,7 +290,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
         idempotencyKey,
         signal,
       })
-      settled = reconciled(answer, maxResultBytes)
+      settled = reconciled(answer, maxResultBytes, maxMediaBytes)
     } catch (error) {
       settled = { type: 'unknown', message: describe(error) }
     }

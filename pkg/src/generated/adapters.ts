@@ -39,11 +39,15 @@ export interface McpToolsOptions {
   /** Milliseconds for which an answer of the server is waited for. From 1. @defaultValue 60000 */
   timeoutMs?: number | undefined
   /**
-   * Whether results have the base64 data of images, audio and other blobs. Without it they have its
-   * size.
-   * @defaultValue false
+   * Whether the model gets the images, sounds and files of results. Otherwise it gets their size.
+   * @defaultValue true
    */
   data?: boolean | undefined
+  /**
+   * Whether the results of the server are trusted: its tools are not `untrusted`.
+   * @defaultValue false
+   */
+  trusted?: boolean | undefined
   /**
    * Told of a definition that differs from its pin or has changed since. Its exceptions are
    * ignored.

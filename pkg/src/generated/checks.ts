@@ -23,6 +23,7 @@ export const POLICY: Checks = {
   modelIdleMs: { whole: [1, 86400000] },
   turnMs: { whole: [1, 86400000] },
   maxToolResultBytes: { whole: [1, 67108864] },
+  maxMediaBytes: { whole: [0, 67108864] },
   warnAt: { whole: [1, 1000] },
   stagnation: { names: 'report stop' },
   maxTokens: { whole: [1] },
@@ -45,6 +46,7 @@ export const TOOL_SPEC: Checks = {
   checks: 'flag',
   reuseMs: { whole: [1] },
   reconciles: 'flag',
+  untrusted: 'flag',
   page: 'flag',
 }
 

@@ -64,6 +64,12 @@ export interface ToolSpec {
    */
   reconciles?: boolean | undefined
   /**
+   * Whether its results have text of other people. The provider loads no address that such a result
+   * has.
+   * @defaultValue false
+   */
+  untrusted?: boolean | undefined
+  /**
    * Whether somebody else runs it, such as the page: a call of it waits, as for an approval, and
    * the turn pauses with it in `calls`. Needs `checks`, and a verdict that asks for an approval.
    * @defaultValue false

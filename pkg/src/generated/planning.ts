@@ -178,7 +178,10 @@ export interface RecordedCall {
   duration_ms: number
   /** How the call ended. */
   status: ToolStatus
-  /** The value that the tool returned. */
+  /**
+   * The value that the tool returned. Of content, images and files have references in place of
+   * their data: `bytes` is the size, and `omitted` says why the model does not get it.
+   */
   result?: unknown
   /** Why there is no result. */
   error?: ToolError

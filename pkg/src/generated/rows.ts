@@ -200,6 +200,7 @@ export const TOOL_OPTIONS: Rows = {
   timeoutMs: 0,
   maxResultBytes: 0,
   maxCalls: 0,
+  untrusted: 0,
 }
 
 export const GUARD_POLICY: Rows = {
@@ -357,6 +358,7 @@ export const POLICY: Rows = {
   modelIdleMs: 0,
   turnMs: 0,
   maxToolResultBytes: 0,
+  maxMediaBytes: 0,
   warnAt: 0,
   stagnation: 0,
   maxTokens: 0,
@@ -588,6 +590,7 @@ export const MCP_TOOLS_OPTIONS: Rows = {
   prefix: 0,
   timeoutMs: 0,
   data: 0,
+  trusted: 0,
   onDrift: 0,
 }
 

@@ -74,8 +74,9 @@ export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema,
   jsonSchema?: object | undefined
   /**
    * Runs the tool. The returned value must have a JSON form; `undefined` counts as `null`.
-   * Arguments are values of `JSON.parse`, so ids beyond 2^53 must be strings. Without it, a page
-   * runs the tool: the turn pauses with its calls, which the page claims (`claimCalls`) and answers
+   * `{ content: ToolContentPart[] }` gives the model images and files. Arguments are values of
+   * `JSON.parse`, so ids beyond 2^53 must be strings. Without it, a page runs the tool: the turn
+   * pauses with its calls, which the page claims (`claimCalls`) and answers
    * (`resumeTurn({ outcomes })`). Requires a store.
    */
   execute?: Method<[args: Args<S>, context: ToolContext], Result> | undefined
@@ -117,6 +118,12 @@ export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema,
    * @defaultValue only the budgets of the phases
    */
   maxCalls?: number | undefined
+  /**
+   * Whether its results have text of other people. The provider loads no address that such a result
+   * has.
+   * @defaultValue false
+   */
+  untrusted?: boolean | undefined
 }
 
 /** The options of `createCallGuard`. */

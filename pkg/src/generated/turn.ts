@@ -3,6 +3,7 @@ import type { Model, ModelRequest } from '../models/model.js'
 import type { Method } from '../options.js'
 import type { Redactor } from '../redactor/index.js'
 import type { Commit, Store } from '../stores/store.js'
+import type { ToolContentPart } from '../tools/content.js'
 import type { JsonSchema, StandardSchema, Tool } from '../tools/tools.js'
 import type { Approval, CallOutcome, ResultRevision } from '../turn/resume.js'
 import type { Delta } from '../types.js'
@@ -183,6 +184,13 @@ export interface Policy {
    * @defaultValue 65536
    */
   maxToolResultBytes?: number | undefined
+  /**
+   * Maximum bytes of the images and files in one result, decoded. A larger one is replaced by a
+   * note for the model. The default is the smallest limit that a provider has for one image
+   * (Bedrock). 0 to 67108864.
+   * @defaultValue 3932160
+   */
+  maxMediaBytes?: number | undefined
   /**
    * Calls left in the tool phase from which on a system notice tells the model how many there are.
    * 1 to 1000.
@@ -586,7 +594,10 @@ export interface ToolResult {
   args: unknown
   /** How the call ended. */
   status: ToolStatus
-  /** The value that the tool returned. */
+  /**
+   * The value that the tool returned. Of content, images and files have references in place of
+   * their data: `bytes` is the size, and `omitted` says why the model does not get it.
+   */
   result?: unknown
   /** Why there is no result. */
   error?: ToolError
@@ -715,6 +726,11 @@ export interface TurnMessage {
    * or its JSON, or why there is none.
    */
   content: string
+  /**
+   * The result of a call with images or files: its texts, images and files in order, with their
+   * data. `content` then has notes in place of them.
+   */
+  parts?: ToolContentPart[]
   /** The calls of the assistant that were executed or got an earlier outcome. */
   toolCalls?: MessageCall[]
   /** The blocks of tools that the provider ran itself, as it wants them back. */
@@ -1179,6 +1195,8 @@ export type TurnEffect<Result = TurnResult, Trace = TraceEvent> =
       idempotencyKey: string
       /** Limit of the result in bytes. The host need not report more. */
       maxResultBytes: number
+      /** Limit of the images and files of the result in bytes, decoded. */
+      maxMediaBytes: number
       /**
        * The arguments as the model wrote them, an object. If the host's validator returned changed
        * arguments, the host uses those.
@@ -1205,6 +1223,8 @@ export type TurnEffect<Result = TurnResult, Trace = TraceEvent> =
       idempotencyKey: string
       /** Limit of the result in bytes. The host need not report more. */
       maxResultBytes: number
+      /** Limit of the images and files of the result in bytes, decoded. */
+      maxMediaBytes: number
     }
   /** Cancel a tool whose result is no longer needed. */
   | {

@@ -3,6 +3,7 @@
 import { isObject } from '../checks.js'
 import { isTurnlockError } from '../errors.js'
 import type { SettledCall } from '../generated/turn.js'
+import { contentOf } from '../tools/content.js'
 import { describe } from './describe.js'
 
 export { describe }
@@ -10,10 +11,19 @@ export { describe }
 /** Extra characters beyond the limit, so that the core can choose where to cut. */
 const SLACK = 16
 
-/** Serializes the value that a tool returned. Only the beginning of a text over `limit` is sent. */
-export function serialize(value: unknown, limit: number): SettledCall {
+/**
+ * Serializes the value that a tool returned. Only the beginning of a text over `limit` is sent.
+ *
+ * @param mediaBytes how many bytes of images and files a result may have; none for what is no result
+ */
+export function serialize(value: unknown, limit: number, mediaBytes?: number): SettledCall {
   let text: string | undefined
   try {
+    const content = mediaBytes === undefined ? undefined : contentOf(value, limit, mediaBytes)
+    if (content) {
+      text = JSON.stringify(content, refuseEmptied)
+      return { type: 'ok', text, bytes: utf8Length(text) }
+    }
     text = JSON.stringify(value === undefined ? null : value, refuseEmptied)
   } catch (error) {
     return unserializable(describe(error))
@@ -81,14 +91,14 @@ function failed(code: unknown, message: string): SettledCall {
 }
 
 /** What a tool says of a call that may have run. */
-export function reconciled(answer: unknown, limit: number): SettledCall {
+export function reconciled(answer: unknown, limit: number, mediaBytes: number): SettledCall {
   if (answer === undefined || answer === null) return { type: 'unknown', message: '' }
   const { result, error } = answer as { result?: unknown; error?: unknown }
   if (error !== undefined && error !== null) {
     const { code, message } = error as { code?: unknown; message?: unknown }
     return failed(code, typeof message === 'string' ? message : describe(error))
   }
-  if (result !== undefined) return serialize(result, limit)
+  if (result !== undefined) return serialize(result, limit, mediaBytes)
   return { type: 'unknown', message: '`reconcile` returned neither `result` nor `error`' }
 }
 

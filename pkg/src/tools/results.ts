@@ -1,4 +1,5 @@
 /** The types of what tools return, as a turn's result has it. */
+import type { ToolContent, ToolContentReference } from './content.js'
 import type { Tool } from './tools.js'
 import type { ToolResult, ToolStatus } from '../types.js'
 
@@ -40,10 +41,13 @@ type Settled = Omit<ToolResult, 'result'>
 /** What a tool's `execute` gives: it may return it, promise it, or yield progress before. */
 type Returned<T extends Tool, Made = ReturnType<T['execute']>> =
   Made extends AsyncGenerator<unknown, infer Result>
-    ? Json<Result>
+    ? Told<Result>
     : Made extends Generator<unknown, infer Result>
-      ? Json<Result>
-      : Json<Awaited<Made>>
+      ? Told<Result>
+      : Told<Awaited<Made>>
+
+/** Content has references in place of data. */
+type Told<T> = unknown extends T ? T : [T] extends [ToolContent] ? ToolContentReference : Json<T>
 
 /**
  * What JSON makes of a value, as `JSON.parse(JSON.stringify(value))` would have it. `undefined` as a

@@ -117,6 +117,8 @@ export interface Tool<Result = unknown> {
   readonly maxResultBytes?: number
   /** Maximum calls that are executed in one turn. */
   readonly maxCalls?: number
+  /** Whether its results have text of other people. */
+  readonly untrusted?: boolean
   /** Whether a page runs it: it has no `execute`. */
   readonly page?: boolean
   check(args: unknown): Checked | Promise<Checked>
@@ -145,8 +147,9 @@ export function defineTool(options: ToolOptions): Tool {
   if (typeof needsApproval !== 'function' && typeof needsApproval !== 'boolean') {
     throw wrong('needsApproval', 'true, false or a function')
   }
-  const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, readOnly, idempotent } = options
-  const limits = present({ dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls })
+  const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, untrusted } = options
+  const { readOnly, idempotent } = options
+  const limits = present({ dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, untrusted })
   checkValues({ ...limits, name: '', readOnly, idempotent }, TOOL_SPEC)
   const validate = checkOf(inputSchema, 'inputSchema')
   // Both say at once what they say; a promise says yes, and what it rejects with ends nothing.

@@ -434,7 +434,7 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
       throw wrong(`tools.${name}`, 'a tool from defineTool')
     }
     const { description, inputSchema, readOnly, idempotent, dedupe, reuseMs } = tool
-    const { timeoutMs, maxResultBytes, maxCalls, reconcile, page } = tool
+    const { timeoutMs, maxResultBytes, maxCalls, untrusted, reconcile, page } = tool
     if (reuseMs !== undefined && !readOnly) {
       throw wrong(`tools.${name}.reuseMs`, 'a tool that is readOnly')
     }
@@ -449,6 +449,7 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
       timeoutMs,
       maxResultBytes,
       maxCalls,
+      untrusted,
       checks: true,
       ...(reconcile && { reconciles: true }),
       // To take its outcome once more does nothing.

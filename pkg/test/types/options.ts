@@ -161,6 +161,7 @@ export const POLICY: Partial<Policy> = {
   modelIdleMs: undefined,
   turnMs: undefined,
   maxToolResultBytes: undefined,
+  maxMediaBytes: undefined,
   warnAt: undefined,
   stagnation: undefined,
   maxTokens: undefined,
@@ -184,6 +185,7 @@ export const TOOL_SPEC: Partial<ToolSpec> = {
   checks: undefined,
   reuseMs: undefined,
   reconciles: undefined,
+  untrusted: undefined,
   page: undefined,
 }
 
@@ -622,6 +624,7 @@ export const TOOL_OPTIONS: Partial<ToolOptions> = {
   timeoutMs: undefined,
   maxResultBytes: undefined,
   maxCalls: undefined,
+  untrusted: undefined,
 }
 
 export const GUARD_POLICY: Partial<GuardPolicy> = {
@@ -1083,6 +1086,7 @@ export const MCP_TOOLS_OPTIONS: Partial<McpToolsOptions> = {
   prefix: undefined,
   timeoutMs: undefined,
   data: undefined,
+  trusted: undefined,
   onDrift: undefined,
 }
 

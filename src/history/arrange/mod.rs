@@ -70,6 +70,8 @@ pub(super) struct Arranger<'a> {
     /// The last message; the next entry may still be merged into it.
     last: Option<Message<'a>>,
     state: State,
+    /// Whether the message that is added is one that nobody has said.
+    quiet: bool,
     /// The state before each arranged entry; `None` if the entry started no message.
     begins: Vec<Option<Mark>>,
     /// Whether the current entry was merged into the previous message.
@@ -202,7 +204,7 @@ impl<'a> Arranger<'a> {
         let found = self.findings.len();
         let before = (self.system.len(), found);
         let prepared = prepare::entry(place, context, &mut self.findings);
-        let Prepared { mut parts, mut results, mut extra, listed, silent } = prepared;
+        let Prepared { mut parts, mut results, mut extra, listed, silent, behind } = prepared;
         // The calls that are too many for one message stand in messages behind it.
         while let Some((over, answered)) = split(&parts, &results, context.rules.most_calls) {
             // Reasoning of which calls need some is with the first of them.
@@ -245,6 +247,11 @@ impl<'a> Arranger<'a> {
         }
         self.results(results, entry.index, context, before);
         self.answered = None;
+        if !behind.is_empty() {
+            self.quiet = true;
+            self.push(plain(Role::User, behind), entry.index, context, before);
+            self.quiet = false;
+        }
         let own = |marks: Marks| marks != Marks::NONE && marks.within(context.rules.own);
         let sent = context.options.strategy == Strategy::Reconstruct;
         for call in entry.calls().filter(|_| sent) {
@@ -387,8 +394,10 @@ impl<'a> Arranger<'a> {
     ) {
         (rules.write)(says(role, text), &mut self.written);
         self.state = State { before: Some(role), spoke: true };
-        let finding = Finding::new(code, Action::Synthesized, index);
-        self.findings.push(finding.done(format!("added \"{text}\"")).risk_if(risk));
+        if !self.quiet {
+            let finding = Finding::new(code, Action::Synthesized, index);
+            self.findings.push(finding.done(format!("added \"{text}\"")).risk_if(risk));
+        }
     }
 
     fn flush(&mut self, rules: &Rules) {

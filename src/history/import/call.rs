@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::super::args;
-use super::super::model::{Args, Call, Content, Piece, ToolResult};
+use super::super::model::{Args, Call, Content, Part, Piece, ToolResult};
 use super::ending::{Ending, flag, is_mcp_failure};
-use super::{Fields, block};
+use super::{Fields, block, media};
 use crate::json::{Joined, Json, object};
 use crate::provider::{Marks, Members};
 
@@ -181,8 +181,34 @@ pub(super) fn content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content
             let parts = items.into_iter().filter_map(|item| block::part(item, marks));
             Content::Parts(parts.collect())
         }
-        Some(value) => Content::Value(value),
+        Some(value) => match shown(&value, marks) {
+            Some(parts) => Content::Parts(parts),
+            None => Content::Value(value),
+        },
     }
+}
+
+/// The parts of a value that is the content of one of our tools, or a result of MCP with an image or a
+/// file: as JSON text, its data would be text for the model.
+fn shown<'a>(value: &Json<'a>, marks: &mut Marks) -> Option<Vec<Part<'a>>> {
+    let blocks = value.get("content")?.as_array().filter(|blocks| !blocks.is_empty())?;
+    let mut parts = |blocks: Vec<Json<'a>>| -> Vec<Part<'a>> {
+        blocks.into_iter().filter_map(|block| block::part(block, marks)).collect()
+    };
+    if let Some(content) = crate::tool::Content::read(value) {
+        return Some(parts(content.history()));
+    }
+    let rest = ["content", "isError", "structuredContent", "_meta"];
+    let is_result = value.as_object()?.iter().all(|(key, _)| rest.contains(&key.as_ref()));
+    if !is_result || !blocks.iter().all(is_block) || !blocks.iter().any(|one| media(one).is_some())
+    {
+        return None;
+    }
+    let structured = value.get("structuredContent").filter(|value| !value.is_null());
+    let structured = structured.map(|value| {
+        object! { "type": "text", "text": value.clone().into_text() }
+    });
+    Some(parts(structured.into_iter().chain(blocks.iter().cloned()).collect()))
 }
 
 /// Whether an element of a list is a block of a result, and not a value.
@@ -193,6 +219,8 @@ fn is_block(item: &Json<'_>) -> bool {
             .contains(&kind)
             || ["input_file", "input_audio", "search_result", "tool_reference", "media"]
                 .contains(&kind)
+            || kind == "resource" && item.get("resource").is_some()
+            || kind == "audio"
     }) || (item.as_object().is_some_and(|all| all.len() == 1)
         && ["text", "json", "image", "document", "video", "searchResult", "cachePoint"]
             .iter()

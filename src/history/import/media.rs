@@ -70,6 +70,13 @@ pub(in crate::history) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> 
                 fallback,
             ),
         },
+        // MCP: https://modelcontextprotocol.io/specification/2025-11-25/server/tools#embedded-resources
+        Some("resource") => {
+            let resource = block.get("resource")?;
+            let name = text(resource, "uri").and_then(|uri| file_name(&uri));
+            let found = made(text(resource, "blob")?, mime(resource), "")?;
+            Some(Attachment { name, is_url: false, ..found })
+        }
         Some("input_file") => {
             made(text(block, "file_data").or_else(|| text(block, "file_url"))?, None, PDF)
         }
@@ -92,6 +99,13 @@ pub(in crate::history) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> 
             made(text(image.get("source")?, "bytes")?, None, &format!("image/{format}"))
         }
     }
+}
+
+/// The last segment of an address.
+fn file_name<'a>(uri: &str) -> Option<Cow<'a, str>> {
+    let path = uri.split(['?', '#']).next()?;
+    let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
+    Some(Cow::Owned(name.to_owned()))
 }
 
 fn located<'a>(data: Cow<'a, str>, mime: String, name: Option<Cow<'a, str>>) -> Attachment<'a> {

@@ -322,6 +322,36 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         Content::Value(Json::Array(items)) if items.is_empty() => Content::Text(Json::string("")),
         content => content,
     };
+    // Ollama: base64 beside the text.
+    let is_base64 = |image: &Json<'_>| image.is_text() && !image.is_blank();
+    let images = fields.get("images").and_then(Json::as_array);
+    if images.is_some_and(|images| images.len() > limits::HISTORY_TINY) {
+        return None;
+    }
+    let content = if images.is_some_and(|all| !all.is_empty() && all.iter().all(is_base64)) {
+        marks.add(Marks::OLLAMA);
+        let text = match content {
+            Content::Text(text) => vec![Part::Text(Text::new(text))],
+            Content::Parts(parts) => parts,
+            Content::Value(value) => vec![Part::Text(Text::new(value.into_text()))],
+        };
+        let images = fields.take_list("images").unwrap_or_default().into_iter().map(|image| {
+            let block = object! { "type": "image", "image": image };
+            Part::Media { marks: Marks::OLLAMA, block }
+        });
+        Content::Parts(text.into_iter().chain(images).collect())
+    } else {
+        content
+    };
+    // A turn of ours has a text beside the parts.
+    let parts = fields.take_list("parts").filter(|_| spelled);
+    let content = match parts {
+        Some(parts) if !parts.is_empty() => {
+            marks.add(Marks::TURN);
+            call::content(Some(object! { "content": Json::Array(parts) }), &mut marks)
+        }
+        _ => content,
+    };
     fields.forget(&["artifact", "type", "result"]);
     let called = (id.unwrap_or_default(), name.unwrap_or_default());
     let marks = if camel { marks } else { marks.and(Marks::CHAT) };

@@ -27,7 +27,7 @@ impl<'a> Work<'_, 'a> {
     /// Media that may stand here. `own`: it is a block of the provider's own form; `bare`: as that,
     /// but in another spelling.
     pub(super) fn seen(&mut self, block: &Json<'a>, own: bool, bare: bool) -> Out<'a> {
-        let kinds = self.rules().media;
+        let kinds = self.rules().media_for(self.context.options.model.as_deref());
         let seen = media(block);
         if own && seen.as_ref().is_none_or(|seen| kinds.keeps(seen)) {
             return Out::Native(block.clone());

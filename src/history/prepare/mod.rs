@@ -32,6 +32,8 @@ pub(super) const UNKNOWN_TOOL: &str = "unknown_tool";
 pub(super) struct Prepared<'a> {
     pub(super) parts: Vec<Out<'a>>,
     pub(super) results: Vec<Out<'a>>,
+    /// Images and files of the results that are sent behind them.
+    pub(super) behind: Vec<Out<'a>>,
     pub(super) extra: Members<'a>,
     pub(super) listed: bool,
     /// Whether a finding already explains why the entry is empty.
@@ -59,9 +61,11 @@ pub(super) fn entry<'a>(
         earlier,
         calls,
         blanks: 0,
+        behind: Vec::new(),
     };
     let mut made =
         Prepared { listed: entry.listed && context.own, ..work.parts(at >= context.turn, last) };
+    made.behind = std::mem::take(&mut work.behind);
     work.beside_text(&mut made.parts);
     if work.blanks > 0 {
         work.report_blanks(&made.parts);
@@ -113,6 +117,8 @@ struct Work<'w, 'a> {
     calls: bool,
     /// Blank texts that are left out.
     blanks: usize,
+    /// Images and files of the results that are sent behind them.
+    behind: Vec<Out<'a>>,
 }
 
 impl<'a> Work<'_, 'a> {

@@ -6,11 +6,12 @@ use super::super::code::Code;
 use super::super::entries::INTERRUPTED;
 use super::super::import::media;
 use super::super::model::{Call, Content, Part, Text, ToolResult};
-use super::super::report::{Action, Weight};
-use super::{Work, is_input};
+use super::super::report::{Action, Finding, Weight};
+use super::{UNKNOWN_TOOL, Work, is_input};
 use crate::json::{Host, Joined, Json};
 use crate::provider::{
-    EmptyResult, Marks, Out, ResultOut, ResultParts, ResultValues, failed_text, joined,
+    EmptyResult, Marks, Out, Place, ResultOut, ResultParts, ResultValues, failed_text, joined,
+    label,
 };
 use crate::tool::{UNKNOWN_EFFECT, UNKNOWN_END};
 
@@ -100,7 +101,11 @@ impl<'a> Work<'_, 'a> {
         if self.own(result.marks) {
             self.spelled(call, result);
         }
+        let from = self.behind.len();
         let mut content = self.content(call, result);
+        if self.behind.len() > from {
+            self.behind.insert(from, label(name.as_str().unwrap_or(UNKNOWN_TOOL)));
+        }
         if result.uncertain {
             content = uncertain(content);
         }
@@ -162,11 +167,7 @@ impl<'a> Work<'_, 'a> {
                 let outs: Vec<_> = outs.into_iter().map(|out| self.cached(out)).collect();
                 let texts = outs.iter().all(|out| matches!(out, Out::Text { .. }));
                 let own = self.context.own && self.own(result.marks);
-                let list = match rules.result_parts {
-                    ResultParts::Joined => false,
-                    ResultParts::Listed => own,
-                    ResultParts::WithMedia => own || !texts,
-                };
+                let list = !texts || own && rules.result_parts == ResultParts::Listed;
                 if list && !outs.is_empty() {
                     return ResultOut::Parts(outs);
                 }
@@ -190,6 +191,14 @@ impl<'a> Work<'_, 'a> {
         ResultOut::Text(text)
     }
 
+    /// Reports what became of an image or a file, unless the result is one of a turn of ours.
+    fn told(&mut self, result: &ToolResult<'a>, risk: bool, action: Action, done: &'static str) {
+        if !result.marks.meets(Marks::TURN) {
+            let finding = Finding::new(Code::ContentShape, action, self.index);
+            self.tell(finding.done(done).risk_if(risk));
+        }
+    }
+
     /// Prepares a part of a result.
     fn shown(&mut self, part: &Part<'a>, result: &ToolResult<'a>) -> Option<Out<'a>> {
         match part {
@@ -198,11 +207,25 @@ impl<'a> Work<'_, 'a> {
                 Some(Out::Text { text: text.clone(), extra, apart: false })
             }
             Part::Media { marks, block } => {
-                if self.rules().result_parts != ResultParts::WithMedia {
-                    return Some(self.noted(media(block)));
-                }
                 let own = self.takes(*marks, block) && self.own(result.marks);
-                Some(self.seen(block, own, false))
+                let Some(seen) = media(block) else { return Some(self.seen(block, own, false)) };
+                Some(match self.rules().place(self.context.options.model.as_deref(), &seen) {
+                    Place::Inside => self.seen(block, own, false),
+                    Place::Behind => {
+                        let note = seen.placeholder();
+                        self.behind.push(Out::Media(seen));
+                        let moved = "it is in a message of the user behind the results";
+                        // Some servers of Chat Completions take it in the result.
+                        let risk = own && !self.rules().strict;
+                        self.told(result, risk, Action::Moved, moved);
+                        Out::Text { text: note.into(), extra: Vec::new(), apart: false }
+                    }
+                    Place::Note(why) => {
+                        self.told(result, false, Action::Converted, "an attachment became a note");
+                        let note = seen.note(why);
+                        Out::Text { text: note.into(), extra: Vec::new(), apart: false }
+                    }
+                })
             }
             Part::Native { marks, block } => match block.get("json") {
                 Some(value) if !self.own(*marks) => {

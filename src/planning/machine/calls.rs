@@ -65,6 +65,7 @@ impl PassOptions {
             has_other_phase: false,
             timeout_ms: self.policy.tool_timeout_ms,
             result_bytes: self.policy.max_tool_result_bytes,
+            media_bytes: limits::MEDIA_BYTES,
             caps: true,
             error_bytes: Some(ERROR_BYTES),
             total_ms: self.policy.total_tool_ms.saturating_sub(tools_ms),
@@ -207,6 +208,7 @@ impl Pass {
             tool_batch_id: u32::try_from(self.record.iteration).unwrap_or(u32::MAX),
             idempotency_key: hex(&Sha256::digest(parts.to_text().as_bytes())),
             max_result_bytes: call.result_bytes(),
+            max_media_bytes: call.media_bytes(),
             args: call.view().args.clone(),
             signed: None,
         });

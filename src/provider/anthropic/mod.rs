@@ -8,6 +8,7 @@ pub(super) use request::REQUESTS;
 
 use super::content::blocks;
 use super::info::ProviderInfo;
+use super::result_media::{MediaBytes, ResultMedia};
 use super::rules::{
     Arguments, Blank, EmptyResult, Fields, First, Ids, Last, Media, Merge, Replay, ResultParts,
     Results, Rules, System,
@@ -41,7 +42,16 @@ pub(super) const RULES: Rules = Rules {
     merge: Merge::Neater,
     ids: Ids::Word(64),
     results: Results::WithUser,
-    result_parts: ResultParts::WithMedia,
+    result_parts: ResultParts::Listed,
+    // https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls: text, images,
+    // documents (read 2026-11-30).
+    result_media: |_| ResultMedia::Inside(Media::Documents),
+    media_bytes: MediaBytes {
+        // 10 MB of base64; 32 MB for a request.
+        image: 10 * 1024 * 1024 / 4 * 3,
+        file: 32 * 1024 * 1024 / 4 * 3,
+        source: "github: can1357/oh-my-pi#10633 (2026-09-03)",
+    },
     arguments: Arguments::Object { or_text: false },
     reasoning: Replay::Signed,
     empty_result: EmptyResult::RefusedOnError,

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::message::block;
 use crate::json::{Add, Json, members, object};
-use crate::provider::content::Members;
+use crate::provider::content::{Members, ResultOut, blocks};
 use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
 use crate::provider::request::Choice;
 use crate::stream::{REDACTED, Reasoning, Response};
@@ -61,7 +62,10 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
         let mut result: Members<'static> = members! {
             "type": "tool_result",
             "tool_use_id": owned(call.id),
-            "content": owned(call.answer),
+            "content": match call.content() {
+                ResultOut::Parts(parts) => Json::Array(blocks(parts, block)),
+                _ => owned(call.answer),
+            },
         };
         if call.failed {
             result.add("is_error", Json::Bool(true));

@@ -8,6 +8,7 @@ pub(super) use request::REQUESTS;
 
 use super::content::blocks;
 use super::info::ProviderInfo;
+use super::result_media::{MediaBytes, ResultMedia};
 use super::rules::{
     Arguments, Blank, EmptyResult, Fields, First, Ids, Last, Media, Merge, Replay, ResultParts,
     Results, Rules, System, UndeclaredTools,
@@ -36,7 +37,14 @@ pub(super) const RULES: Rules = Rules {
     merge: Merge::Needed,
     ids: Ids::Word(64),
     results: Results::WithUser,
-    result_parts: ResultParts::WithMedia,
+    result_parts: ResultParts::Listed,
+    result_media,
+    media_bytes: MediaBytes {
+        image: 3_932_160,
+        file: 4_718_592,
+        source: "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html \
+                 (read 2026-11-30)",
+    },
     arguments: Arguments::Object { or_text: false },
     reasoning: Replay::Signed,
     empty_result: EmptyResult::Refused,
@@ -49,6 +57,17 @@ pub(super) const RULES: Rules = Rules {
     error_flag: true,
     ..Rules::common(OWN, write)
 };
+
+/// Only some models take images in results: "This model doesn't support the image field for user
+/// messages." Behind the results, all do. github: anomalyco/opencode#50272 (2026-09-21),
+/// can1357/oh-my-pi#11685 (2026-09-11).
+fn result_media(model: Option<&str>) -> ResultMedia {
+    let takes = ["anthropic", "claude", "nova", "llama4"];
+    match model {
+        Some(model) if !takes.iter().any(|part| model.contains(part)) => ResultMedia::Behind,
+        _ => ResultMedia::Inside(Media::Formats),
+    }
+}
 
 /// The frames of `InvokeModelWithResponseStream` hold events of the model's own provider.
 pub(super) const STREAM: Stream = Stream::Framed(

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::message::block;
 use super::stubs;
 use crate::json::{Add, Json, members, object};
-use crate::provider::content::Members;
+use crate::provider::content::{Members, ResultOut, blocks};
 use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
 use crate::provider::request::{Choice, escape};
 use crate::stream::{REDACTED, Reasoning};
@@ -69,7 +70,10 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
         said.push(object! { "toolUse": call });
     }
     let results = calls.iter().map(|call| {
-        let content = Json::Array(vec![text_block(call.answer)]);
+        let content = Json::Array(match call.content() {
+            ResultOut::Parts(parts) => blocks(parts, block),
+            _ => vec![text_block(call.answer)],
+        });
         let mut result: Members<'static> =
             members! { "toolUseId": owned(call.id), "content": content };
         if call.failed {

@@ -10,6 +10,7 @@ pub(super) use message::{Silence, Style, address, payload, write};
 pub(super) use recorded::recorded;
 pub(super) use request::{FOR_HOSTS, REQUESTS, post, started, tools};
 
+use super::result_media::MediaBytes;
 use super::rules::{ResultParts, Rules, Write};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -23,6 +24,13 @@ pub(super) const STREAM: Stream = Stream::Marked(|| AnyEvents::new(stream::Chunk
 pub(super) const fn rules(own: Marks, write: Write) -> Rules {
     Rules { most_calls: 128, result_parts: ResultParts::Listed, ..Rules::common(own, write) }
 }
+
+/// The largest image and file that OpenAI takes.
+pub(super) const OPENAI_MEDIA: MediaBytes = MediaBytes {
+    image: 50_000_000,
+    file: 50_000_000,
+    source: "https://platform.openai.com/docs/guides/pdf-files (read 2026-11-30)",
+};
 
 /// The schemas of strict tools.
 pub(super) const STRICT: Strict = Strict {

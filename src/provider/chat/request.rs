@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::recorded;
+use super::{payload, recorded};
 use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
@@ -73,7 +73,7 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     }
     let mut messages = vec![Json::Object(said)];
     messages.extend(calls.iter().map(|call| {
-        object! { "role": "tool", "tool_call_id": owned(call.id), "content": call.text() }
+        object! { "role": "tool", "tool_call_id": owned(call.id), "content": payload(call.content()) }
     }));
     messages
 }

@@ -8,6 +8,7 @@ pub(super) use request::REQUESTS;
 
 use super::chat::{self, Silence, Style};
 use super::info::ProviderInfo;
+use super::result_media::ResultMedia;
 use super::rules::{Fields, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -27,6 +28,9 @@ pub(super) const INFO: ProviderInfo = ProviderInfo {
 
 pub(super) const RULES: Rules = Rules {
     reasoning: Replay::Native,
+    // Its models that see images take no tools: https://docs.cohere.com/docs/command-a-vision (read
+    // 2026-11-30).
+    result_media: |_| ResultMedia::Note,
     fields: Fields { message: &["citations"], text: &["tool_plan"], ..Fields::NONE },
     blocks: &["image_url", "document", "thinking"],
     ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))

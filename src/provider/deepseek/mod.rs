@@ -1,9 +1,10 @@
-//! DeepSeek: OpenAI's format with text content only, and reasoning beside calls.
+//! DeepSeek: OpenAI's format with reasoning beside calls.
 //! <https://api-docs.deepseek.com/guides/thinking_mode>
 
 use super::chat::{self, Silence, Style};
 use super::info::ProviderInfo;
 use super::prompt::{Requests, Structured};
+use super::result_media::ResultMedia;
 use super::rules::{Fields, Last, Media, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -26,10 +27,17 @@ pub(super) const RULES: Rules = Rules {
     // "missing field `type`"
     typed_calls: true,
     reasoning: Replay::Content,
-    media: Media::None,
+    // Since V4.1 Flash (2026-09-10), by URL or base64, in messages of the user and in results:
+    // https://api-docs.deepseek.com/guides/vision; github: vercel/ai#21174 (2026-09-19). Servers of
+    // older weights refuse images in results (MiaAI-Lab/DeepSeek-v4-Flash-DSpark-2x-DGX-Spark#189 of
+    // 2026-09-02). The models that read text only: rikkahub/rikkahub#1433 (2026-07-03),
+    // cloudflare/cloudflare-docs#32853 (2026-08-19).
+    media: Media::Images,
+    text_models: &["deepseek-chat", "deepseek-reasoner", "deepseek-coder", "deepseek-v4-pro"],
+    result_media: |_| ResultMedia::Inside(Media::Images),
     fields: Fields { message: &["name", "prefix"], result: &["name"], ..Fields::NONE },
     result_parts: ResultParts::Joined,
-    blocks: &[],
+    blocks: &["image_url"],
     style: Some(STYLE),
     ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
 };

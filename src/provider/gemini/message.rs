@@ -2,7 +2,7 @@
 
 use crate::json::{Add, Json, members, object};
 use crate::provider::content::{
-    Attachment, Members, Message, Out, Reasoning, ResultOut, Role, blocks,
+    Attachment, Members, Message, Out, Reasoning, ResultOut, Role, blocks, joined,
 };
 
 pub(super) fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
@@ -29,8 +29,18 @@ pub(super) fn part(part: Out<'_>) -> Option<Json<'_>> {
             }
             Json::Object(members)
         }
-        Out::Result { id, name, content, error, extra } => {
+        Out::Result { id, name, content, error, mut extra } => {
             let key = if error { "error" } else { "result" };
+            let content = match content {
+                ResultOut::Parts(parts) => {
+                    let (text, parts) = split(parts);
+                    if !parts.is_empty() {
+                        extra.add("parts", Json::Array(parts));
+                    }
+                    ResultOut::Text(text)
+                }
+                content => content,
+            };
             let response = match content {
                 ResultOut::Native(value @ Json::Object(_)) => value,
                 ResultOut::Native(value) | ResultOut::Text(value) => Json::object([(key, value)]),
@@ -39,6 +49,13 @@ pub(super) fn part(part: Out<'_>) -> Option<Json<'_>> {
             object! { "functionResponse": named(id, name, ("response", response), extra) }
         }
     })
+}
+
+/// The text of a result, and its other parts.
+pub(super) fn split(parts: Vec<Out<'_>>) -> (Json<'_>, Vec<Json<'_>>) {
+    let text = joined(&parts, "\n");
+    let others = parts.into_iter().filter(|part| !matches!(part, Out::Text { .. })).collect();
+    (text, blocks(others, part))
 }
 
 fn named<'a>(

@@ -8,6 +8,7 @@ pub(super) use request::REQUESTS;
 
 use super::content::blocks;
 use super::info::ProviderInfo;
+use super::result_media::{MediaBytes, ResultMedia};
 use super::rules::{
     Arguments, Blank, Fields, First, Ids, Last, Media, Merge, Names, Replay, ResultValues, Results,
     Rules, SentIds, Signatures, System,
@@ -57,6 +58,13 @@ pub(super) const RULES: Rules = Rules {
     strict: true,
     media: Media::Any,
     media_of_user: false,
+    result_media,
+    media_bytes: MediaBytes {
+        // 20 MB for a request.
+        image: 20_000_000 / 4 * 3,
+        file: 20_000_000 / 4 * 3,
+        source: "https://ai.google.dev/gemini-api/docs/image-understanding (read 2026-11-30)",
+    },
     fields: Fields {
         text: &["thoughtSignature"],
         result: &["parts", "scheduling", "willContinue"],
@@ -65,6 +73,16 @@ pub(super) const RULES: Rules = Rules {
     error_flag: true,
     ..Rules::common(OWN, write)
 };
+
+/// Gemini 3 takes images and files in `functionResponse.parts`, older models refuse them there. Beside
+/// the responses, all take them. github: NousResearch/hermes-agent#96466 (2026-08-27),
+/// google-gemini/gemini-cli#19436.
+fn result_media(model: Option<&str>) -> ResultMedia {
+    match model {
+        Some(model) if model.contains("gemini-3") => ResultMedia::Inside(Media::FunctionParts),
+        _ => ResultMedia::Behind,
+    }
+}
 
 pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Parts::default()));
 

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::message::split;
 use crate::json::{Add, Json, members, object};
-use crate::provider::content::Members;
+use crate::provider::content::{Members, ResultOut};
 use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
 use crate::provider::request::{Choice, escape};
 use crate::provider::tools::sent;
@@ -74,8 +75,16 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     }
     let results = calls.iter().map(|call| {
         let key = if call.failed { "error" } else { "result" };
-        let response = Json::object([(key, owned(call.answer))]);
-        object! { "functionResponse": object! { "name": owned(call.name), "response": response } }
+        let (text, parts) = match call.content() {
+            ResultOut::Parts(parts) => split(parts),
+            _ => (owned(call.answer), Vec::new()),
+        };
+        let mut result: Members<'static> =
+            members! { "name": owned(call.name), "response": Json::object([(key, text)]) };
+        if !parts.is_empty() {
+            result.add("parts", Json::Array(parts));
+        }
+        object! { "functionResponse": Json::Object(result) }
     });
     let results = Json::Array(results.collect());
     [("model", Json::Array(parts)), ("user", results)]

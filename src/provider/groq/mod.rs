@@ -4,6 +4,7 @@
 use super::chat::{self, Silence, Style};
 use super::info::ProviderInfo;
 use super::prompt::Requests;
+use super::result_media::MediaBytes;
 use super::rules::{Fields, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -22,6 +23,12 @@ pub(super) const INFO: ProviderInfo = ProviderInfo {
 pub(super) const RULES: Rules = Rules {
     strict: true,
     typed_calls: true,
+    media_bytes: MediaBytes {
+        // 4 MB of base64.
+        image: 4_000_000 / 4 * 3,
+        file: 0,
+        source: "https://console.groq.com/docs/vision (read 2026-11-30)",
+    },
     fields: Fields { message: &["name"], result: &["name"], ..Fields::NONE },
     style: Some(STYLE),
     ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))

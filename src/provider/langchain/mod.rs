@@ -4,7 +4,8 @@ use super::chat::{self, Silence, Style};
 use super::content::{Members, Message, Out, Role, blocks};
 use super::info::ProviderInfo;
 use super::prompt::{AnsweredCall, Exchange, Requests};
-use super::rules::{Arguments, Rules};
+use super::result_media::ResultMedia;
+use super::rules::{Arguments, Media, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
 use super::tools::Tools;
@@ -18,6 +19,7 @@ pub(super) const INFO: ProviderInfo =
 pub(super) const RULES: Rules = Rules {
     arguments: Arguments::Object { or_text: true },
     media_of_user: false,
+    result_media: |_| ResultMedia::Inside(Media::Images),
     error_flag: true,
     ..chat::rules(OWN, write)
 };
@@ -32,7 +34,8 @@ pub(super) const REQUESTS: Requests = Requests { exchange, ..chat::FOR_HOSTS };
 /// Converts calls and their answers. Unlike in Chat Completions, results say whether they failed.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     let Exchange { reasoning, foreign, text, calls } = exchange;
-    let unmarked = calls.iter().map(|call| AnsweredCall { failed: false, ..*call }).collect();
+    let unmarked =
+        calls.iter().map(|call| AnsweredCall { failed: false, ..call.clone() }).collect();
     let exchange = Exchange { reasoning, foreign: *foreign, text, calls: unmarked };
     let mut elements = (chat::FOR_HOSTS.exchange)(&exchange);
     for (element, call) in elements.iter_mut().skip(1).zip(calls) {

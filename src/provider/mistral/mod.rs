@@ -4,6 +4,7 @@
 use super::chat::{self, Silence, Style};
 use super::info::ProviderInfo;
 use super::prompt::Requests;
+use super::result_media::MediaBytes;
 use super::rules::{
     Arguments, Blank, Bridge, Fields, First, Ids, Last, Merge, Replay, Rules, System,
 };
@@ -30,6 +31,11 @@ pub(super) const RULES: Rules = Rules {
     bridge: Bridge::Better,
     ids: Ids::Nine,
     null: false,
+    media_bytes: MediaBytes {
+        image: 10_000_000,
+        file: 0,
+        source: "https://docs.mistral.ai/capabilities/vision (read 2026-11-30)",
+    },
     arguments: Arguments::Text { read: true },
     reasoning: Replay::Native,
     blank: Blank::Refused,

@@ -7,8 +7,9 @@ mod stream;
 pub(super) use request::REQUESTS;
 
 use super::chat::{self, Silence, Style};
-use super::content::{Message, Out};
+use super::content::{Message, Out, ResultOut, joined};
 use super::info::ProviderInfo;
+use super::result_media::ResultMedia;
 use super::rules::{Arguments, Media, Replay, ResultParts, Rules, SentIds};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -33,6 +34,9 @@ pub(super) const RULES: Rules = Rules {
     reasoning: Replay::Thinking,
     media: Media::ImagesAsBytes,
     media_of_user: false,
+    // `images` is a member of every message: https://docs.ollama.com/api/chat;
+    // github: stdapi-ai/stdapi.ai#255 (2026-09-17).
+    result_media: |_| ResultMedia::Inside(Media::ImagesAsBytes),
     result_parts: ResultParts::Joined,
     blocks: &[],
     ..chat::rules(OWN, write)
@@ -48,8 +52,28 @@ const STYLE: Style = Style {
 
 pub(super) const STREAM: Stream = Stream::Marked(|| AnyEvents::new(stream::Lines::default()));
 
+/// The text of a result, and the images beside it.
+fn split(content: ResultOut<'_>) -> (Json<'_>, Vec<Json<'_>>) {
+    let ResultOut::Parts(parts) = content else { return (chat::payload(content), Vec::new()) };
+    let images = parts.iter().filter_map(|part| match part {
+        Out::Media(seen) => Some(Json::String(seen.data.clone())),
+        Out::Native(block) => block.get("image").cloned(),
+        _ => None,
+    });
+    let images = images.collect();
+    (joined(&parts, "\n"), images)
+}
+
 /// Writes images beside the text, as bare base64.
 fn write<'a>(mut message: Message<'a>, out: &mut Vec<Json<'a>>) {
+    for part in &mut message.parts {
+        let Out::Result { content, extra, .. } = part else { continue };
+        let (text, images) = split(std::mem::replace(content, ResultOut::Text(Json::Null)));
+        *content = ResultOut::Text(text);
+        if !images.is_empty() {
+            extra.add("images", Json::Array(images));
+        }
+    }
     let mut images = Vec::new();
     message.parts.retain(|part| match part {
         Out::Media(seen) => {

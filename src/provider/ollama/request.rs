@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::split;
 use crate::json::{Add, Json, members, object};
 use crate::provider::chat;
 use crate::provider::content::Members;
@@ -46,12 +47,17 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     }
     let mut messages = vec![Json::Object(said)];
     messages.extend(calls.iter().map(|call| {
-        object! {
+        let (content, images) = split(call.content());
+        let mut result: Members<'static> = members! {
             "role": "tool",
             "tool_name": owned(call.name),
             "tool_call_id": owned(call.id),
-            "content": call.text(),
+            "content": content,
+        };
+        if !images.is_empty() {
+            result.add("images", Json::Array(images));
         }
+        Json::Object(result)
     }));
     messages
 }

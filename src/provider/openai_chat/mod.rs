@@ -24,6 +24,7 @@ pub(super) const RULES: Rules = Rules {
     typed_calls: true,
     empty_lists: false,
     media: Media::FilesAsBytes,
+    media_bytes: chat::OPENAI_MEDIA,
     fields: Fields {
         message: &["name", "audio", "annotations"],
         text: &["prompt_cache_breakpoint"],

@@ -125,7 +125,7 @@ fn media(seen: Attachment<'_>) -> Json<'_> {
     Json::Object(members)
 }
 
-fn payload(content: ResultOut<'_>) -> Json<'_> {
+pub(super) fn payload(content: ResultOut<'_>) -> Json<'_> {
     match content {
         ResultOut::Text(text) | ResultOut::Native(text) => text,
         ResultOut::Parts(parts) => Json::Array(blocks(parts, |part| block(part, "user"))),

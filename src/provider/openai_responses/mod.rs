@@ -9,6 +9,7 @@ pub(super) use request::REQUESTS;
 
 use super::chat;
 use super::info::ProviderInfo;
+use super::result_media::ResultMedia;
 use super::rules::{Blank, Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -42,7 +43,11 @@ pub(super) const RULES: Rules = Rules {
         call: &["id", "status", "namespace", "caller"],
         result: &["id", "status", "caller"],
     },
-    result_parts: ResultParts::WithMedia,
+    result_parts: ResultParts::Listed,
+    // https://platform.openai.com/docs/api-reference/responses/create: `input_text`, `input_image` and
+    // `input_file` (read 2026-11-30).
+    result_media: |_| ResultMedia::Inside(Media::Files),
+    media_bytes: chat::OPENAI_MEDIA,
     ..Rules::common(OWN, write)
 };
 

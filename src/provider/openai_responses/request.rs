@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::message::payload;
 use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
@@ -88,7 +89,7 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
         object! {
             "type": "function_call_output",
             "call_id": owned(call.id),
-            "output": call.text(),
+            "output": payload(call.content()),
         }
     }));
     items

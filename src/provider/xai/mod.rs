@@ -4,6 +4,7 @@
 use super::chat::{self, Silence, Style};
 use super::info::ProviderInfo;
 use super::prompt::Requests;
+use super::result_media::MediaBytes;
 use super::rules::{Fields, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -21,6 +22,11 @@ pub(super) const INFO: ProviderInfo = ProviderInfo {
 
 pub(super) const RULES: Rules = Rules {
     null: false,
+    media_bytes: MediaBytes {
+        image: 20 * 1024 * 1024,
+        file: 0,
+        source: "https://docs.x.ai/docs/guides/image-understanding (read 2026-11-30)",
+    },
     fields: Fields { message: &["name"], result: &["name"], ..Fields::NONE },
     style: Some(STYLE),
     ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))

@@ -102,13 +102,22 @@ pub(crate) struct Limits {
     pub(super) timeout_ms: u64,
     pub(super) deadline: u64,
     pub(super) result_bytes: u64,
+    pub(super) media_bytes: u64,
+    /// Whether the provider may load addresses of the result.
+    pub(super) urls: bool,
     pub(super) error_bytes: u64,
 }
 
 impl Fate {
     /// A stored call that the host ran. It has no limits any more.
-    pub(crate) const RUN: Self =
-        Self::Run(Limits { timeout_ms: 0, deadline: 0, result_bytes: 0, error_bytes: 0 });
+    pub(crate) const RUN: Self = Self::Run(Limits {
+        timeout_ms: 0,
+        deadline: 0,
+        result_bytes: 0,
+        media_bytes: 0,
+        urls: false,
+        error_bytes: 0,
+    });
 }
 
 impl Call {
@@ -330,6 +339,11 @@ impl Call {
     /// The limit of the result in bytes, of a call that runs.
     pub(crate) fn result_bytes(&self) -> u64 {
         self.limits().map_or(0, |limits| limits.result_bytes)
+    }
+
+    /// The limit of images and files of the result in bytes, of a call that runs.
+    pub(crate) fn media_bytes(&self) -> u64 {
+        self.limits().map_or(0, |limits| limits.media_bytes)
     }
 
     /// Whether the outcome was shown.

@@ -55,6 +55,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) has_other_phase: bool,
     pub(crate) timeout_ms: u64,
     pub(crate) result_bytes: u64,
+    /// Maximum bytes of the images and files of a result.
+    pub(crate) media_bytes: u64,
     /// Whether `timeout_ms` and `result_bytes` are maximums. Otherwise a tool's own limits replace
     /// them.
     pub(crate) caps: bool,
@@ -158,7 +160,8 @@ impl CallBatch {
     ) {
         let Some(call) = self.pending(number, Need::Outcome) else { return };
         let limit = tools.find(&call.view.name).and_then(|tool| tool.reuse_ms).unwrap_or(0);
-        call.recalled = found.filter(|(_, age_ms)| *age_ms <= limit).map(|(outcome, _)| outcome);
+        let fits = |(outcome, age_ms): &(Outcome, u64)| *age_ms <= limit && !outcome.is_gone();
+        call.recalled = found.filter(fits).map(|(outcome, _)| outcome);
     }
 
     fn pending(&mut self, number: u32, need: Need) -> Option<&mut Call> {
@@ -387,6 +390,8 @@ impl Terms<'_> {
             timeout_ms,
             deadline: now.saturating_add(timeout_ms),
             result_bytes,
+            media_bytes: self.media_bytes,
+            urls: !tool.is_some_and(|tool| tool.untrusted),
             error_bytes: self.error_bytes.unwrap_or(result_bytes),
         }
     }

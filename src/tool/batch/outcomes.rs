@@ -4,7 +4,7 @@ use super::{Call, CallBatch, Fate, Settled, Terms};
 use crate::guard::Guard;
 use crate::mcp;
 use crate::tool::outcome::{UNKNOWN_EFFECT, UNKNOWN_END};
-use crate::tool::{Outcome, Status, ToolSpec};
+use crate::tool::{ContentLimits, Outcome, Status, ToolSpec};
 
 impl CallBatch {
     /// When [`CallBatch::time_out`] is due.
@@ -52,7 +52,15 @@ impl CallBatch {
                     let message = short(message, limits.error_bytes);
                     Outcome::failed(Status::Error, "tool.threw", message)
                 }
-                None => Outcome::returned(&text, bytes, limits.result_bytes),
+                None => Outcome::returned_content(
+                    &text,
+                    bytes,
+                    ContentLimits {
+                        text_bytes: limits.result_bytes,
+                        media_bytes: limits.media_bytes,
+                        urls: limits.urls,
+                    },
+                ),
             },
             Settled::Error { code, message } => {
                 Outcome::failed(Status::Error, &code, short(message, limits.error_bytes))
@@ -84,6 +92,10 @@ impl CallBatch {
         for call in self.calls.iter().filter(|call| call.is_outcome_given()) {
             if let Some((outcome, _)) = &call.settled {
                 guard.settle(&call.signature_texts(), call.number, outcome, None);
+                if outcome.is_gone() && call.read_only {
+                    // Another owner of the turn had its data, so that it is no result for a repeat.
+                    guard.forget(&call.signature_texts());
+                }
             }
         }
         let replay = |call: &&mut Call| call.fate == Fate::Replay && call.settled.is_none();

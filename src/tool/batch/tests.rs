@@ -32,6 +32,7 @@ fn terms(tools: &Registry) -> Terms<'_> {
         has_other_phase: false,
         timeout_ms: 50,
         result_bytes: 20,
+        media_bytes: 20,
         caps: false,
         error_bytes: None,
         total_ms: 1_000,
@@ -330,7 +331,7 @@ fn limits_are_those_of_the_tool_or_of_the_terms() {
     let limits = |terms: &Terms<'_>, name: &str| {
         let mut batch = batch(&[(name, "{}")]);
         batch.judge(7, terms, &mut Guard::default());
-        let Limits { timeout_ms, deadline, result_bytes, error_bytes } =
+        let Limits { timeout_ms, deadline, result_bytes, error_bytes, .. } =
             batch.calls()[0].limits().unwrap();
         assert_eq!((deadline, batch.calls()[0].result_bytes()), (7 + timeout_ms, result_bytes));
         (timeout_ms, result_bytes, error_bytes)

@@ -213,8 +213,8 @@ impl Durable {
             let text = records::outcome(outcome, duration_ms);
             let options = self.turn.record().options();
             let fresh = matches!(call.fate(), Fate::Run(_)) && outcome.status == Status::Ok;
-            let tool =
-                options.tools.find(&call.view().name).filter(|_| fresh && !outcome.truncated);
+            let is_whole = fresh && !outcome.truncated && !outcome.has_data();
+            let tool = options.tools.find(&call.view().name).filter(|_| is_whole);
             if let Some(ttl_ms) = tool.and_then(|tool| tool.reuse_ms) {
                 journal.reusable(reuse_key(options, call), text.clone(), ttl_ms);
             }

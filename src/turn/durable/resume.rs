@@ -25,7 +25,7 @@ use crate::order::sort_numbers;
 use crate::store::LARGEST;
 use crate::store::StoredTurn;
 use crate::stream::Delta;
-use crate::tool::{Call, Fate, Outcome, Registry};
+use crate::tool::{Call, ContentLimits, Fate, Outcome, Registry};
 
 /// Added to `seq` if the earlier owner may have shown events without storing them. It is larger
 /// than their number, so no `seq` is used twice.
@@ -252,9 +252,15 @@ fn revisions(
         let outcome = if drop {
             Outcome::dropped()
         } else {
-            let limit = options.policy.max_tool_result_bytes;
+            let policy = &options.policy;
+            let limits = ContentLimits {
+                text_bytes: policy.max_tool_result_bytes,
+                media_bytes: policy.max_media_bytes,
+                // Who resumes the turn is the host, not the tool.
+                urls: true,
+            };
             let text = result.to_text();
-            Outcome { revised: true, ..Outcome::returned(&text, 0, limit) }
+            Outcome { revised: true, ..Outcome::returned_content(&text, 0, limits) }
         };
         all.push(Revised { batch: at, call: id, outcome: (outcome, duration_ms) });
     }

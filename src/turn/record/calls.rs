@@ -522,6 +522,7 @@ fn terms<'a>(options: &'a TurnOptions, progress: &Progress) -> Terms<'a> {
         has_other_phase: progress.phase.may_cycle(policy, progress.cycle),
         timeout_ms: policy.tool_timeout_ms,
         result_bytes: policy.max_tool_result_bytes,
+        media_bytes: policy.max_media_bytes,
         caps: false,
         error_bytes: None,
         total_ms: policy.tools_total_ms.saturating_sub(progress.tools_ms),

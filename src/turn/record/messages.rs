@@ -124,6 +124,7 @@ fn spoken(role: &'static str, content: String) -> TurnMessage {
     TurnMessage {
         role,
         content,
+        parts: Vec::new(),
         tool_calls: Vec::new(),
         provider_tools: Vec::new(),
         reasoning: None,
@@ -142,6 +143,7 @@ fn pair(call: &Call, outcome: &Outcome, ids: &mut Vec<String>) -> (MessageCall, 
         tool_call_id: Some(id.clone()),
         name: Some(view.name.clone()),
         is_error: failed,
+        parts: outcome.media().map(|content| content.history()).unwrap_or_default(),
         ..spoken("tool", content(outcome))
     };
     (MessageCall { id, name: view.name.clone(), args: call.raw_args().clone() }, result)

@@ -1,9 +1,11 @@
 //! Outcomes and answers that the turn writes itself.
 
+use std::sync::Arc;
+
 use super::super::event::ResultView;
 use crate::guard::{Refusal, plain_name};
 use crate::text::is_blank;
-use crate::tool::{Call, Fate, Outcome, Status};
+use crate::tool::{Call, Content, Fate, Outcome, Status};
 
 /// Characters of one result in a composed answer.
 ///
@@ -56,6 +58,14 @@ pub(super) fn answer(call: &Call, outcome: &Outcome) -> String {
         return answer;
     }
     format!("{}\n{answer}", repeated(&call.view().name))
+}
+
+/// As [`answer`], of a result with images or files.
+pub(super) fn repeated_content(call: &Call, content: Arc<Content>) -> Arc<Content> {
+    if call.fate() != Fate::Replay {
+        return content;
+    }
+    Arc::new(content.after(repeated(&call.view().name)))
 }
 
 /// The outcome of a call that was cancelled because the turn ended.

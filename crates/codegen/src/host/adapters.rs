@@ -31,9 +31,11 @@ pub(super) fn tables() -> Vec<Table> {
                 prefix: "string" = "\"\"";
                 /// Milliseconds for which an answer of the server is waited for.
                 timeoutMs: "number" = "60000", "from 1";
-                /// Whether results have the base64 data of images, audio and other blobs. Without it
-                /// they have its size.
-                data: "boolean" = "false";
+                /// Whether the model gets the images, sounds and files of results. Otherwise it gets
+                /// their size.
+                data: "boolean" = "true";
+                /// Whether the results of the server are trusted: its tools are not `untrusted`.
+                trusted: "boolean" = "false";
                 /// Told of a definition that differs from its pin or has changed since. Its
                 /// exceptions are ignored.
                 onDrift: "(drift: McpDrift): void";

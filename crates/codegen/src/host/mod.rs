@@ -179,6 +179,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../server/runs.js", &["Bundles", "Chains", "Passes"]),
     ("../server/two-stage.js", &["Environment", "TwoStageCallback"]),
     ("../stores/store.js", &["Commit", "Store"]),
+    ("../tools/content.js", &["ToolContentPart"]),
     (
         "../tools/tools.js",
         &[

@@ -13,7 +13,7 @@ pub(super) fn tables() -> Vec<Table> {
             /// The schema for the model, if a Standard Schema cannot be converted to JSON Schema.
             jsonSchema: "object";
             /// Runs the tool. The returned value must have a JSON form; `undefined` counts as
-            /// `null`. Arguments are values of `JSON.parse`, so ids beyond 2^53 must be strings.
+            /// `null`. `{ content: ToolContentPart[] }` gives the model images and files. Arguments are values of `JSON.parse`, so ids beyond 2^53 must be strings.
             /// Without it, a page runs the tool: the turn pauses with its calls, which the page claims
             /// (`claimCalls`) and answers (`resumeTurn({ outcomes })`). Requires a store.
             execute: "(args: Args<S>, context: ToolContext): Result";
@@ -35,6 +35,7 @@ pub(super) fn tables() -> Vec<Table> {
             /// The size is that of its JSON text.
             maxResultBytes from "ToolSpec";
             maxCalls from "ToolSpec";
+            untrusted from "ToolSpec";
         }
         },
         table! {

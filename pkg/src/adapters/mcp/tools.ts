@@ -108,7 +108,8 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions): Pro
     } else if (isUsable) {
       try {
         const definition = readDefinition(name, listed.json)
-        const tool = toolOf(client, definition, own, timeoutMs, options.data, changed)
+        const results = { data: options.data ?? true, trusted: options.trusted ?? false }
+        const tool = toolOf(client, definition, own, timeoutMs, results, changed)
         tools.push([names.of(name), tool])
       } catch (error) {
         if (!isTurnlockError(error)) throw error
@@ -166,7 +167,7 @@ function toolOf(
   definition: Definition,
   own: McpAllowed,
   timeoutMs: number,
-  data = false,
+  { data, trusted }: { data: boolean; trusted: boolean },
   changed: Set<string>,
 ): Tool {
   const { name, description, inputSchema, jsonSchema } = definition
@@ -211,6 +212,7 @@ function toolOf(
     needsApproval,
     maxCalls,
     maxResultBytes,
+    untrusted: !trusted,
   })
 }
 

@@ -39,6 +39,7 @@ fn runs(call: u32) -> Effect {
         tool_batch_id: 1,
         idempotency_key: "k".to_owned(),
         max_result_bytes: 1,
+        max_media_bytes: 1,
         args: Json::object([]),
         signed: None,
     }

@@ -7,7 +7,7 @@ use super::super::super::options::TurnOptions;
 use super::super::super::prompt::{Answered, Exchange};
 use super::super::super::protocol::{CancelReason, Effect};
 use super::super::Record;
-use super::super::outcomes::{answer, cancelled, elsewhere, repeated};
+use super::super::outcomes::{answer, cancelled, elsewhere, repeated, repeated_content};
 use super::{Calling, Place, has_run, is_accepted, model_view, tenant, terms, view};
 use crate::guard::Refusal;
 use crate::json::Json;
@@ -99,7 +99,7 @@ impl Calling {
         let Some((outcome, _)) = call.outcome().filter(|_| has_run(call)) else { return 0 };
         let all = record.closed.iter().chain([self]).flat_map(|one| one.batch.calls());
         let same = all.filter(|one| {
-            let is_same = one.outcome().is_some_and(|(own, _)| own.result == outcome.result);
+            let is_same = one.outcome().is_some_and(|(own, _)| own.has_same_result(outcome));
             let signature = &one.view().signature;
             one.is_told()
                 && has_run(one)
@@ -130,24 +130,31 @@ impl Calling {
         record.progress.tools_ms += self.batch.elapsed_ms(record.now);
         let (is_boxed, has_results) = (record.is_boxed(), self.has_results(record));
         let mut answered = std::mem::take(&mut self.exchange.calls);
+        let mut boxed = Vec::new();
         for (call, outcome, _) in self.settled() {
             if is_boxed && call.is_outcome_given() {
                 record.conversation.add_result(call, outcome);
+                if let Some(content) = outcome.media() {
+                    boxed.push((call.view().name.clone(), content));
+                }
             } else if is_boxed {
                 record.conversation.add_notice(repeated(&call.view().name));
             }
             answered.push(Answered {
                 view: model_view(call),
                 answer: answer(call, outcome),
+                content: outcome.media().map(|content| repeated_content(call, content)),
                 failed: outcome.status != Status::Ok,
             });
         }
+        record.conversation.add_media(boxed);
         if self.place.phase != PhaseName::Unified {
             for (refusal, calls) in self.batch.refused() {
                 let answer = |call: &Call| Call::notice(refusal, &[call], has_results);
                 let answer = |call: &Call| Answered {
                     view: model_view(call),
                     answer: answer(call),
+                    content: None,
                     failed: true,
                 };
                 answered.extend(calls.into_iter().map(answer));
@@ -236,6 +243,7 @@ impl Calling {
                 about: view.clone(),
                 idempotency_key,
                 max_result_bytes: call.result_bytes(),
+                max_media_bytes: call.media_bytes(),
             });
         }
         record.trace_tool_call(call);
@@ -246,6 +254,7 @@ impl Calling {
             tool_batch_id: self.place.id,
             idempotency_key,
             max_result_bytes: call.result_bytes(),
+            max_media_bytes: call.media_bytes(),
             args: call.raw_args().clone(),
             signed: call.raw().map(|_| view.args.clone()),
         });
