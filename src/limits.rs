@@ -133,6 +133,8 @@ pub const REQUEST_ITERATIONS: u64 = 4;
 /// Bytes of the images and files in one tool result, decoded: 3.75 MiB, or 5 MiB of base64. The
 /// smallest limit that a provider has for one image (Bedrock, 3.75 MB:
 /// <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html>, read 2026-11-30).
+///
+/// Limit | images and files of a tool result | bytes | a note for the model
 pub const MEDIA_BYTES: u64 = 3_932_160;
 
 /// Tools in one registry. OpenAI refuses more than 128; other providers take more.

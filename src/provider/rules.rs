@@ -366,6 +366,7 @@ impl Media {
                 let text = seen.mime.starts_with("text/");
                 self.takes(seen) && !text && (seen.is_url || seen.mime != "image/jpg")
             }
+            Self::None => false,
             _ => true,
         }
     }

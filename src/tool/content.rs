@@ -395,7 +395,7 @@ mod tests {
             r#"{"type":"image","mediaType":"image/png","data":"not base64"}"#,
             r#"{"type":"image","mediaType":"image/png","data":"QUFB","url":"https://a.example"}"#,
             r#"{"type":"image","mediaType":"image/png","data":"QUFB","name":3}"#,
-            r#"{"type":"image","mediaType":"image/png","url":"file:///etc/passwd"}"#,
+            r#"{"type":"image","mediaType":"image/png","url":"ftp://a.example/b.png"}"#,
             r#"{"type":"image","mediaType":"image/png","url":"https://"}"#,
             r#"{"type":"image","mediaType":"image/png","bytes":3,"omitted":"else"}"#,
             r#"{"type":"video","mediaType":"video/mp4","data":"QUFB"}"#,

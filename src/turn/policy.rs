@@ -108,6 +108,8 @@ options! {
         /// Maximum bytes of the images and files in one result, decoded. A larger one is replaced by a
         /// note for the model. The default is the smallest limit that a provider has for one image
         /// (Bedrock).
+        ///
+        /// Limit | bytes of images and files | a note for the model
         max_media_bytes "maxMediaBytes": u64 = limits::MEDIA_BYTES, whole 0..=64 * 1024 * 1024;
         /// Calls left in the tool phase from which on a system notice tells the model how many there
         /// are. Default: never.

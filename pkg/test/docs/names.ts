@@ -30,6 +30,7 @@ declare global {
   const calls: { id: string; name: string; args: unknown }[]
   const listFiles: (path: string, signal: AbortSignal) => Promise<string[]>
   const find: (q: string, signal: AbortSignal) => Promise<string[]>
+  const capture: () => Promise<Uint8Array>
   const sendNote: (to: string, key: string) => Promise<void>
   const show: (shown: unknown) => void
   const token: () => string

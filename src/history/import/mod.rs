@@ -81,7 +81,8 @@ fn shaped(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
     if fields.len() == 1 && fields.has_text("id") {
         return item::item(fields, index);
     }
-    if fields.has("parts") {
+    // A result of a turn of ours has parts beside its content.
+    if fields.has("parts") && !(fields.is("role", "tool") && fields.has("toolCallId")) {
         return if gemini::is(&fields) {
             gemini::content(fields, index)
         } else {

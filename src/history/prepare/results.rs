@@ -145,6 +145,25 @@ impl<'a> Work<'_, 'a> {
     }
 
     pub(super) fn content(&mut self, call: &Call<'a>, result: &ToolResult<'a>) -> ResultOut<'a> {
+        let content = self.own_content(call, result);
+        // Gemini 3 has images and files beside the response.
+        let beside = result.extra.iter().filter(|(key, _)| key == "parts");
+        let is_other = result.marks.meets(Marks::GEMINI) && !self.own(result.marks);
+        let beside: Vec<_> = beside.flat_map(|(_, parts)| parts.items()).cloned().collect();
+        let (ResultOut::Text(text), true) = (&content, is_other && !beside.is_empty()) else {
+            return content;
+        };
+        let mut outs = vec![Out::Text { text: text.clone(), extra: Vec::new(), apart: false }];
+        for block in beside {
+            outs.extend(self.shown(&Part::Media { marks: Marks::GEMINI, block }, result));
+        }
+        match outs.iter().all(|out| matches!(out, Out::Text { .. })) {
+            true => ResultOut::Text(joined(&outs, "\n")),
+            false => ResultOut::Parts(outs),
+        }
+    }
+
+    fn own_content(&mut self, call: &Call<'a>, result: &ToolResult<'a>) -> ResultOut<'a> {
         let rules = self.rules();
         let native = rules.result_values == ResultValues::Native;
         let text = match &result.content {

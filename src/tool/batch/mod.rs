@@ -160,8 +160,8 @@ impl CallBatch {
     ) {
         let Some(call) = self.pending(number, Need::Outcome) else { return };
         let limit = tools.find(&call.view.name).and_then(|tool| tool.reuse_ms).unwrap_or(0);
-        let fits = |(outcome, age_ms): &(Outcome, u64)| *age_ms <= limit && !outcome.is_gone();
-        call.recalled = found.filter(fits).map(|(outcome, _)| outcome);
+        let found = found.filter(|(outcome, _)| !outcome.is_gone());
+        call.recalled = found.filter(|(_, age_ms)| *age_ms <= limit).map(|(outcome, _)| outcome);
     }
 
     fn pending(&mut self, number: u32, need: Need) -> Option<&mut Call> {
@@ -237,6 +237,11 @@ impl CallBatch {
             let signatures = call.signature_texts();
             let repeats: Vec<_> =
                 tool.and_then(|tool| terms.replays.repeat(tool)).into_iter().collect();
+            let is_gone = guard.outcome(&signatures).is_some_and(Outcome::is_gone);
+            if is_gone && tool.is_some_and(|tool| tool.read_only) {
+                // Another owner of the turn had its data, so that a repeat gets nothing from it.
+                guard.forget(&signatures);
+            }
             let guarded = GuardedCall {
                 tool: tool.map(|tool| tool.known_tool(&repeats)),
                 valid: call.valid,

@@ -92,10 +92,6 @@ impl CallBatch {
         for call in self.calls.iter().filter(|call| call.is_outcome_given()) {
             if let Some((outcome, _)) = &call.settled {
                 guard.settle(&call.signature_texts(), call.number, outcome, None);
-                if outcome.is_gone() && call.read_only {
-                    // Another owner of the turn had its data, so that it is no result for a repeat.
-                    guard.forget(&call.signature_texts());
-                }
             }
         }
         let replay = |call: &&mut Call| call.fate == Fate::Replay && call.settled.is_none();
