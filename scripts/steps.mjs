@@ -256,6 +256,7 @@ export const PARTS = {
       needs: [redis, postgres],
     }),
     tests('stores (workerd)', stores('durable-object', 'd1', 'costs')),
+    tests('Durable Objects and agents (workerd)', testsIn('tests/cloudflare')),
     tests('stores (Chromium)', stores('indexeddb'), { needs: [browser] }),
     tests('stores (Firefox)', stores('indexeddb-firefox'), { needs: [firefox] }),
     tests('stores (Rust and TypeScript, Chromium)', stores('rust', 'rust-turns'), {

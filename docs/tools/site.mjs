@@ -24,7 +24,7 @@ export const DOCS = '.cache/docs/site'
 export const CHAPTERS = {
   Begin: ['start', 'page', 'moving', 'frameworks', 'guards'],
   Turns: ['turns', 'tools', 'guard', 'survive', 'stores', 'testing'],
-  Serve: ['serve', 'deploy', 'remote', 'proxy', 'providers'],
+  Serve: ['serve', 'deploy', 'cloudflare', 'remote', 'proxy', 'providers'],
   'Evidence and plans': ['bundles', 'statistics', 'requests', 'chains'],
   'Histories and secrets': ['histories', 'redaction'],
   'Where it runs': ['sizes', 'rust', 'command'],

@@ -5,9 +5,9 @@
 //   Bun       bun app.mjs
 //   Node      node node.mjs
 import { defineTool, memoryStore, openaiChat } from 'turnlock'
+import { withTurnlock } from 'turnlock/cloudflare'
 import { createProxy } from 'turnlock/proxy'
 import { createHandler } from 'turnlock/server'
-import { durableObjectStore } from 'turnlock/stores/durable-object'
 
 const tools = {
   list_files: defineTool({
@@ -27,15 +27,18 @@ function tenantOf(request, env) {
 
 const upstreamOf = ({ BASE_URL }) => BASE_URL ?? 'https://api.openai.com/v1'
 
+const modelOf = (env) =>
+  openaiChat({
+    baseURL: upstreamOf(env),
+    model: env.MODEL ?? 'gpt-5-mini',
+    apiKey: env.OPENAI_API_KEY,
+  })
+
 const chat = (store, env) =>
   createHandler({
     store,
     tools,
-    model: openaiChat({
-      baseURL: upstreamOf(env),
-      model: env.MODEL ?? 'gpt-5-mini',
-      apiKey: env.OPENAI_API_KEY,
-    }),
+    model: modelOf(env),
     authorize(request) {
       const tenant = tenantOf(request, env)
       return tenant ? { tenant } : null
@@ -61,15 +64,36 @@ const proxyTo = (env) =>
     onError: (error) => console.error(error),
   })
 
-/** All turns of a tenant, in one place that outlives the workers in front of it. */
-export class Tenant {
-  constructor(state, env) {
-    this.handler = chat(durableObjectStore(state), env)
-    this.context = { env, waitUntil: (promise) => state.waitUntil(promise) }
+/** Stands for `DurableObject` of `cloudflare:workers`, which other runtimes do not have. */
+class Base {
+  constructor(ctx, env) {
+    this.ctx = ctx
+    this.env = env
+  }
+}
+
+/**
+ * All turns of a tenant, in one place that outlives the workers in front of it. After an eviction or a
+ * crash, an alarm resumes those that ran. Pages may read them over a WebSocket, too.
+ */
+export class Tenant extends withTurnlock(Base) {
+  constructor(ctx, env) {
+    super(ctx, env)
+    this.handler = chat(this.turnlock.store, env)
+    this.context = { env, waitUntil: (promise) => ctx.waitUntil(promise) }
+  }
+
+  turnOptions() {
+    return { model: modelOf(this.env), tools }
+  }
+
+  turnTenant(request) {
+    return tenantOf(request, this.env) ?? null
   }
 
   fetch(request) {
-    return this.handler(request, this.context)
+    const isSocket = request.headers.get('upgrade') === 'websocket'
+    return isSocket ? this.turnlock.connect(request) : this.handler(request, this.context)
   }
 }
 
