@@ -173,7 +173,8 @@ const REFUSALS: &[(&str, &[Code])] = &[
 #[must_use]
 #[inline(never)]
 pub fn explain(refusal: &str) -> Vec<Code> {
-    let text = refusal.to_ascii_lowercase();
+    // Gateways repeat the body of a provider as a text in JSON, with a backslash before each quote.
+    let text = refusal.to_ascii_lowercase().replace('\\', "");
     let mut codes = Vec::new();
     for (fragments, named) in REFUSALS {
         if occurs(&text, fragments) {

@@ -49,6 +49,7 @@ mod options;
 mod pair;
 mod plain;
 mod prepare;
+mod refused;
 mod report;
 mod thread;
 mod trim;
@@ -64,6 +65,7 @@ pub use options::{
     UnknownElements,
 };
 pub(crate) use plain::Plain;
+pub use refused::repair;
 pub use report::{Action, Repair, Violation};
 pub use thread::thread_id;
 pub use trim::{TrimOptions, Trimmed, trim};

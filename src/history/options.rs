@@ -1,5 +1,6 @@
 //! Options for normalizing a history.
 
+use super::code::Code;
 use super::thread_id;
 use crate::dialect::Dialect;
 use crate::error::Error;
@@ -117,6 +118,10 @@ options! {
         model "model": Option<String>;
         /// Gemini 3: when calls without a thought signature get a placeholder.
         thought_signatures "thoughtSignatures": ThoughtSignatures = ThoughtSignatures::Auto;
+        /// Codes of the rules that the provider has named in a refusal, such as those of
+        /// `explainProviderError`. The messages then keep these rules although the dialect does not
+        /// have them: servers with the same API differ. Nothing of the user is left out for it.
+        refused "refused": Vec<Code>;
     }
 }
 

@@ -25,7 +25,7 @@ names! {
 
 record! {
     /// One change made to a history.
-    pub struct Repair as "Repair" {
+    pub struct Repair as "Repair", read {
         /// What the provider would have refused. Stable.
         code "code": Code;
         /// What was done.

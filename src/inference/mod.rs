@@ -10,6 +10,8 @@ mod retry;
 mod secrets;
 
 use crate::error::Failure;
+use crate::history::Repair;
+use crate::json::Json;
 use crate::limits;
 use crate::provider::Wire;
 use crate::secret::Secret;
@@ -52,11 +54,17 @@ pub(crate) struct Inference {
     hint: Option<String>,
     /// What no message shows.
     secrets: Vec<Secret>,
+    /// The provider refused the request as invalid, with this text.
+    refusal: Option<String>,
+    /// The history of the request is repaired after this failure.
+    repairs: Option<Failure>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Connection {
     Open,
+    /// The host repairs the history of the request before it is sent.
+    Repairing,
     /// The request is sent again at `until`.
     Waiting {
         until: u64,
@@ -109,6 +117,8 @@ pub(crate) enum Part {
     Bytes(Vec<u8>),
     Deltas(Vec<Delta>),
     HeldBack,
+    /// The body with a repaired history, and the repairs; without any, the body is as it was.
+    Repaired(Json<'static>, Vec<Repair>),
     Ended,
     Failed {
         message: String,
@@ -125,6 +135,8 @@ pub(crate) struct Heard {
     pub(crate) abort: bool,
     /// How the attempt ended, if it did.
     pub(crate) end: Option<End>,
+    /// The request may be sent, with this body if its history was repaired.
+    pub(crate) repaired: Option<(Json<'static>, Vec<Repair>)>,
 }
 
 /// How an attempt ended.
@@ -163,6 +175,8 @@ impl Inference {
             from_host: false,
             hint: None,
             secrets: Vec::new(),
+            refusal: None,
+            repairs: None,
         }
     }
 
@@ -171,6 +185,28 @@ impl Inference {
     #[must_use]
     pub(crate) fn after(self, failed: &Self) -> Self {
         Self { attempt: failed.attempt + 1, earlier: failed.attempt, ..self }
+    }
+
+    /// The same inference with a repaired history, after a failure that names a fault of it. It fails
+    /// with that failure if there is nothing to repair.
+    #[must_use]
+    pub(crate) fn repairing(self, failed: &Self, failure: Failure) -> Self {
+        Self { repairs: Some(failure), ..self.after(failed) }
+    }
+
+    /// The host first repairs the history of the request.
+    pub(crate) fn awaits_repair(&mut self) {
+        self.connection = Connection::Repairing;
+    }
+
+    /// Whether the request has a repaired history.
+    pub(crate) fn is_repair(&self) -> bool {
+        self.repairs.is_some()
+    }
+
+    /// The text with which the provider refused the request as invalid.
+    pub(crate) fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
     }
 
     /// Whether the request failed, and may be sent to another model: nothing of its response was
@@ -219,7 +255,8 @@ impl Inference {
     /// Begins the next attempt. The caller sends the request again.
     pub(crate) fn retry(&mut self, now: u64) {
         let next = Self::new(self.number, self.wire, self.rules.clone(), now);
-        *self = Self { attempt: self.attempt + 1, earlier: self.earlier, ..next };
+        let repairs = self.repairs.take();
+        *self = Self { attempt: self.attempt + 1, earlier: self.earlier, repairs, ..next };
     }
 
     /// Stops the request. Returns whether its connection was open.
@@ -235,7 +272,11 @@ impl Inference {
         part: Part,
     ) -> Option<Heard> {
         let current = (self.number, self.attempt) == (number, attempt);
-        if !current || self.connection != Connection::Open {
+        let awaited = match part {
+            Part::Repaired(..) => Connection::Repairing,
+            _ => Connection::Open,
+        };
+        if !current || self.connection != awaited {
             return None;
         }
         let mut heard = match part {
@@ -263,6 +304,7 @@ impl Inference {
                 self.heard = Some(now);
                 Heard::default()
             }
+            Part::Repaired(body, repairs) => self.repaired(now, body, repairs),
             Part::Ended => self.ended(now),
             Part::Failed { message, thrown } => {
                 let code = match (thrown, self.heard) {
@@ -291,9 +333,10 @@ impl Inference {
         } else {
             format!("the model sent nothing for {} ms", self.rules.first_byte_ms)
         };
+        let abort = self.connection == Connection::Open;
         let mut heard = self.broken(now, Failure::new("model.timeout", message));
         self.complete(&mut heard);
-        Heard { abort: true, ..heard }
+        Heard { abort, ..heard }
     }
 
     fn head(&mut self, now: u64, status: u16, retry_after_ms: Option<u64>, body: &str) -> Heard {
@@ -308,6 +351,8 @@ impl Inference {
             return self.fail(now, Failure::new("model.redirected", message), None, repeatable);
         }
         let message = retry::status_message(status, body);
+        // Gateways answer with a text of their own and put that of the provider elsewhere in the body.
+        self.refusal = retry::is_invalid(status, body).then(|| format!("{message}\n{body}"));
         let failure = Failure::new("model.status", message).with_status(status);
         let failure = failure.with_retry_after(retry_after_ms);
         // A time in the past says nothing: what is refused at once is not sent again at once.
@@ -315,6 +360,17 @@ impl Inference {
         let wait = asked.unwrap_or_else(|| self.backoff_ms());
         let wait = Some(wait).filter(|_| retry::is_retryable(status));
         self.fail(now, failure, wait, self.has_nothing())
+    }
+
+    /// Takes what the host has repaired. A request that was refused is sent again only with repairs.
+    fn repaired(&mut self, now: u64, body: Json<'static>, repairs: Vec<Repair>) -> Heard {
+        match self.repairs.clone().filter(|_| repairs.is_empty()) {
+            Some(failure) => self.fail(now, failure, None, true),
+            None => {
+                self.connection = Connection::Open;
+                Heard { repaired: Some((body, repairs)), ..Heard::default() }
+            }
+        }
     }
 
     fn ended(&mut self, now: u64) -> Heard {

@@ -1,6 +1,7 @@
 //! When a failed request is sent again, and the messages of refused ones.
 
 use crate::json::{Json, Reader};
+use crate::text::holds;
 
 /// Wait before the second attempt, doubled for each further attempt. This is the default of the
 /// OpenAI and Anthropic SDKs.
@@ -16,6 +17,18 @@ pub(super) const LONGEST_WAIT_MS: u64 = 30_000;
 pub(super) fn backoff_ms(drawn: u8, attempt: u32) -> u64 {
     let longest = FIRST_WAIT_MS << attempt.saturating_sub(1).min(6);
     longest - longest / 4 * u64::from(drawn) / 255
+}
+
+/// Words of a chat template that refuses a history.
+const TEMPLATE: [&str; 4] = ["jinja", "template", "roles must", "system message"];
+
+/// Whether a response says that the request is invalid: 400; 422 of servers that validate its form
+/// first (DeepSeek, Mistral, vLLM); 500 of servers whose chat template refuses the history
+/// (llama-server: QwenLM/Qwen3.8#244, 2026-09-22; Ollama: ollama/ollama#17774, 2026-08-15).
+pub(super) fn is_invalid(status: u16, body: &str) -> bool {
+    let body = body.to_ascii_lowercase();
+    let names_template = || TEMPLATE.iter().any(|word| holds(&body, word));
+    matches!(status, 400 | 422) || status == 500 && names_template()
 }
 
 /// Whether a status is 408, 409, 429 or 5xx (including 529), as in the providers' own SDKs.

@@ -53,8 +53,9 @@ pub(crate) use prompt::{
 pub use request::{Choice, Request, RequestParts, ToolDeclaration};
 pub(crate) use result_media::{Place, label};
 pub(crate) use rules::{
-    Arguments, Blank, Bridge, Elements, EmptyResult, First, Ids, Last, Media, Merge, Names, Replay,
-    ResultParts, ResultValues, Results, Rules, SentIds, Signatures, System, UndeclaredTools,
+    Arguments, Blank, Bridge, Elements, EmptyResult, Fields, First, Ids, Last, Media, Merge, Names,
+    Replay, ResultParts, ResultValues, Results, Rules, SentIds, Signatures, System,
+    UndeclaredTools,
 };
 pub(crate) use shapes::Marks;
 pub use tools::diagnose_tools;

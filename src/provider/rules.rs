@@ -1,7 +1,7 @@
 //! The rules of a provider's histories as data. Each provider has one table; this module is
 //! independent of them.
 
-use super::chat::Style;
+use super::chat::{self, Style};
 use super::content::{Attachment, Message, Out};
 use super::result_media::{MediaBytes, ResultMedia};
 use super::shapes::Marks;
@@ -11,7 +11,7 @@ use crate::json::Json;
 pub(crate) type Write = for<'a> fn(Message<'a>, &mut Vec<Json<'a>>);
 
 /// The rules of one provider's histories, and how its messages are written.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     /// The shapes that it accepts.
     pub(crate) own: Marks,
@@ -82,6 +82,15 @@ impl Rules {
     /// Whether the content of a message that has only texts is one text, however many they are.
     pub(crate) fn one_text(&self) -> bool {
         self.style.is_some_and(|style| !style.lists)
+    }
+
+    /// Requires content to be text: never null, and a list only with media in it.
+    pub(crate) fn require_texts(&mut self) {
+        if self.style.is_some() {
+            (self.style, self.write) = (Some(chat::TEXTS), chat::write_texts);
+            (self.null, self.empty_lists) = (false, false);
+            self.result_parts = ResultParts::Joined;
+        }
     }
 
     /// The rules that most providers share. A provider states those in which it differs.

@@ -13,6 +13,7 @@
 //! | `ResponseBytes` | · | A W T C R O | · | A T C R O | · | · | · | · |
 //! | `Deltas` | · | A W T C R O | · | A T C R O | · | · | · | · |
 //! | `HeldBack` | · | · | · | · | · | · | · | · |
+//! | `Repaired` | · | A O | · | · | · | · | · | · |
 //! | `ResponseEnded` | · | A W C R J O | · | A T C R O | · | · | · | · |
 //! | `ResponseFailed` | · | A W C R J O | · | A C R O | · | · | · | · |
 //! | `Checked` | · | · | · | T C R O | A C R J O | · | A J O | · |
@@ -242,6 +243,7 @@ impl Machine {
                 | Input::ResponseBytes { .. }
                 | Input::Deltas { .. }
                 | Input::HeldBack { .. }
+                | Input::Repaired { .. }
                 | Input::ResponseEnded { .. }
                 | Input::ResponseFailed { .. }
                 | Input::Checked { .. }
@@ -366,13 +368,16 @@ impl Machine {
 
     /// Makes the current inference.
     fn ask_again(&mut self) {
-        let inference = self.record.inference();
-        self.record.send(&inference);
+        let mut inference = self.record.inference();
+        self.record.send(&mut inference);
         self.enter(State::Asking(Box::new(inference)));
     }
 
     fn take_progress(&mut self, inference: u32, heard: Heard) {
         heard.deltas.into_iter().for_each(|delta| self.record.show(delta));
+        if let (State::Asking(inference), Some((body, repairs))) = (&self.state, heard.repaired) {
+            self.record.send_repaired(inference, body, repairs);
+        }
         if heard.abort {
             self.record.push(Effect::Abort { inference });
         }
@@ -411,9 +416,10 @@ impl Machine {
     /// accepted, the calls count.
     fn broke(&mut self, failure: Failure) {
         if let State::Asking(inference) = &mut self.state {
-            let next = self.record.fall_back(inference, &failure);
-            let Some(next) = next else { return self.fail(failure) };
-            self.record.send(&next);
+            let next = self.record.repair(inference, &failure);
+            let next = next.or_else(|| self.record.fall_back(inference, &failure));
+            let Some(mut next) = next else { return self.fail(failure) };
+            self.record.send(&mut next);
             **inference = next;
             return;
         }
@@ -431,9 +437,9 @@ impl Machine {
         }
         self.record.response_done(&response, cut, TurnStatus::Complete);
         if let State::Asking(inference) = &mut self.state
-            && let Some(next) = self.record.go_on_after(inference, &response)
+            && let Some(mut next) = self.record.go_on_after(inference, &response)
         {
-            self.record.send(&next);
+            self.record.send(&mut next);
             **inference = next;
             return;
         }

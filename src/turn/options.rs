@@ -166,6 +166,11 @@ options! {
         text_tool_calls "textToolCalls": TextToolCalls = TextToolCalls::Report;
         /// What the model wants back of the responses in its history.
         history "history": ModelHistory = ModelHistory::blank();
+        /// Whether a request that the provider refuses for its history (status 400, 422 or 500, with a
+        /// text that `explainProviderError` knows) is repaired and sent once more, before any fallback. The
+        /// text only selects among the repairs that `normalizeHistory` makes: nothing of the user is
+        /// left out, and no result is added that claims success.
+        repair_on_error "repairOnError": bool = true;
         /// Models that are asked in this order, each when the one before it has failed for good (after
         /// its retries) and before anything of its response arrived. The turn goes on with the one
         /// that answers. Not with the strategy `thread`.

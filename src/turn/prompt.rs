@@ -341,6 +341,11 @@ impl Conversation {
         self.kept.is_some()
     }
 
+    /// Whether the last request named a response that the provider may no longer have.
+    pub(super) fn is_continued(&self) -> bool {
+        self.kept.as_ref().is_some_and(Kept::is_continued)
+    }
+
     /// Sends everything from now on, as the provider does not know the response that the last
     /// request named; `false` if that is no more than it had.
     pub(super) fn forget(&mut self) -> bool {

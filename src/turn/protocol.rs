@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::event::Event;
 use super::result::TurnResult;
 use super::trace::TraceEvent;
+use crate::history::Repair;
 use crate::inference::Part;
 use crate::json::Json;
 use crate::json::table::{names, protocol};
@@ -55,6 +56,17 @@ protocol! {
             inference "inference": u32,
             /// The attempt.
             attempt "attempt": u32,
+        }
+        /// The result of [`repair`](Effect::Repair).
+        Repaired "repaired" {
+            /// The inference.
+            inference "inference": u32,
+            /// The attempt.
+            attempt "attempt": u32,
+            /// The repaired body; null if there was nothing to repair.
+            body "body": Json<'static>,
+            /// The repairs; none if there was nothing to repair.
+            repairs "repairs": Vec<Repair>,
         }
         /// The response body ended.
         ResponseEnded "response_end" {
@@ -163,6 +175,9 @@ impl Input {
                 ((inference, attempt), Part::Deltas(deltas))
             }
             Self::HeldBack { inference, attempt } => ((inference, attempt), Part::HeldBack),
+            Self::Repaired { inference, attempt, body, repairs } => {
+                ((inference, attempt), Part::Repaired(body, repairs))
+            }
             Self::ResponseEnded { inference, attempt } => ((inference, attempt), Part::Ended),
             Self::ResponseFailed { inference, attempt, message, thrown } => {
                 ((inference, attempt), Part::Failed { message, thrown })
@@ -191,6 +206,21 @@ protocol! {
             /// body has only the members that the core decides: `messages`, and `system`, `tools`
             /// and `tool_choice` if present.
             request "request": Request<'static>,
+        }
+        /// Repair the history in the body of a request with [`history::repair`](crate::history::repair),
+        /// and report [`repaired`](Input::Repaired). It is no part of the machine, so that a program
+        /// whose histories need no repair does not carry it.
+        Repair "repair" {
+            /// The number of the inference, from 1.
+            inference "inference": u32,
+            /// The number of the attempt, from 1.
+            attempt "attempt": u32,
+            /// The model that will be asked, as in [`fetch`](Effect::Fetch).
+            model "model": u32,
+            /// The body of the request.
+            body "body": Json<'static>,
+            /// What the provider said when it refused requests of this turn as invalid.
+            refusal "refusal": String,
         }
         /// Stop reading a response and close its connection.
         Abort "abort" {

@@ -41,6 +41,8 @@ options! {
         text_tool_calls "textToolCalls": TextToolCalls = TextToolCalls::Report;
         /// As [`TurnOptions::history`](super::TurnOptions).
         history "history": ModelHistory = ModelHistory::blank();
+        /// As [`TurnOptions::repair_on_error`](super::TurnOptions).
+        repair_on_error "repairOnError": bool = true;
         /// As [`TurnOptions::fallbacks`](super::TurnOptions). A turn that went on with one of them
         /// goes on with the one in the same place.
         fallbacks "fallbacks": Vec<Fallback>;
@@ -182,6 +184,7 @@ impl RestoreOptions {
         turn.think_tags = self.think_tags;
         turn.text_tool_calls = self.text_tool_calls;
         turn.history = self.history;
+        turn.repair_on_error = self.repair_on_error;
         turn.fallbacks = std::mem::take(&mut self.fallbacks);
         turn.trace = self.trace;
         turn.started_at = self.started_at;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::event::PhaseName;
 use super::result::TurnStatus;
 use crate::guard::Refusal;
+use crate::history::Code;
 use crate::json::table::{cases, envelope, record};
 use crate::stream::{FinishReason, TokenUsage};
 use crate::tool::Status;
@@ -108,6 +109,16 @@ cases! {
             raw_finish_reason "raw_finish_reason?": Option<String>,
             /// The tokens, if the provider reported them.
             usage "usage": Option<TokenUsage>,
+        }
+        /// The provider refused a request for its history, which was repaired; the request is sent once
+        /// more.
+        HistoryRepair "history_repair" {
+            /// The number of the inference, from 1.
+            inference "inference": u32,
+            /// The codes of the repairs.
+            codes "codes": Vec<Code>,
+            /// How many repairs were made.
+            repairs "repairs": usize,
         }
         /// The model wrote calls into its text, which do not run (`textToolCalls: "report"`).
         TextToolCall "text_tool_call" {

@@ -71,7 +71,10 @@ enum Run {
 /// one message that scenarios have by default.
 fn is_plain(scenario: &Value) -> bool {
     let plain = ["messages", "strategy", "fallbacks"].iter().all(|own| scenario[own].is_null());
-    plain && scenario["store"] != true
+    // A turn of the small function repairs nothing.
+    let refused =
+        scenario["model"].as_array().unwrap().iter().any(|one| one["message"].is_string());
+    plain && scenario["store"] != true && !refused
 }
 
 async fn play(scenario: Arc<Value>, dialect: &str, session: &str, run: Run) -> Result<(), String> {
@@ -148,6 +151,9 @@ pub fn given(scenario: &Value, model: Model) -> TurnOptions {
     }
     if threads {
         options = options.strategy(Strategy::Thread);
+    }
+    if let Some(repairs) = scenario["repairOnError"].as_bool() {
+        options = options.repair_on_error(repairs);
     }
     if let Some(project) = scenario["projectId"].as_str() {
         options = options.project_id(project);

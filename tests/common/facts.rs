@@ -10,7 +10,16 @@ use super::{Random, render};
 
 /// The head of a response. That of a failure has a message.
 pub fn head(inference: u32, attempt: u32, status: u16, retry_after_ms: Option<u64>) -> Input {
-    let body = r#"{"error":{"message":"scripted failure"}}"#.to_owned();
+    failure_head((inference, attempt), status, retry_after_ms, "scripted failure")
+}
+
+fn failure_head(
+    (inference, attempt): (u32, u32),
+    status: u16,
+    retry_after_ms: Option<u64>,
+    message: &str,
+) -> Input {
+    let body = serde_json::json!({ "error": { "message": message } }).to_string();
     Input::ResponseHead {
         inference,
         attempt,
@@ -43,7 +52,8 @@ pub fn inference(input: &Input) -> Option<u32> {
         Input::ResponseBytes { inference, .. }
         | Input::ResponseHead { inference, .. }
         | Input::ResponseEnded { inference, .. }
-        | Input::ResponseFailed { inference, .. } => Some(*inference),
+        | Input::ResponseFailed { inference, .. }
+        | Input::Repaired { inference, .. } => Some(*inference),
         _ => None,
     }
 }
@@ -70,7 +80,8 @@ pub fn response(
     if let Some(status) = entry["status"].as_u64() {
         let status = u16::try_from(status).unwrap();
         let retry = entry["retryAfterMs"].as_u64();
-        lane.push_back(head(inference, attempt, status, retry));
+        let message = entry["message"].as_str().unwrap_or("scripted failure");
+        lane.push_back(failure_head((inference, attempt), status, retry, message));
     } else if entry["then"] != "stall_head" {
         lane.push_back(head(inference, attempt, 200, None));
         let page = entry["page"].as_str().map(|page| page.as_bytes().to_vec());

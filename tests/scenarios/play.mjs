@@ -404,6 +404,7 @@ const given = (scenario) => ({
   ...(scenario.strategy && { strategy: scenario.strategy }),
   ...(scenario.system && { system: scenario.system }),
   ...(scenario.answerSchema && { answerSchema: scenario.answerSchema }),
+  ...('repairOnError' in scenario && { repairOnError: scenario.repairOnError }),
   ...(scenario.mode && { mode: scenario.mode }),
   ...(scenario.policy && { policy: scenario.policy }),
 })

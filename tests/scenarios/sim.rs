@@ -104,7 +104,7 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
             "projectId": scenario["projectId"], "conversationId": scenario["conversationId"],
             "strategy": scenario["strategy"], "system": scenario["system"],
             "answerSchema": scenario["answerSchema"], "secret": "00112233445566778899aabbccddeeff",
-            "maxRetries": retries, "trace": true })
+            "maxRetries": retries, "repairOnError": scenario["repairOnError"], "trace": true })
 }
 
 /// What `pauseTurn` does.
@@ -254,11 +254,13 @@ impl<'a> Sim<'a> {
         match effect {
             Effect::Fetch { inference, attempt, model, request } => {
                 self.inferences.insert(inference);
-                let wire = match model {
-                    0 => self.dialect,
-                    place => self.scenario["fallbacks"][place as usize - 1].as_str().unwrap(),
-                };
-                self.fetch(wire, (inference, attempt), &request.body)
+                self.fetch(self.wire(model), (inference, attempt), &request.body)
+            }
+            Effect::Repair { inference, attempt, model, mut body, refusal } => {
+                let dialect = turnlock::Dialect::parse(self.wire(model)).unwrap();
+                let repairs = turnlock::history::repair(dialect, &mut body, &refusal);
+                let repaired = Input::Repaired { inference, attempt, body, repairs };
+                self.lanes.push(VecDeque::from([repaired]));
             }
             Effect::Abort { inference } => {
                 let of = |lane: &VecDeque<Input>| lane.front().and_then(facts::inference);
@@ -313,6 +315,14 @@ impl<'a> Sim<'a> {
                 }
                 self.result = Some(result);
             }
+        }
+    }
+
+    /// The wire of a model.
+    fn wire(&self, model: u32) -> &'a str {
+        match model {
+            0 => self.dialect,
+            place => self.scenario["fallbacks"][place as usize - 1].as_str().unwrap(),
         }
     }
 

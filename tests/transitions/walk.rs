@@ -11,6 +11,7 @@ use super::progress::End;
 use super::{
     Approval, Effect, Failure, Input, RestoreOptions, Settled, Turn, TurnOptions, Verdict,
 };
+use crate::dialect::Dialect;
 use crate::json::Json;
 use crate::next::Next;
 use crate::store::{Commit, CommitResult, StoredOutcome, StoredTurn};
@@ -19,7 +20,7 @@ use crate::tool::Outcome;
 
 const STATES: [&str; 8] =
     ["Idle", "Asking", "Waiting", "Taking", "Checking", "Running", "Judging", "Over"];
-const HOSTS: u64 = 260_000;
+const HOSTS: u64 = 600_000;
 
 /// By input and state: the states that follow.
 type Table = BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>>;
@@ -132,11 +133,11 @@ impl Host {
     fn any(&mut self) -> Input {
         let (inference, attempt) = self.inference;
         let call = u32::try_from(self.random.below(self.calls as usize + 1)).unwrap();
-        match self.random.below(17) {
+        match self.random.below(18) {
             0 => Input::Start,
             1 => {
                 let status = [200, 400, 429][self.random.below(3)];
-                let body = String::new();
+                let body = self.random.pick(&["", ALTERNATE]).to_owned();
                 Input::ResponseHead {
                     inference,
                     attempt,
@@ -171,6 +172,13 @@ impl Host {
             12 => Input::Verify,
             13 => Input::Pause,
             15 => Input::ToolUsage { call, usage: Usage::default() },
+            16 => {
+                let (body, mut repairs) = (Json::Null, Vec::new());
+                if self.random.one(2) {
+                    repairs = crate::history::repair(DIALECT, &mut merged(), ALTERNATE);
+                }
+                Input::Repaired { inference, attempt, body, repairs }
+            }
             14 if self.random.one(4) => Input::Cancel { reason: "user".to_owned() },
             _ => Input::Timer,
         }
@@ -192,6 +200,14 @@ impl Host {
                 self.coming.push_back(Input::Deltas { inference, attempt, deltas });
                 self.coming.push_back(Input::Deltas { inference, attempt, deltas: rest });
                 self.coming.push_back(Input::ResponseEnded { inference, attempt });
+            }
+            Effect::Repair { inference, attempt, mut body, refusal, .. } => {
+                self.inference = (inference, attempt);
+                let mut repairs = crate::history::repair(DIALECT, &mut body, &refusal);
+                if self.random.one(2) {
+                    repairs = crate::history::repair(DIALECT, &mut merged(), ALTERNATE);
+                }
+                self.coming.push_back(Input::Repaired { inference, attempt, body, repairs });
             }
             Effect::Check { call, .. } => {
                 self.calls = self.calls.max(call);
@@ -220,6 +236,15 @@ impl Host {
     }
 }
 
+/// A refusal of a history, and a body that has the fault.
+const ALTERNATE: &str = "roles must alternate user/assistant";
+const DIALECT: Dialect = Dialect::OpenAiChat;
+
+fn merged() -> Json<'static> {
+    let said = r#"{"role":"user","content":"go"}"#;
+    Json::parse_str(&format!(r#"{{"messages":[{said},{said}]}}"#)).unwrap().into_owned()
+}
+
 /// A text, and the end of a response.
 const TEXT: &str =
     "data: {\"choices\":[{\"delta\":{\"content\":\"1\"},\"finish_reason\":\"stop\"}]}\n\n";
@@ -241,6 +266,7 @@ const fn name(input: &Input) -> &'static str {
         Input::ResponseBytes { .. } => "ResponseBytes",
         Input::Deltas { .. } => "Deltas",
         Input::HeldBack { .. } => "HeldBack",
+        Input::Repaired { .. } => "Repaired",
         Input::ResponseEnded { .. } => "ResponseEnded",
         Input::ResponseFailed { .. } => "ResponseFailed",
         Input::Checked { .. } => "Checked",

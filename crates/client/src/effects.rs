@@ -17,6 +17,8 @@ use crate::platform::{Abort, Active, Dyn, MaybeSend, Platform, Respond, Signal};
 use crate::store::Store;
 use crate::tool::{Tool, ToolContext, failed};
 use turnlock::Next;
+use turnlock::dialect::Dialect;
+use turnlock::history::{self, Repair};
 use turnlock::json::Json;
 use turnlock::limits;
 use turnlock::planning::{Pass, PassEvent, PassResult};
@@ -55,13 +57,23 @@ pub(crate) trait Asks:
     type Result;
     /// Its trace events.
     type Trace: 'static;
+
+    /// Repairs the history in a body that the provider has refused. A machine that carries no
+    /// histories repairs none.
+    fn repair(_dialect: Dialect, _body: &mut Json<'static>, _refusal: &str) -> Vec<Repair> {
+        Vec::new()
+    }
 }
 
 macro_rules! asks {
-    ($machine:ty, $result:ty, $trace:ty) => {
+    ($machine:ty, $result:ty, $trace:ty $(, $repair:path)?) => {
         impl Asks for $machine {
             type Result = $result;
             type Trace = $trace;
+
+            $(fn repair(dialect: Dialect, body: &mut Json<'static>, refusal: &str) -> Vec<Repair> {
+                $repair(dialect, body, refusal)
+            })?
         }
 
         impl Machine for $machine {
@@ -87,7 +99,7 @@ macro_rules! asks {
     };
 }
 
-asks!(Turn, TurnResult, TraceEvent);
+asks!(Turn, TurnResult, TraceEvent, history::repair);
 asks!(Unkept, TurnResult, TraceEvent);
 asks!(Pass, PassResult, PassEvent);
 
@@ -132,6 +144,12 @@ impl<M: Asks> Perform<M> for Asked<M> {
             Effect::Fetch { inference, attempt, model, request } => {
                 let handle = tasks.start(self.ask((inference, attempt), model, request));
                 self.under_way.requests.insert(inference, handle);
+            }
+            Effect::Repair { inference, attempt, model, mut body, refusal } => {
+                let model = self.model(model);
+                let repairs = model.map(|model| M::repair(model.dialect, &mut body, &refusal));
+                let repairs = repairs.unwrap_or_default();
+                self.inputs.tell(Input::Repaired { inference, attempt, body, repairs });
             }
             Effect::Abort { inference } => {
                 if let Some(handle) = self.under_way.requests.remove(&inference) {
@@ -219,6 +237,15 @@ impl<M: Asks> Asked<M> {
         self.events.push(event);
     }
 
+    /// The model that an effect names: 0, or the place of a fallback from 1.
+    fn model(&self, number: u32) -> Option<&Model> {
+        let fallback = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        match fallback {
+            Some(place) => self.fallbacks.get(place),
+            None => self.model.as_ref(),
+        }
+    }
+
     fn find(&self, name: &str) -> Option<&Tool> {
         self.tools.iter().find(|tool| tool.name() == name)
     }
@@ -235,12 +262,7 @@ impl<M: Asks> Asked<M> {
         model: u32,
         request: Request<'static>,
     ) -> impl Future<Output = ()> + MaybeSend + use<M> {
-        let fallback = usize::try_from(model).ok().and_then(|model| model.checked_sub(1));
-        let model = match fallback {
-            Some(place) => self.fallbacks.get(place),
-            None => self.model.as_ref(),
-        };
-        let opened = model.map(|model| model.open(request));
+        let opened = self.model(model).map(|model| model.open(request));
         let asking = Asking { inputs: self.inputs.clone(), events: self.events.clone() };
         let thrown = matches!(&opened, Some(Ok(Opened::Deltas(_))));
         async move {

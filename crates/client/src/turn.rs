@@ -90,6 +90,15 @@ impl TurnOptions {
         self
     }
 
+    /// Whether a request that the provider refuses for its history is repaired and sent once more,
+    /// before any fallback (the default): the field `repair_on_error` of the core's options. A turn of
+    /// [`run_plain_turn`] repairs nothing.
+    #[must_use]
+    pub fn repair_on_error(mut self, repairs: bool) -> Self {
+        self.turn.repair_on_error = repairs;
+        self
+    }
+
     /// Two phases (the default), or the plain loop.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
@@ -249,6 +258,7 @@ pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
 /// Natively, outside of a tokio runtime.
 pub fn run_plain_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
     let (turn, model, host) = checked(options)?;
+    let turn = turn.repair_on_error(false);
     if host.store.is_some() {
         return Err(Error::option("store", "none: `run_turn` keeps turns"));
     }

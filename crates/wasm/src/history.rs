@@ -6,8 +6,9 @@ use super::failure;
 use super::handles::HISTORIES;
 use super::tape::{TapeReader, TapeWriter};
 use super::wire::{bad, room};
+use turnlock::dialect::Dialect;
 use turnlock::error::Error;
-use turnlock::history::{self, History, HistoryOptions};
+use turnlock::history::{self, History, HistoryOptions, Repair};
 use turnlock::json::Json;
 use turnlock::limits;
 
@@ -98,6 +99,29 @@ pub fn history_free(handle: u32) {
 #[must_use]
 pub fn thread_id(conversation_id: &[u8], namespace: &[u8]) -> String {
     result_text(|| history::thread_id(text(conversation_id)?, Some(text(namespace)?)))
+}
+
+/// `{ member, list, repairs }`: the member of a request's body that has its history, the text of the
+/// list that is repaired after a refusal, and the repairs; nothing if there is nothing to repair; or an
+/// error.
+#[wasm_bindgen]
+#[must_use]
+pub fn history_repair(dialect: &[u8], body: &[u8], refusal: &[u8]) -> String {
+    room(body.len());
+    result_text(|| {
+        let dialect = Dialect::parse(text(dialect)?)?;
+        let mut body = Json::parse_host(body, limits::HISTORY_BYTES)?.into_owned();
+        let repairs = history::repair(dialect, &mut body, text(refusal)?);
+        let lists = ["messages", "input", "contents"];
+        let list = lists.into_iter().find_map(|member| Some((member, body.get(member)?)));
+        let Some((member, list)) = list.filter(|_| !repairs.is_empty()) else {
+            return Ok(String::new());
+        };
+        let repairs = Json::Array(repairs.iter().map(Repair::to_json).collect());
+        let list = list.to_text().into();
+        let told = [("member", member.into()), ("list", list), ("repairs", repairs)];
+        Ok(Json::object(told).to_text())
+    })
 }
 
 /// The codes that explain a provider's refusal, as a JSON array.

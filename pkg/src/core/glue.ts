@@ -88,6 +88,7 @@ export interface HistoryGlue {
   history_append(handle: number, tape: Uint32Array, text: Uint8Array): string
   history_update(handle: number): Uint8Array
   history_free(handle: number): void
+  history_repair(dialect: Uint8Array, body: Uint8Array, refusal: Uint8Array): string
   thread_id(conversationId: Uint8Array, namespace: Uint8Array): string
   explain_provider_error(refusal: Uint8Array): string
 }

@@ -179,6 +179,8 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
         return this.#host.onEvent(effect.event)
       case 'fetch':
         return void this.#requests.send(effect)
+      case 'repair':
+        return void this.#requests.repair(effect)
       case 'abort':
         return this.#requests.abort(effect.inference)
       case 'check':

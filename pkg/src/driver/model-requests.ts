@@ -23,6 +23,7 @@ export interface Hearing {
   bytes(inference: number, attempt: number, slice: Uint8Array): void
 }
 
+type Repair = Extract<TurnEffect, { type: 'repair' }>
 type Fetch = Extract<TurnEffect, { type: 'fetch' }>
 
 /**
@@ -68,6 +69,29 @@ export class Requests {
     this.#open.clear()
   }
 
+  /** Repairs the history in the body of a request that the provider has refused. */
+  async repair({ inference, attempt, model: place, body, refusal }: Repair): Promise<void> {
+    const input: TurnInput = { type: 'repaired', inference, attempt, body: null, repairs: [] }
+    try {
+      const dialect = this.#model(place)?.dialect
+      const { repairRequest } = await import('../history/repair.js')
+      const repaired = dialect && repairRequest(dialect, JSON.stringify(body), refusal)
+      if (repaired) {
+        const { member, list, repairs } = repaired
+        input.body = { ...(body as object), [member]: JSON.parse(list) as unknown }
+        input.repairs = repairs
+      }
+    } catch {
+      // Without the part of the core for histories, the failure of the request stands.
+    }
+    if (!this.#core.isOver()) this.#core.send(input)
+  }
+
+  /** The model that an effect names: 0, or the place of a fallback from 1. */
+  #model(place: number): Model | undefined {
+    return place ? this.#host.fallbacks?.[place - 1] : this.#host.model
+  }
+
   /** Sends a request, and tells the core what comes of it. */
   async send({ inference, attempt, model: place, request }: Fetch): Promise<void> {
     const controller = new AbortController()
@@ -80,7 +104,7 @@ export class Requests {
     }
     let generated = false
     try {
-      const model = place ? this.#host.fallbacks?.[place - 1] : this.#host.model
+      const model = this.#model(place)
       if (!model) throw new Error('no model')
       const { body: sent, ...where } = request
       const opened = model.open(sent, { ...where, signal: controller.signal })

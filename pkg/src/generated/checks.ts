@@ -7,6 +7,7 @@ export const PLAIN_DIALECTS: readonly string[] = ['openai-chat', 'deepseek', 'gr
 export const PRICES: Checks = {
   input: { check: { whole: [0] }, required: true },
   cachedInput: { whole: [0] },
+  cacheWriteInput: { whole: [0] },
   output: { check: { whole: [0] }, required: true },
 }
 
@@ -97,6 +98,7 @@ export const TURN_OPTIONS: Checks = {
   thinkTags: { names: 'auto off' },
   textToolCalls: { names: 'report run' },
   history: { rows: MODEL_HISTORY },
+  repairOnError: 'flag',
   fallbacks: { list: { rows: FALLBACK_MODEL } },
   trace: 'flag',
   startedAt: { whole: [0, 9007199254740992] },
@@ -180,7 +182,7 @@ export const CORE_BUNDLE_OPTIONS: Checks = {
   schemaVersion: 'text',
   perReplicate: { rows: REPLICATE_LIMITS },
   budget: { rows: BUNDLE_BUDGET },
-  prices: { check: { map: { rows: PRICES } }, expected: '{ [model]: { input, cachedInput?, output } } in micro-dollars for a million tokens' },
+  prices: { check: { map: { rows: PRICES } }, expected: '{ [model]: { input, cachedInput?, cacheWriteInput?, output } } in micro-dollars for a million tokens' },
   model: 'text',
   source: 'text',
   checked: 'flag',

@@ -78,6 +78,13 @@ export interface HistoryOptions {
   model?: string | undefined
   /** Gemini 3: when calls without a thought signature get a placeholder. @defaultValue "auto" */
   thoughtSignatures?: ThoughtSignatures | undefined
+  /**
+   * Codes of the rules that the provider has named in a refusal, such as those of
+   * `explainProviderError`. The messages then keep these rules although the dialect does not have
+   * them: servers with the same API differ. Nothing of the user is left out for it.
+   * @defaultValue []
+   */
+  refused?: HistoryCode[] | undefined
 }
 
 /**

@@ -23,6 +23,13 @@ export interface ProxyOptions<S extends ProxySession = ProxySession> {
   /** When calls are refused. */
   policy?: ProxyPolicy | undefined
   /**
+   * Whether a request that the provider refuses for its history (status 400, 422 or 500, with a
+   * text that `explainProviderError` knows) is repaired and sent once more. The text only selects
+   * among the repairs that `normalizeHistory` makes. Never in `observe`.
+   * @defaultValue false
+   */
+  repairOnError?: boolean | undefined
+  /**
    * Identifies the client from the request's headers; it must not read the body. `null`,
    * `undefined` or an exception leads to a 401. A response is sent unchanged. The session's `mode`,
    * `policy` and `limits` replace those of the proxy.
@@ -149,6 +156,8 @@ export interface GuardFetchOptions {
   mode?: 'observe' | 'repair' | 'bound' | undefined
   /** When calls are refused. */
   policy?: ProxyPolicy | undefined
+  /** As `repairOnError` of `createProxy`. @defaultValue true */
+  repairOnError?: boolean | undefined
   /**
    * Receives a report of each request that a model answers, when its response has ended. Its
    * exceptions are ignored.

@@ -16,6 +16,7 @@ export const HISTORY_OPTIONS: Rows = {
   missingReasoning: 0,
   model: 0,
   thoughtSignatures: 0,
+  refused: 0,
 }
 
 export const CLASSIFIER_OPTIONS: Rows = {
@@ -31,6 +32,7 @@ export const PLAN_LIMITS: Rows = { maxSteps: 0, patterns: 0, conditions: 0 }
 export const RUN_TURN_OPTIONS: Rows = {
   model: 0,
   fallbacks: 0,
+  repairOnError: 0,
   messages: 0,
   system: 0,
   answerSchema: 0,
@@ -56,6 +58,7 @@ export const RESUME_TURN_OPTIONS: Rows = {
   toolBatchId: 0,
   model: 0,
   fallbacks: 0,
+  repairOnError: 0,
   answerSchema: 0,
   boxSecret: 0,
   tools: 0,
@@ -343,7 +346,7 @@ export const COMBINE_OPTIONS: Rows = {
 
 export const MODEL_REPLICATE_OPTIONS: Rows = { read: 0, model: 0, prompt: 0, system: 0, input: 0 }
 
-export const PRICES: Rows = { input: 0, cachedInput: 0, output: 0 }
+export const PRICES: Rows = { input: 0, cachedInput: 0, cacheWriteInput: 0, output: 0 }
 
 export const POLICY: Rows = {
   maxTools: 0,
@@ -516,6 +519,7 @@ export const PROXY_OPTIONS: Rows = {
   upstream: 0,
   mode: 0,
   policy: PROXY_POLICY,
+  repairOnError: 0,
   authorize: 0,
   onReport: 0,
   onError: 0,
@@ -532,6 +536,7 @@ export const PROXY_OPTIONS: Rows = {
 export const GUARD_FETCH_OPTIONS: Rows = {
   mode: 0,
   policy: PROXY_POLICY,
+  repairOnError: 0,
   onReport: 0,
   onError: 0,
   limits: PROXY_LIMITS,

@@ -11,6 +11,7 @@ import type {
   Dialect,
   FailureDetails,
   FinishReason,
+  HistoryCode,
   MissingReasoning,
   Prices,
   ReasoningReplay,
@@ -117,6 +118,14 @@ export interface TurnOptions {
   textToolCalls?: TextToolCalls | undefined
   /** What the model wants back of the responses in its history. */
   history?: ModelHistory | undefined
+  /**
+   * Whether a request that the provider refuses for its history (status 400, 422 or 500, with a
+   * text that `explainProviderError` knows) is repaired and sent once more, before any fallback.
+   * The text only selects among the repairs that `normalizeHistory` makes: nothing of the user is
+   * left out, and no result is added that claims success.
+   * @defaultValue true
+   */
+  repairOnError?: boolean | undefined
   /**
    * Models that are asked in this order, each when the one before it has failed for good (after its
    * retries) and before anything of its response arrived. The turn goes on with the one that
@@ -897,6 +906,19 @@ export type TraceEventKind =
       /** The tokens, if the provider reported them. */
       usage: Usage | null
     }
+  /**
+   * The provider refused a request for its history, which was repaired; the request is sent once
+   * more.
+   */
+  | {
+      type: 'history_repair'
+      /** The number of the inference, from 1. */
+      inference: number
+      /** The codes of the repairs. */
+      codes: HistoryCode[]
+      /** How many repairs were made. */
+      repairs: number
+    }
   /** The model wrote calls into its text, which do not run (`textToolCalls: "report"`). */
   | {
       type: 'text_tool_call'
@@ -957,6 +979,18 @@ export type TurnInput =
       inference: number
       /** The attempt. */
       attempt: number
+    }
+  /** The result of `repair`. */
+  | {
+      type: 'repaired'
+      /** The inference. */
+      inference: number
+      /** The attempt. */
+      attempt: number
+      /** The repaired body; null if there was nothing to repair. */
+      body: unknown
+      /** The repairs; none if there was nothing to repair. */
+      repairs: Repair[]
     }
   /** The response body ended. */
   | {
@@ -1146,6 +1180,23 @@ export type TurnEffect<Result = TurnResult, Trace = TraceEvent> =
        */
       request: WholeRequest
     }
+  /**
+   * Repair the history in the body of a request with `history::repair`, and report `repaired`. It
+   * is no part of the machine, so that a program whose histories need no repair does not carry it.
+   */
+  | {
+      type: 'repair'
+      /** The number of the inference, from 1. */
+      inference: number
+      /** The number of the attempt, from 1. */
+      attempt: number
+      /** The model that will be asked, as in `fetch`. */
+      model: number
+      /** The body of the request. */
+      body: unknown
+      /** What the provider said when it refused requests of this turn as invalid. */
+      refusal: string
+    }
   /** Stop reading a response and close its connection. */
   | {
       type: 'abort'
@@ -1279,6 +1330,14 @@ export interface RunTurnOptions {
    * answers: `model` of the result names it. Not with the strategy `thread`.
    */
   fallbacks?: Model[] | undefined
+  /**
+   * Whether a request that the provider refuses for its history (status 400, 422 or 500, with a
+   * text that `explainProviderError` knows) is repaired and sent once more, before any fallback.
+   * The text only selects among the repairs that `normalizeHistory` makes: nothing of the user is
+   * left out, and no result is added that claims success.
+   * @defaultValue true
+   */
+  repairOnError?: boolean | undefined
   /** The history, with the user's message last: `{ role, content, … }`. */
   messages: unknown[]
   /**
@@ -1393,6 +1452,14 @@ export interface ResumeTurnOptions {
    * if all have failed, it begins with its model again.
    */
   fallbacks?: Model[] | undefined
+  /**
+   * Whether a request that the provider refuses for its history (status 400, 422 or 500, with a
+   * text that `explainProviderError` knows) is repaired and sent once more, before any fallback.
+   * The text only selects among the repairs that `normalizeHistory` makes: nothing of the user is
+   * left out, and no result is added that claims success.
+   * @defaultValue true
+   */
+  repairOnError?: boolean | undefined
   /** The schema of the answer, in a turn that began with one: the answer is validated here. */
   answerSchema?: JsonSchema | StandardSchema | undefined
   /**

@@ -5,7 +5,7 @@ import type { Fetch } from '../models/model.js'
 import type { GuardFetchOptions } from '../generated/proxy.js'
 import { GUARD_FETCH_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
-import { checkMode, DEFAULTS, limitsOf, policyOf } from '../proxy/options.js'
+import { checkFlags, checkMode, DEFAULTS, limitsOf, policyOf } from '../proxy/options.js'
 
 export type { GuardFetchOptions }
 
@@ -34,6 +34,7 @@ export function guardFetch(
   const { mode = 'bound', onReport, onError } = read
   checkMode(mode)
   checkFunctions({ onReport, onError })
+  checkFlags({ repairOnError: read.repairOnError })
   const policy = policyOf(read.policy)
   limitsOf(read.limits, DEFAULTS)
   return async (input, init) => {

@@ -23,7 +23,7 @@ export interface WatchedExchange {
 /** The settings of a watched request. */
 export type WatchSettings = Pick<
   Settings<ProxySession>,
-  'mode' | 'policy' | 'clientGone' | 'decode' | 'onReport'
+  'mode' | 'policy' | 'repairOnError' | 'clientGone' | 'decode' | 'onReport'
 >
 
 /** How a watched request reaches its provider. */

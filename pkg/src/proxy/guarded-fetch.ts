@@ -132,10 +132,10 @@ class ClientExchange implements WatchedExchange {
   readonly #sources = new Set<Source>()
 
   constructor(request: Request, options: GuardFetchOptions & { mode: WatchSettings['mode'] }) {
-    const { mode, policy = {}, limits, onReport } = options
+    const { mode, policy = {}, limits, onReport, repairOnError = true } = options
     this.request = request
     this.#options = options
-    this.settings = { mode, policy, ...(onReport && { onReport }) }
+    this.settings = { mode, policy, repairOnError, ...(onReport && { onReport }) }
     this.limits = limitsOf(limits, { ...DEFAULTS, idleMs: NO_LIMIT })
   }
 

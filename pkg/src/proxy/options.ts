@@ -65,6 +65,7 @@ export function settingsOf<S extends ProxySession>(options: ProxyOptions<S>): Se
     if (typeof read !== 'function') throw wrong(`decode.${coding}`, 'a function')
   }
   checkMode(mode)
+  checkFlags({ repairOnError: options.repairOnError })
   return {
     ...options,
     mode,
@@ -73,6 +74,13 @@ export function settingsOf<S extends ProxySession>(options: ProxyOptions<S>): Se
     basePath: basePath.replace(/\/$/, ''),
     origins: new Cors(options.cors, options.hosts, 'proxy'),
     forwarded: forwardedOf(options.forwardHeaders),
+  }
+}
+
+/** @throws TurnlockError `options.invalid` */
+export function checkFlags(flags: Record<string, boolean | undefined>): void {
+  for (const [name, value] of Object.entries(flags)) {
+    if (value !== undefined && typeof value !== 'boolean') throw wrong(name, 'true or false')
   }
 }
 

@@ -1,4 +1,5 @@
 /** A body of the provider, which has failed once it sends nothing for too long. */
+import { joined } from '../driver/at-hand.js'
 import { TurnlockError } from '../errors.js'
 
 type Chunk = ReadableStreamReadResult<Uint8Array>
@@ -58,6 +59,34 @@ export function sourceOf(
     })
   }
   return { read, cancel }
+}
+
+/** The first bytes of a body, `least` if it has as many, and the whole of it as a stream. */
+export async function beginning(
+  source: Source,
+  least: number,
+): Promise<{ bytes: Uint8Array; rest: ReadableStream<Uint8Array> }> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  let isDone = false
+  while (!isDone && length < least) {
+    const { done, value } = await source.read()
+    isDone = done
+    if (!value) continue
+    chunks.push(value)
+    length += value.byteLength
+  }
+  const bytes = joined(chunks, length)
+  const { read, cancel } = source
+  const rest = streamOf({
+    read: () => {
+      const value = chunks.shift()
+      if (value) return Promise.resolve({ done: false, value })
+      return isDone ? Promise.resolve({ done: true, value: undefined }) : read()
+    },
+    cancel,
+  })
+  return { bytes, rest }
 }
 
 /** What is read as a stream. Nothing is asked of the provider that the client does not take. */

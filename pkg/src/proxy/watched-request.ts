@@ -10,14 +10,22 @@ import type { Route, WatchedExchange } from './exchange.js'
 import { isAsciiLike } from './frames.js'
 import { foreign } from './gate.js'
 import { REPORT } from './headers.js'
+import { repairRequest } from '../history/repair.js'
 import { mend } from './history.js'
 import { Judge } from './judge.js'
-import { list, withMember } from './json.js'
+import { list, object, withMember } from './json.js'
 import { checkMode, policyOf, type ProxySession } from './options.js'
 import { relayed } from './relay.js'
 import { headerOf, sessionOf, type ProxyReport } from './report.js'
-import type { Source } from './source.js'
+import { beginning, type Source } from './source.js'
 import type { Wire } from './wire.js'
+
+/**
+ * Bytes of the beginning of an error response in which a fault of the history is looked for.
+ *
+ * Limit | the text of a refusal that is read | bytes | not read further
+ */
+const REFUSAL_BYTES = 64 * 1024
 
 export class WatchedRequest {
   readonly #exchange: WatchedExchange
@@ -124,7 +132,8 @@ export class WatchedRequest {
   async #firstResponse(isForced: boolean): Promise<Response> {
     let response: Response
     try {
-      response = await this.#send(isForced ? this.#bodyWithoutTools() : this.#body.bytes)
+      response = await this.#sendBody(isForced)
+      if (this.#mayRepair(response)) response = await this.#repairRefused(response, isForced)
     } catch (error) {
       const refusal = this.#exchange.refusalFor(error)
       this.#report.error = refusal.code
@@ -139,6 +148,41 @@ export class WatchedRequest {
     this.#report.status = 502
     this.#end('failed')
     throw new Refusal(502, code, message)
+  }
+
+  /** Whether a response may name a fault of the history that is to be repaired. */
+  #mayRepair({ status }: Response): boolean {
+    // 500: a chat template of llama-server or Ollama.
+    const isRefusal = status === 400 || status === 422 || status === 500
+    const repairs = this.#exchange.settings.repairOnError && this.#report.mode !== 'observe'
+    return isRefusal && repairs === true && this.#body.members !== undefined
+  }
+
+  /**
+   * Repairs a request that the provider has refused for its history, and sends it once more. A response
+   * that names no fault which is repaired passes as it is.
+   */
+  async #repairRefused(response: Response, isForced: boolean): Promise<Response> {
+    const { status, headers, body } = response
+    if (!body) return response
+    const source = this.#exchange.source(body)
+    const { bytes, rest } = await beginning(source, REFUSAL_BYTES)
+    const { json } = this.#body
+    const repaired = this.#reportingErrors(() =>
+      repairRequest(this.#wire.dialect, json, new TextDecoder().decode(bytes)),
+    )
+    if (!repaired) return new Response(rest, { status, headers })
+    source.cancel()
+    const next = withMember(json, repaired.member, repaired.list)
+    this.#body = { bytes: encode(next), json: next, members: object(JSON.parse(next)) }
+    const reason = ', because the provider refused the request'
+    const repairs = repaired.repairs.map((one) => ({ ...one, detail: one.detail + reason }))
+    this.#report.repairs = [...this.#report.repairs, ...repairs]
+    return this.#sendBody(isForced)
+  }
+
+  #sendBody(isForced: boolean): Promise<Response> {
+    return this.#send(isForced ? this.#bodyWithoutTools() : this.#body.bytes)
   }
 
   #send(body: Uint8Array): Promise<Response> {

@@ -139,6 +139,7 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
     return {
       ...turnModelOptions(model),
       ...fallbackOptions(fallbacks),
+      repairOnError: options.repairOnError,
       requestId,
       ...(boxSecret !== undefined && { boxSecret }),
       tools: wire,

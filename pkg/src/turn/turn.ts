@@ -123,6 +123,7 @@ export function runTurn(options: RunTurnOptions): Turn {
   const coreOptions: CoreOptions = {
     ...turnModelOptions(model),
     ...fallbackOptions(fallbacks),
+    repairOnError: options.repairOnError,
     mode,
     policy,
     messages,

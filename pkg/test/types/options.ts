@@ -142,6 +142,7 @@ export const TURN_OPTIONS: Partial<TurnOptions> = {
   thinkTags: undefined,
   textToolCalls: undefined,
   history: undefined,
+  repairOnError: undefined,
   fallbacks: undefined,
   trace: undefined,
   startedAt: undefined,
@@ -171,7 +172,7 @@ export const POLICY: Partial<Policy> = {
   resultsAs: undefined,
 }
 
-export const PRICES: Partial<Prices> = { cachedInput: undefined }
+export const PRICES: Partial<Prices> = { cachedInput: undefined, cacheWriteInput: undefined }
 
 export const TOOL_SPEC: Partial<ToolSpec> = {
   description: undefined,
@@ -262,6 +263,7 @@ export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
   missingReasoning: undefined,
   model: undefined,
   thoughtSignatures: undefined,
+  refused: undefined,
 }
 
 export const GUARD_OPTIONS: Partial<GuardOptions> = {
@@ -449,6 +451,7 @@ export const CORE_DISTANCE_OPTIONS: Partial<CoreDistanceOptions> = {
 
 export const RUN_TURN_OPTIONS: Partial<RunTurnOptions> = {
   fallbacks: undefined,
+  repairOnError: undefined,
   system: undefined,
   answerSchema: undefined,
   tools: undefined,
@@ -479,6 +482,7 @@ export const KEEP: Partial<Keep> = {
 export const RESUME_TURN_OPTIONS: Partial<ResumeTurnOptions> = {
   toolBatchId: undefined,
   fallbacks: undefined,
+  repairOnError: undefined,
   answerSchema: undefined,
   boxSecret: undefined,
   tools: undefined,
@@ -981,6 +985,7 @@ export const NODE_LISTENER_OPTIONS: Partial<NodeListenerOptions> = {
 export const PROXY_OPTIONS: Partial<ProxyOptions> = {
   mode: undefined,
   policy: undefined,
+  repairOnError: undefined,
   onReport: undefined,
   onError: undefined,
   basePath: undefined,
@@ -1012,6 +1017,7 @@ export const PROXY_LIMITS: Partial<ProxyLimits> = {
 export const GUARD_FETCH_OPTIONS: Partial<GuardFetchOptions> = {
   mode: undefined,
   policy: undefined,
+  repairOnError: undefined,
   onReport: undefined,
   onError: undefined,
   limits: undefined,

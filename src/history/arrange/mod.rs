@@ -24,7 +24,7 @@ pub(super) const LAST: &str = "Continue.";
 /// The context in which entries are arranged.
 #[derive(Debug)]
 pub(super) struct Context<'c> {
-    pub(super) rules: &'static Rules,
+    pub(super) rules: &'c Rules,
     pub(super) options: &'c HistoryOptions,
     /// Whether all of the history is in the dialect's own shape.
     pub(super) own: bool,

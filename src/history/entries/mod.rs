@@ -21,11 +21,12 @@ use super::ids::{IdMap, NameMap};
 use super::model::{Entry, Part, Speaker, Text};
 use super::options::HistoryOptions;
 use super::pair::{Pairs, Place};
+use super::refused::adapted;
 use super::report::{Action, Finding};
 use crate::error::Error;
 use crate::index::Index;
 use crate::json::{Json, Kind, Reader};
-use crate::provider::{Marks, Rules, rules};
+use crate::provider::{Marks, Rules};
 use ingest::Size;
 use thoughts::Thoughts;
 
@@ -54,7 +55,7 @@ pub(in crate::history) const OMITTED: Code = Code::ToolCallOmitted;
 #[derive(Debug, Clone)]
 pub struct History<'a> {
     options: HistoryOptions,
-    rules: &'static Rules,
+    rules: Rules,
     /// The number of appended elements.
     elements: usize,
     entries: Vec<Entry<'a>>,
@@ -129,8 +130,9 @@ impl<'a> History<'a> {
     /// An empty history.
     #[must_use]
     pub fn new(options: HistoryOptions) -> Self {
+        let (rules, options) = adapted(&options);
         Self {
-            rules: rules(options.dialect),
+            rules,
             arranger: Arranger::default(),
             options,
             elements: 0,

@@ -168,7 +168,7 @@ impl<'a> History<'a> {
         let context = Context {
             settled,
             cached_from,
-            rules: self.rules,
+            rules: &self.rules,
             options: &self.options,
             own: self.marks.within(self.rules.own),
             signatures,

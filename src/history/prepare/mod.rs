@@ -121,8 +121,8 @@ struct Work<'w, 'a> {
     behind: Vec<Out<'a>>,
 }
 
-impl<'a> Work<'_, 'a> {
-    fn rules(&self) -> &'static Rules {
+impl<'w, 'a> Work<'w, 'a> {
+    fn rules(&self) -> &'w Rules {
         self.context.rules
     }
 

@@ -125,8 +125,9 @@ impl Pass {
     pub fn handle(&mut self, now_ms: u64, input: Input) {
         self.now = self.now.max(now_ms);
         match input.part() {
-            // The limits of a pass count a response that is held back as silence.
-            Ok((_, Part::HeldBack)) => {}
+            // The limits of a pass count a response that is held back as silence, and it repairs none
+            // of its requests.
+            Ok((_, Part::HeldBack | Part::Repaired(..))) => {}
             Ok((request, part)) => {
                 let open = !matches!(part, Part::Ended);
                 if let State::Asking(step, inference) = &mut self.state
@@ -152,6 +153,7 @@ impl Pass {
             | Input::ResponseBytes { .. }
             | Input::Deltas { .. }
             | Input::HeldBack { .. }
+            | Input::Repaired { .. }
             | Input::ResponseEnded { .. }
             | Input::ResponseFailed { .. }
             | Input::Recalled { .. }

@@ -27,6 +27,15 @@ pub(in crate::provider) enum Silence {
     Omitted,
 }
 
+/// The style that the strictest servers take: content is a text.
+pub(in crate::provider) const TEXTS: Style =
+    Style { silence: Silence::Empty, typed: true, result_name: None, lists: false, plan: false };
+
+/// Writes a message in the style [`TEXTS`].
+pub(in crate::provider) fn write_texts<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
+    write(message, TEXTS, out);
+}
+
 pub(in crate::provider) fn write<'a>(message: Message<'a>, style: Style, out: &mut Vec<Json<'a>>) {
     let role = match message.role {
         Role::System => "system",

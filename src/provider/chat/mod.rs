@@ -6,7 +6,7 @@ mod recorded;
 mod request;
 mod stream;
 
-pub(super) use message::{Silence, Style, address, payload, write};
+pub(super) use message::{Silence, Style, TEXTS, address, payload, write, write_texts};
 pub(super) use recorded::recorded;
 pub(super) use request::{FOR_HOSTS, REQUESTS, post, started, tools};
 

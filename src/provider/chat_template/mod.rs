@@ -2,7 +2,7 @@
 //! message, then alternating user and assistant messages, and parse the arguments of every call.
 //! <https://huggingface.co/docs/transformers/chat_templating>
 
-use super::chat::{self, Silence, Style};
+use super::chat;
 use super::info::ProviderInfo;
 use super::prompt::Requests;
 use super::rules::{Arguments, Bridge, Fields, First, Ids, Last, Merge, Replay, Rules, System};
@@ -30,12 +30,9 @@ pub(super) const RULES: Rules = Rules {
     reasoning: Replay::Details,
     fields: Fields { call: &["extra_content"], ..Fields::NONE },
     arguments: Arguments::Text { read: true },
-    style: Some(STYLE),
-    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
+    style: Some(chat::TEXTS),
+    ..chat::rules(OWN, chat::write_texts)
 };
-
-const STYLE: Style =
-    Style { silence: Silence::Empty, typed: true, result_name: None, lists: false, plan: false };
 
 pub(super) const STREAM: Stream = chat::STREAM;
 

@@ -216,7 +216,8 @@ impl Journal {
                     self.ready.push_back(effect);
                 }
             }
-            Effect::Check { .. }
+            Effect::Repair { .. }
+            | Effect::Check { .. }
             | Effect::Commit { .. }
             | Effect::Recall { .. }
             | Effect::Trace(_) => self.ready.push_back(effect),

@@ -37,6 +37,11 @@ impl Kept {
         self.previous = response;
     }
 
+    /// Whether the last request named a response and left out a part of the history.
+    pub(super) fn is_continued(&self) -> bool {
+        self.rest
+    }
+
     /// Sends everything from now on. Returns whether that is more than the last request had, whose
     /// response the provider may no longer have.
     pub(super) fn forget(&mut self) -> bool {

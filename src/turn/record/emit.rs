@@ -116,6 +116,14 @@ impl Record {
         }
     }
 
+    /// Traces that a refused request was repaired, and is sent once more.
+    pub(super) fn trace_repair(&mut self, repairs: &[Repair]) {
+        let mut codes: Vec<_> = repairs.iter().map(|repair| repair.code).collect();
+        codes.dedup();
+        let inference = self.progress.inferences;
+        self.trace(TraceEventKind::HistoryRepair { inference, codes, repairs: repairs.len() });
+    }
+
     /// The name of the model that is asked, in a turn with fallbacks.
     fn model(&self) -> Option<String> {
         self.options.model.clone().filter(|_| self.has_fallbacks)
@@ -253,7 +261,13 @@ impl Record {
             detail: dropped.name().to_owned(),
         });
         let history = self.conversation.repairs().iter().chain(&self.arguments);
-        history.cloned().chain(dropped).collect()
+        let refused = self.refused.iter().map(|repair| {
+            // What the turn has added stands behind the host's history.
+            let index = repair.index.min(self.given);
+            let detail = format!("{}, because the provider refused the request", repair.detail);
+            Repair { index, detail, ..repair.clone() }
+        });
+        history.cloned().chain(refused).chain(dropped).collect()
     }
 
     /// Emits a trace event. Trace events contain names and numbers, but no text, arguments or

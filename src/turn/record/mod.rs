@@ -26,6 +26,7 @@ use crate::guard::Guard;
 use crate::history::Repair;
 use crate::inference::{Inference, MarkupRules, Rules};
 use crate::json::Json;
+use crate::provider::Request;
 use crate::reply::Dropped;
 use crate::secret::Secret;
 use crate::stream::{Delta, FinishReason, Reasoning, Response, TextToolCalls};
@@ -73,6 +74,10 @@ pub(super) struct Record {
     composed: bool,
     /// The host wants a pause.
     pause: bool,
+    /// What the provider said when it refused requests for their history, and what was repaired
+    /// after that.
+    refusals: String,
+    refused: Vec<Repair>,
     /// The turn began with fallbacks, so it says which model answers.
     has_fallbacks: bool,
     /// The effects that the host has not polled yet.
@@ -124,6 +129,8 @@ impl Record {
             composed: false,
             pause: false,
             effects: VecDeque::new(),
+            refusals: String::new(),
+            refused: Vec::new(),
             has_fallbacks: !options.fallbacks.is_empty(),
             options,
         }
@@ -241,10 +248,42 @@ impl Record {
         Inference::new(self.progress.inferences, wire, rules, self.now)
     }
 
-    /// Sends the request of an inference.
-    pub(super) fn send(&mut self, inference: &Inference) {
+    /// Sends the request of an inference; after a refusal, the host first repairs its history.
+    pub(super) fn send(&mut self, inference: &mut Inference) {
+        let request = self.request();
+        let refusal = self.refusals.clone();
+        if refusal.is_empty() {
+            return self.fetch(inference, request);
+        }
+        inference.awaits_repair();
+        let (inference, attempt) = (inference.number(), inference.attempt());
+        let (model, body) = (self.progress.model, request.body);
+        self.push(Effect::Repair { inference, attempt, model, body, refusal });
+    }
+
+    /// Sends the request of an inference with the body that the host has repaired, if it has.
+    pub(super) fn send_repaired(
+        &mut self,
+        inference: &Inference,
+        body: Json<'static>,
+        repairs: Vec<Repair>,
+    ) {
+        let mut request = self.request();
+        if !repairs.is_empty() {
+            request.body = body;
+        }
+        if inference.is_repair() {
+            self.repaired(repairs);
+        }
+        self.fetch(inference, request);
+    }
+
+    fn request(&mut self) -> Request<'static> {
         let (phase, rejected) = (&self.progress.phase, self.progress.rejected.as_deref());
-        let request = self.conversation.request(&self.options, phase, rejected);
+        self.conversation.request(&self.options, phase, rejected)
+    }
+
+    fn fetch(&mut self, inference: &Inference, request: Request<'static>) {
         let (inference, attempt) = (inference.number(), inference.attempt());
         let model = self.progress.model;
         self.push(Effect::Fetch { inference, attempt, model, request });
@@ -277,6 +316,29 @@ impl Record {
         self.progress.phase.restart();
     }
 
+    /// The same inference with a repaired history, in the place of one that the provider refused as
+    /// invalid; `None` if it is not repaired. Each inference is repaired once, and its attempts count
+    /// anew. A provider that keeps the conversation is first sent the whole history.
+    pub(super) fn repair(&mut self, failed: &Inference, failure: &Failure) -> Option<Inference> {
+        let refusal = failed.refusal().filter(|_| self.options.repair_on_error)?;
+        let goes_on = self.conversation.is_continued();
+        if failed.is_repair() || goes_on || !failed.is_repeatable() {
+            return None;
+        }
+        self.refusals.push_str(refusal);
+        self.refusals.push('\n');
+        Some(self.inference().repairing(failed, failure.clone()))
+    }
+
+    /// Reports what the host has repaired in a request that the provider had refused.
+    fn repaired(&mut self, mut repairs: Vec<Repair>) {
+        repairs.retain(|repair| !self.refused.contains(repair));
+        if !repairs.is_empty() {
+            self.trace_repair(&repairs);
+            self.refused.extend(repairs);
+        }
+    }
+
     /// The inference of the next model, in the place of one that failed before anything of its
     /// response arrived; `None` if there is no other model.
     pub(super) fn fall_back(&mut self, failed: &Inference, failure: &Failure) -> Option<Inference> {
@@ -306,6 +368,8 @@ impl Record {
         (options.max_retries, options.history) = (next.max_retries, next.history);
         (options.think_tags, options.text_tool_calls) = (next.think_tags, next.text_tool_calls);
         self.progress.model += 1;
+        // Another provider has other rules.
+        self.refusals.clear();
         // What the model before has recorded is of no use to this one.
         self.closed.iter_mut().for_each(Calling::forget_reasoning);
         same || self.conversation.translate(options)

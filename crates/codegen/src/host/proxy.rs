@@ -16,6 +16,10 @@ pub(super) fn tables() -> Vec<Table> {
                 mode: "'observe' | 'repair' | 'bound'" = "\"observe\"";
                 /// When calls are refused.
                 policy: "ProxyPolicy" | deep;
+                /// Whether a request that the provider refuses for its history (status 400, 422 or 500,
+                /// with a text that `explainProviderError` knows) is repaired and sent once more. The text
+                /// only selects among the repairs that `normalizeHistory` makes. Never in `observe`.
+                repairOnError: "boolean" = "false";
                 /// Identifies the client from the request's headers; it must not read the body.
                 /// `null`, `undefined` or an exception leads to a 401. A response is sent
                 /// unchanged. The session's `mode`, `policy` and `limits` replace those of the
@@ -110,6 +114,8 @@ pub(super) fn tables() -> Vec<Table> {
                 mode: "'observe' | 'repair' | 'bound'" = "\"bound\"";
                 /// When calls are refused.
                 policy: "ProxyPolicy" | deep;
+                /// As `repairOnError` of `createProxy`.
+                repairOnError: "boolean" = "true";
                 /// Receives a report of each request that a model answers, when its response has
                 /// ended. Its exceptions are ignored.
                 onReport: "(report: ProxyReport): unknown";

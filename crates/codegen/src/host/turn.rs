@@ -14,6 +14,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// goes on with the one that answers: `model` of the result names it. Not with the
                 /// strategy `thread`.
                 fallbacks: "Model[]";
+                repairOnError from "TurnOptions";
                 /// The history, with the user's message last: `{ role, content, … }`.
                 messages: "unknown[]" | required;
                 system from "TurnOptions";
@@ -77,6 +78,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// As in `runTurn`. A turn that went on with one of them goes on with the one in the
                 /// same place; if all have failed, it begins with its model again.
                 fallbacks: "Model[]";
+                repairOnError from "TurnOptions";
                 /// The schema of the answer, in a turn that began with one: the answer is validated here.
                 answerSchema: "JsonSchema | StandardSchema";
                 boxSecret: "string" from "TurnOptions";
