@@ -141,7 +141,7 @@ summarized! {
         budget "budget?": Option<BundleBudget>;
         /// Prices by model name; `*` applies to every other model.
         prices "prices?": Option<Vec<(String, Prices)>> =>
-            "{ [model]: { input, cachedInput?, output } } in micro-dollars for a million tokens";
+            "{ [model]: { input, cachedInput?, cacheWriteInput?, output } } in micro-dollars for a million tokens";
         /// The model of replicates that do not report one, as `provider:model@version`, for `meta`
         /// and prices. Its price also applies to reported models that have none, unless a strategy
         /// names another model.

@@ -16,6 +16,8 @@ record! {
         total "totalTokens": u64;
         /// Tokens of the prompt that were read from the provider's cache.
         cached "cachedInputTokens": u64;
+        /// Tokens of the prompt that were written to the provider's cache, if there were any.
+        written "cacheWriteInputTokens?": Option<u64>;
     }
 }
 
@@ -51,13 +53,21 @@ impl Tokens {
     /// Returns the tokens of a prompt and its answer, none of them cached.
     #[must_use]
     pub fn new(input: u64, output: u64) -> Self {
-        Self { input, output, total: input.saturating_add(output), cached: 0 }
+        Self { input, output, total: input.saturating_add(output), cached: 0, written: None }
     }
 
     /// With tokens of the prompt that were read from the provider's cache.
     #[must_use]
     pub fn cached(mut self, cached: u64) -> Self {
         self.cached = cached.min(self.input);
+        self
+    }
+
+    /// With tokens of the prompt that were written to the provider's cache.
+    #[must_use]
+    pub fn written(mut self, written: u64) -> Self {
+        let rest = self.input.saturating_sub(self.cached);
+        self.written = Some(written.min(rest)).filter(|written| *written > 0);
         self
     }
 
@@ -68,13 +78,14 @@ impl Tokens {
         self
     }
 
-    /// Reads `{ inputTokens?, outputTokens?, cachedInputTokens?, totalTokens? }`. Values that are
-    /// not whole numbers of at least 0 count as 0.
+    /// Reads `{ inputTokens?, outputTokens?, cachedInputTokens?, cacheWriteInputTokens?,
+    /// totalTokens? }`. Values that are not whole numbers of at least 0 count as 0.
     #[must_use]
     pub fn read(json: &Json<'_>) -> Self {
         let number = |key| json.get(key).and_then(Json::as_u64).unwrap_or(0);
         let tokens = Self::new(number("inputTokens"), number("outputTokens"));
-        tokens.cached(number("cachedInputTokens")).total(number("totalTokens"))
+        let tokens = tokens.cached(number("cachedInputTokens"));
+        tokens.written(number("cacheWriteInputTokens")).total(number("totalTokens"))
     }
 
     pub(super) fn plus(self, other: Self) -> Self {
@@ -83,13 +94,17 @@ impl Tokens {
             output: self.output.saturating_add(other.output),
             total: self.total.saturating_add(other.total),
             cached: self.cached.saturating_add(other.cached),
+            written: match (self.written, other.written) {
+                (None, None) => None,
+                (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+            },
         }
     }
 }
 
 /// The cost of these tokens in millionths of a micro-dollar, so that sums are exact.
 pub(super) fn cost(price: Prices, tokens: Tokens) -> u128 {
-    price.of((tokens.input, tokens.cached, tokens.output))
+    price.of((tokens.input, tokens.cached, tokens.written.unwrap_or(0), tokens.output))
 }
 
 /// Rounds to micro-dollars, with halves rounded up.

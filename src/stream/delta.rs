@@ -185,6 +185,8 @@ pub struct Usage {
     pub output_tokens: Option<u64>,
     /// The input tokens that came from the provider's cache.
     pub cached_input_tokens: Option<u64>,
+    /// The input tokens that were written to the provider's cache.
+    pub cache_write_input_tokens: Option<u64>,
     /// The output tokens of the reasoning.
     pub reasoning_tokens: Option<u64>,
 }
@@ -199,6 +201,8 @@ impl Usage {
         self.input_tokens = sum(self.input_tokens, other.input_tokens);
         self.output_tokens = sum(self.output_tokens, other.output_tokens);
         self.cached_input_tokens = sum(self.cached_input_tokens, other.cached_input_tokens);
+        self.cache_write_input_tokens =
+            sum(self.cache_write_input_tokens, other.cache_write_input_tokens);
         self.reasoning_tokens = sum(self.reasoning_tokens, other.reasoning_tokens);
     }
 
@@ -207,10 +211,13 @@ impl Usage {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
         self.output_tokens = later.output_tokens.or(self.output_tokens);
         self.cached_input_tokens = later.cached_input_tokens.or(self.cached_input_tokens);
+        self.cache_write_input_tokens =
+            later.cache_write_input_tokens.or(self.cache_write_input_tokens);
         self.reasoning_tokens = later.reasoning_tokens.or(self.reasoning_tokens);
     }
 
-    /// `{ inputTokens, outputTokens, totalTokens, cachedInputTokens?, reasoningTokens? }`.
+    /// `{ inputTokens, outputTokens, totalTokens, cachedInputTokens?, cacheWriteInputTokens?,
+    /// reasoningTokens? }`.
     #[must_use]
     pub fn to_json(self) -> Json<'static> {
         TokenUsage::from(self).to_json()
@@ -229,6 +236,8 @@ record! {
         total_tokens "totalTokens": u64;
         /// The input tokens that came from the provider's cache, if it reports them.
         cached_input_tokens "cachedInputTokens?": Option<u64>;
+        /// The input tokens that were written to the provider's cache, if it reports them.
+        cache_write_input_tokens "cacheWriteInputTokens?": Option<u64>;
         /// The output tokens of the reasoning, if the provider reports them.
         reasoning_tokens "reasoningTokens?": Option<u64>;
         /// Whether a response was not read to its end, so that tokens of it may be missing.
@@ -248,14 +257,15 @@ impl Eq for TokenUsage {}
 
 impl From<Usage> for TokenUsage {
     fn from(usage: Usage) -> Self {
-        let Usage { input_tokens, output_tokens, cached_input_tokens, reasoning_tokens } = usage;
+        let Usage { input_tokens, output_tokens, .. } = usage;
         let (input_tokens, output_tokens) = (input_tokens.unwrap_or(0), output_tokens.unwrap_or(0));
         Self {
             input_tokens,
             output_tokens,
             total_tokens: input_tokens.saturating_add(output_tokens),
-            cached_input_tokens,
-            reasoning_tokens,
+            cached_input_tokens: usage.cached_input_tokens,
+            cache_write_input_tokens: usage.cache_write_input_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
             incomplete: false,
         }
     }

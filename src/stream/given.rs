@@ -156,6 +156,7 @@ fn usage(json: &Json<'_>) -> Usage {
         input_tokens: number("inputTokens"),
         output_tokens: number("outputTokens"),
         cached_input_tokens: number("cachedInputTokens"),
+        cache_write_input_tokens: number("cacheWriteInputTokens"),
         reasoning_tokens: number("reasoningTokens"),
     }
 }

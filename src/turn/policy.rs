@@ -148,9 +148,11 @@ impl Policy {
     /// Which limit these tokens have reached: they are as many, or cost as much, as the turn may spend.
     pub(super) fn spent(&self, usage: Usage) -> Option<ToolLimit> {
         let tokens = TokenUsage::from(usage).total_tokens;
-        let counts = [usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
-        let [input, cached, output] = counts.map(Option::unwrap_or_default);
-        let cost = self.prices.map(|prices| prices.of((input, cached, output)));
+        let prompt =
+            [usage.input_tokens, usage.cached_input_tokens, usage.cache_write_input_tokens];
+        let [input, cached, written] = prompt.map(Option::unwrap_or_default);
+        let output = usage.output_tokens.unwrap_or_default();
+        let cost = self.prices.map(|prices| prices.of((input, cached, written, output)));
         let most = self.max_cost.map(|most| u128::from(most) * 1_000_000);
         if self.max_tokens.is_some_and(|most| tokens >= most) {
             return Some(ToolLimit::MaxTokens);
@@ -188,6 +190,15 @@ mod tests {
         let cost = |most| Policy::default().max_cost(Some(most)).prices(Some(prices)).spent(usage);
         assert_eq!((cost(22), cost(23)), (Some(ToolLimit::MaxCost), None));
         assert_eq!(Policy::default().prices(Some(prices)).spent(usage), None, "no limit");
+        // One token of the prompt at each price: 1 + 0.5 + 1.25 + 2 × 10.
+        let usage = Usage { cache_write_input_tokens: Some(1), ..usage };
+        let prices = prices.cache_write_input(Some(1_250_000));
+        let cost = |most| Policy::default().max_cost(Some(most)).prices(Some(prices)).spent(usage);
+        assert_eq!((cost(22), cost(23)), (Some(ToolLimit::MaxCost), None));
+        // Without a price of its own, writing costs what reading the prompt costs.
+        let prices = Prices::new(1_000_000, 10_000_000);
+        let cost = |most| Policy::default().max_cost(Some(most)).prices(Some(prices)).spent(usage);
+        assert_eq!((cost(23), cost(24)), (Some(ToolLimit::MaxCost), None));
     }
 
     #[test]

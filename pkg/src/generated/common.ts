@@ -22,6 +22,13 @@ export interface Prices {
   input: number
   /** Price of prompt tokens read from the provider's cache. From 0. @defaultValue `input` */
   cachedInput?: number | undefined
+  /**
+   * Price of prompt tokens written to the provider's cache. From 0.
+   * @defaultValue `input`. Anthropic and Bedrock charge 1.25 times `input` (2 times for an hour),
+   * <https://platform.claude.com/docs/en/build-with-claude/prompt-caching>; OpenAI 1.25 times from
+   * GPT-5.6 on, <https://developers.openai.com/api/docs/guides/prompt-caching> (2026-11-30)
+   */
+  cacheWriteInput?: number | undefined
   /** Price of the answer. From 0. */
   output: number
 }
@@ -182,6 +189,8 @@ export interface Usage {
   totalTokens: number
   /** The input tokens that came from the provider's cache, if it reports them. */
   cachedInputTokens?: number
+  /** The input tokens that were written to the provider's cache, if it reports them. */
+  cacheWriteInputTokens?: number
   /** The output tokens of the reasoning, if the provider reports them. */
   reasoningTokens?: number
   /** Whether a response was not read to its end, so that tokens of it may be missing. */

@@ -291,6 +291,8 @@ export interface BundleMetaPrices {
   input: number
   /** Price of prompt tokens read from the provider's cache. */
   cached_input?: number
+  /** Price of prompt tokens written to the provider's cache. */
+  cache_write_input?: number
   /** Price of the answer. */
   output: number
 }
@@ -323,6 +325,8 @@ export interface BundleUsage {
   totalTokens: number
   /** Tokens of the prompt that were read from the provider's cache. */
   cachedInputTokens: number
+  /** Tokens of the prompt that were written to the provider's cache, if there were any. */
+  cacheWriteInputTokens?: number
 }
 
 /** How a replicate ended, and what it used. */

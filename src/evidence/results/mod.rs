@@ -117,6 +117,8 @@ record! {
         input "input": u64;
         /// Price of prompt tokens read from the provider's cache.
         cached_input "cached_input?": Option<u64>;
+        /// Price of prompt tokens written to the provider's cache.
+        cache_write_input "cache_write_input?": Option<u64>;
         /// Price of the answer.
         output "output": u64;
     }
@@ -124,8 +126,8 @@ record! {
 
 impl From<Prices> for MetaPrices {
     fn from(prices: Prices) -> Self {
-        let Prices { input, cached_input, output } = prices;
-        Self { input, cached_input, output }
+        let Prices { input, cached_input, cache_write_input, output } = prices;
+        Self { input, cached_input, cache_write_input, output }
     }
 }
 

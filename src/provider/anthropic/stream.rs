@@ -350,6 +350,7 @@ impl Messages {
             input_tokens: tokens.input.map(|input| input + cached),
             output_tokens: tokens.output,
             cached_input_tokens: tokens.cache_read,
+            cache_write_input_tokens: tokens.cache_write,
             reasoning_tokens: None,
         }));
     }

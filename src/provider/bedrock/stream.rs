@@ -168,14 +168,15 @@ fn hosted<'a>(block: &'a Json<'_>) -> Option<((&'a str, &'a str), ProviderToolSt
 fn usage(event: &Json<'_>, out: &mut Vec<Delta>) {
     let usage = part(event, "usage");
     let cached = count(usage, "cacheReadInputTokens");
-    let written = count(usage, "cacheWriteInputTokens").unwrap_or(0);
-    let beside = cached.unwrap_or(0).saturating_add(written);
+    let written = count(usage, "cacheWriteInputTokens");
+    let beside = cached.unwrap_or(0).saturating_add(written.unwrap_or(0));
     let input = count(usage, "inputTokens");
     if !usage.is_null() {
         out.push(Delta::Usage(Usage {
             input_tokens: input.map(|input| input.saturating_add(beside)),
             output_tokens: count(usage, "outputTokens"),
             cached_input_tokens: cached,
+            cache_write_input_tokens: written,
             reasoning_tokens: None,
         }));
     }

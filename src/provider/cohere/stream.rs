@@ -134,6 +134,7 @@ impl Steps {
                 input_tokens: count(tokens, "input_tokens"),
                 output_tokens: count(tokens, "output_tokens"),
                 cached_input_tokens: count(usage, "cached_tokens"),
+                cache_write_input_tokens: None,
                 reasoning_tokens: None,
             }));
         }

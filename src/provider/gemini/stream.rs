@@ -241,6 +241,7 @@ impl Parts {
                 (said, thought) => Some(said.unwrap_or(0).saturating_add(thought.unwrap_or(0))),
             },
             cached_input_tokens: count(usage, "cachedContentTokenCount"),
+            cache_write_input_tokens: None,
             reasoning_tokens: reasoning,
         };
         self.counts.report(usage, out);

@@ -320,6 +320,12 @@ impl Items {
             input_tokens: count(usage, "input_tokens"),
             output_tokens: count(usage, "output_tokens"),
             cached_input_tokens: count(part(usage, "input_tokens_details"), "cached_tokens"),
+            // From GPT-5.6 on, within `input_tokens`: laravel/ai#846 (2026-08-04),
+            // <https://developers.openai.com/api/docs/guides/prompt-caching> (2026-11-30).
+            cache_write_input_tokens: count(
+                part(usage, "input_tokens_details"),
+                "cache_write_tokens",
+            ),
             reasoning_tokens: count(part(usage, "output_tokens_details"), "reasoning_tokens"),
         };
         self.counts.report(usage, out);

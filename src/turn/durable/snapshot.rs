@@ -140,6 +140,7 @@ impl KeptState {
                 input_tokens: tokens("inputTokens"),
                 output_tokens: tokens("outputTokens"),
                 cached_input_tokens: tokens("cachedInputTokens"),
+                cache_write_input_tokens: tokens("cacheWriteInputTokens"),
                 reasoning_tokens: tokens("reasoningTokens"),
             }
         };

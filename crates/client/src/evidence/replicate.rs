@@ -139,5 +139,6 @@ impl<E: fmt::Display> From<E> for ReplicateError {
 /// As the core counts them.
 pub(super) fn tokens(usage: TokenUsage) -> Tokens {
     let tokens = Tokens::new(usage.input_tokens, usage.output_tokens);
-    tokens.cached(usage.cached_input_tokens.unwrap_or(0)).total(usage.total_tokens)
+    let tokens = tokens.cached(usage.cached_input_tokens.unwrap_or(0));
+    tokens.written(usage.cache_write_input_tokens.unwrap_or(0)).total(usage.total_tokens)
 }

@@ -155,6 +155,7 @@ fn used(event: &Event) -> Usage {
         input_tokens: tokens("inputTokens"),
         output_tokens: tokens("outputTokens"),
         cached_input_tokens: tokens("cachedInputTokens"),
+        cache_write_input_tokens: tokens("cacheWriteInputTokens"),
         reasoning_tokens: None,
     }
 }

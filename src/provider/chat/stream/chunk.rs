@@ -35,6 +35,10 @@ pub(super) struct Chunk<'a> {
     pub(super) members: Vec<(&'static str, Json<'a>)>,
     /// A member is of this wire format.
     pub(super) known: bool,
+    /// The choice that has the calls.
+    pub(super) caller: Option<u64>,
+    /// The reason to finish of another choice than the first.
+    pub(super) other_finish: Option<(u64, Cow<'a, str>)>,
 }
 
 /// The member that has the reasoning. If both are there, they are equal.
@@ -127,11 +131,11 @@ impl<'a> Chunk<'a> {
 
     fn choice(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
         let mut one = Chunk::default();
-        let mut first = true;
+        let mut place = 0;
         let mut streamed = false;
         object(reader, &mut |key, reader| match key {
             "index" if reader.peek()? == Kind::Number => {
-                first = reader.number()? == "0";
+                place = reader.number()?.parse().unwrap_or(u64::MAX);
                 Ok(())
             }
             // Perplexity repeats in each chunk the text so far. A call may have its arguments only here.
@@ -173,8 +177,18 @@ impl<'a> Chunk<'a> {
             }
             key => one.unread(key, reader),
         })?;
-        // A second choice is an alternative answer, which was not requested.
-        if first {
+        // A second choice is an alternative answer, which was not requested. GitHub Copilot puts the
+        // calls of one answer there: HKUDS/nanobot#1481 (2026-03-03).
+        if place > 0 {
+            if self.caller.is_none() && !one.calls.is_empty() {
+                (self.caller, self.calls) = (Some(place), one.calls);
+                self.unreadable |= one.unreadable;
+                self.unread |= one.unread;
+            }
+            if let Some(raw) = one.finish {
+                self.other_finish = Some((place, raw));
+            }
+        } else {
             let reasons =
                 |piece: &Piece<'_>| matches!(piece, Piece::Reasoning(text) if !text.is_empty());
             let reasoned = one.said.iter().any(reasons);
@@ -187,7 +201,12 @@ impl<'a> Chunk<'a> {
             self.said.extend(texts);
             self.others.append(&mut one.others);
             self.tools.append(&mut one.tools);
-            self.calls.append(&mut one.calls);
+            if !one.calls.is_empty() {
+                if self.caller.replace(0).is_some_and(|other| other > 0) {
+                    self.calls.clear();
+                }
+                self.calls.append(&mut one.calls);
+            }
             self.unreadable |= one.unreadable;
             self.unread |= one.unread;
             self.thinks = self.thinks.max(one.thinks);
@@ -381,11 +400,18 @@ fn usage(json: &Json<'_>) -> Option<Usage> {
     json.as_object()?;
     let number = |key: &str| json.get(key).and_then(Json::as_u64);
     let detail = |of: &str, key: &str| json.get(of).and_then(|d| d.get(key)).and_then(Json::as_u64);
+    // Anthropic's own usage has no such number.
+    let is_own = number("prompt_tokens").is_some();
     let usage = Usage {
         input_tokens: number("prompt_tokens"),
         output_tokens: number("completion_tokens"),
         cached_input_tokens: detail("prompt_tokens_details", "cached_tokens")
             .or_else(|| number("prompt_cache_hit_tokens")),
+        // OpenAI and OpenRouter have it within `prompt_tokens` (anomalyco/opencode#18440, 2026-03-20;
+        // aaif-goose/goose#11472, 2026-08-21), LiteLLM as Anthropic names it.
+        cache_write_input_tokens: detail("prompt_tokens_details", "cache_write_tokens")
+            .or_else(|| detail("prompt_tokens_details", "cache_creation_tokens"))
+            .or_else(|| number("cache_creation_input_tokens").filter(|_| is_own)),
         reasoning_tokens: detail("completion_tokens_details", "reasoning_tokens"),
     };
     (usage != Usage::default()).then_some(usage)

@@ -24,6 +24,8 @@ pub(super) struct Chunks {
     /// The reason to finish, as far as calls are concerned: the last one that was given.
     finish: Option<FinishReason>,
     done: bool,
+    /// The choice that has the calls: the first one that has any.
+    caller: Option<u64>,
     /// The member that has the reasoning.
     thinks: Option<Thinks>,
     /// Reasoning has come, or what stands for it.
@@ -153,7 +155,17 @@ fn executed(tool: &Json<'_>, out: &mut Vec<Delta>) {
 }
 
 impl Chunks {
-    fn take(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) {
+    fn take(&mut self, mut chunk: Chunk<'_>, out: &mut Vec<Delta>) {
+        self.caller = self.caller.or(chunk.caller);
+        if chunk.caller.is_some() && chunk.caller != self.caller {
+            // An alternative to calls that are there.
+            chunk.calls.clear();
+        }
+        if let Some((place, raw)) = chunk.other_finish.take()
+            && self.caller == Some(place)
+        {
+            chunk.finish = chunk.finish.or(Some(raw));
+        }
         if self.thinks.is_none() && chunk.thinks == Some(Thinks::Reasoning) {
             out.push(members(None, vec![("reasoning", "".into())]));
         }
@@ -364,6 +376,34 @@ mod tests {
                 got.iter().map(|(n, i, a)| (n.as_str(), i.as_str(), a.as_str())).collect();
             assert_eq!(got, want, "{why}");
         }
+    }
+
+    /// GitHub Copilot: HKUDS/nanobot#1481 (2026-03-03).
+    #[test]
+    fn calls_of_another_choice_count_where_the_first_has_none() {
+        let text = r#"{"choices":[{"index":0,"delta":{"content":"Let me see."}}]}"#;
+        let of = |place: u32, id: &str| {
+            format!(
+                r#"{{"choices":[{{"index":{place},"delta":{{"tool_calls":[{{"index":0,"id":"{id}","function":{{"name":"f","arguments":"{{}}"}}}}]}}}}]}}"#
+            )
+        };
+        let end = |place: u32| {
+            format!(
+                r#"{{"choices":[{{"index":{place},"delta":{{}},"finish_reason":"tool_calls"}}]}}"#
+            )
+        };
+        let f = |id: &str| ("f".to_owned(), id.to_owned(), "{}".to_owned());
+        assert_eq!(calls(&[text, &of(1, "b"), &end(1)]), [f("b")]);
+        // An alternative to calls of the first choice, and one to an answer without calls.
+        assert_eq!(calls(&[&of(0, "a"), &of(1, "b"), &end(0)]), [f("a")]);
+        let whole = r#"{"choices":[{"index":0,"message":{"content":"Let me see."},"finish_reason":"tool_calls"},{"index":1,"message":{"tool_calls":[{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+        assert_eq!(calls(&[whole]), [f("b")]);
+        let finishes = |events: &[&str]| {
+            let finish = |delta: &Delta| matches!(delta, Delta::Finish { .. });
+            read(events).into_iter().filter(finish).count()
+        };
+        assert_eq!(finishes(&[text, &of(1, "b"), &end(1)]), 1);
+        assert_eq!(finishes(&[text, &end(1)]), 0, "the first choice goes on");
     }
 
     #[test]

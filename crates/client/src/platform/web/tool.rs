@@ -91,6 +91,7 @@ fn usage_of(usage: &JsValue) -> Usage {
         input_tokens: tokens("inputTokens"),
         output_tokens: tokens("outputTokens"),
         cached_input_tokens: tokens("cachedInputTokens"),
+        cache_write_input_tokens: tokens("cacheWriteInputTokens"),
         reasoning_tokens: tokens("reasoningTokens"),
     }
 }
