@@ -43,8 +43,13 @@ fn stream(handle: u32, work: impl FnOnce(&mut Decoder, &mut Vec<Delta>)) -> Stri
     if found.is_none() {
         return failure(&Error::Handle);
     }
+    // Which member has the reasoning is for histories alone.
+    deltas.retain(|delta| !matches!(delta, Delta::Members { members, .. } if members == EMPTY));
     texts(&deltas)
 }
+
+/// Members without content.
+const EMPTY: &str = r#"{"reasoning":""}"#;
 
 /// A JSON array, in which a bare string is a text delta; empty when there are none.
 fn texts(deltas: &[Delta]) -> String {
