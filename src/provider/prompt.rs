@@ -117,7 +117,37 @@ pub(crate) struct Exchange<'t> {
     pub(crate) calls: Vec<AnsweredCall<'t>>,
 }
 
-impl Exchange<'_> {
+impl<'t> Exchange<'t> {
+    /// The pieces of the response in order. "Thinking blocks must be passed back unmodified and in their
+    /// original order": `BetaThinkingBlockParam` of Anthropic's library (2026-09). A text stands before
+    /// the calls that follow the same reasoning.
+    pub(super) fn pieces(&self) -> Vec<Piece<'_, 't>> {
+        let mut pieces = Vec::new();
+        let mut thoughts = self.reasoning.iter().peekable();
+        let mut said = 0;
+        let mut text = |to: usize, pieces: &mut Vec<Piece<'_, 't>>| {
+            let to = to.min(self.text.len());
+            let text = self.text.get(said..to).unwrap_or_default();
+            said = said.max(to);
+            if !text.trim().is_empty() {
+                pieces.push(Piece::Text(text));
+            }
+        };
+        let calls = self.calls.iter().map(Some).chain([None]);
+        for (at, call) in calls.enumerate() {
+            let is_here = |block: &&stream::Reasoning| {
+                call.is_none() || usize::try_from(block.calls).is_ok_and(|calls| calls <= at)
+            };
+            while let Some(block) = thoughts.next_if(is_here) {
+                text(block.text_before, &mut pieces);
+                pieces.push(Piece::Thought(block));
+            }
+            text(thoughts.peek().map_or(usize::MAX, |block| block.text_before), &mut pieces);
+            pieces.extend(call.map(Piece::Call));
+        }
+        pieces
+    }
+
     /// The reasoning before the call at this place.
     pub(super) fn thoughts(&self, at: usize) -> impl Iterator<Item = &stream::Reasoning> {
         let last = self.calls.len().saturating_sub(1);
@@ -126,6 +156,14 @@ impl Exchange<'_> {
         };
         self.reasoning.iter().filter(move |block| place(block) == at)
     }
+}
+
+/// A piece of a response.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Piece<'p, 't> {
+    Thought(&'p stream::Reasoning),
+    Text(&'p str),
+    Call(&'p AnsweredCall<'t>),
 }
 
 /// A call and its answer.

@@ -12,8 +12,6 @@ pub struct Response {
     pub text: String,
     /// The blocks of reasoning; a signature ends a block.
     pub reasoning: Vec<Reasoning>,
-    /// Bytes of the text before each block of `reasoning`.
-    places: Vec<usize>,
     /// The calls, in the order in which they began.
     pub calls: Vec<Call>,
     /// The index that each call was begun with: a host's own model may count as it likes.
@@ -39,6 +37,8 @@ pub struct Reasoning {
     pub signature: Option<String>,
     /// The number of calls of the response that came before it.
     pub calls: u32,
+    /// Bytes of the response's text that came before it.
+    pub text_before: usize,
 }
 
 impl Reasoning {
@@ -78,11 +78,11 @@ impl Response {
     /// The pieces of the response in order: text, and blocks of reasoning or of the provider's tools.
     pub(crate) fn pieces(&self) -> Vec<Result<&str, &Reasoning>> {
         let (mut pieces, mut from) = (Vec::new(), 0);
-        for (block, to) in self.reasoning.iter().zip(&self.places) {
-            let text = self.text.get(from..*to).unwrap_or_default();
+        for block in &self.reasoning {
+            let text = self.text.get(from..block.text_before).unwrap_or_default();
             if !text.is_empty() {
                 pieces.push(Ok(text));
-                from = *to;
+                from = block.text_before;
             }
             pieces.push(Err(block));
         }
@@ -95,8 +95,11 @@ impl Response {
     pub(crate) fn join(&mut self, more: Self) {
         let before = self.text.len();
         self.text.push_str(&more.text);
-        self.reasoning.extend(more.reasoning);
-        self.places.extend(more.places.into_iter().map(|place| before + place));
+        self.reasoning.extend(
+            more.reasoning
+                .into_iter()
+                .map(|block| Reasoning { text_before: before + block.text_before, ..block }),
+        );
     }
 
     /// Adds one delta.
@@ -153,7 +156,7 @@ impl Response {
                 if tool.kept {
                     let calls = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
                     let signature = Some([BLOCK, &tool.raw].concat());
-                    self.reasoning.push(Reasoning { text: String::new(), signature, calls });
+                    self.reasoning.push(Reasoning { signature, calls, ..Reasoning::default() });
                 }
             }
             Delta::Members { index, members } => {
@@ -167,14 +170,13 @@ impl Response {
                     let head = object! { "call": id }.to_text();
                     let head = head.trim_end_matches('}');
                     let signature = Some([MEMBERS, head, ",\"members\":", members, "}"].concat());
-                    self.reasoning.push(Reasoning { text: String::new(), signature, calls });
+                    self.reasoning.push(Reasoning { signature, calls, ..Reasoning::default() });
                 }
             }
             Delta::Error(_) | Delta::Other { .. } => {}
         }
-        if self.reasoning.len() > blocks {
-            self.places.push(self.text.len());
-        }
+        let text_before = self.text.len();
+        self.reasoning.iter_mut().skip(blocks).for_each(|block| block.text_before = text_before);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::message::block;
 use crate::json::{Add, Json, members, object};
 use crate::provider::content::{Members, ResultOut, blocks};
-use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
+use crate::provider::prompt::{AddedSystem, Exchange, Piece, Post, Prompt, Requests, Structured};
 use crate::provider::request::Choice;
 use crate::stream::{REDACTED, Reasoning, Response};
 
@@ -43,22 +43,19 @@ fn text_block(text: &str) -> Json<'static> {
 
 /// Converts calls and their answers. All results are in one user message after the calls.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { text, calls, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
-    let mut said = Vec::new();
-    for (at, call) in calls.iter().enumerate() {
-        said.extend(exchange.thoughts(at).filter_map(signed));
-        if at == 0 && !text.trim().is_empty() {
-            said.push(text_block(text));
-        }
-        said.push(object! {
+    let said = exchange.pieces().into_iter().filter_map(|piece| match piece {
+        Piece::Thought(block) => signed(block),
+        Piece::Text(text) => Some(text_block(text)),
+        Piece::Call(call) => Some(object! {
             "type": "tool_use",
             "id": owned(call.id),
             "name": owned(call.name),
             "input": call.arguments(),
-        });
-    }
-    let results = calls.iter().map(|call| {
+        }),
+    });
+    let said: Vec<_> = said.collect();
+    let results = exchange.calls.iter().map(|call| {
         let mut result: Members<'static> = members! {
             "type": "tool_result",
             "tool_use_id": owned(call.id),

@@ -6,7 +6,9 @@ use super::message::block;
 use super::stubs;
 use crate::json::{Add, Json, members, object};
 use crate::provider::content::{Members, ResultOut, blocks};
-use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
+use crate::provider::prompt::{
+    AddedSystem, Exchange, Member, Piece, Post, Prompt, Requests, Structured,
+};
 use crate::provider::request::{Choice, escape};
 use crate::stream::{REDACTED, Reasoning};
 
@@ -45,7 +47,6 @@ fn text_block(text: &str) -> Json<'static> {
 
 /// Converts calls and their answers. Reasoning is taken back only with its signature.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { text, calls, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
     let signed = |block: &Reasoning| {
         if let Some(block) = block.block() {
@@ -59,17 +60,17 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
         let text = object! { "text": owned(&block.text), "signature": owned(signature) };
         Some(object! { "reasoningContent": object! { "reasoningText": text } })
     };
-    let mut said = Vec::new();
-    for (at, call) in calls.iter().enumerate() {
-        said.extend(exchange.thoughts(at).filter_map(signed));
-        if at == 0 && !text.trim().is_empty() {
-            said.push(text_block(text));
+    let said = exchange.pieces().into_iter().filter_map(|piece| match piece {
+        Piece::Thought(block) => signed(block),
+        Piece::Text(text) => Some(text_block(text)),
+        Piece::Call(call) => {
+            let (id, name) = (owned(call.id), owned(call.name));
+            let call = object! { "toolUseId": id, "name": name, "input": call.arguments() };
+            Some(object! { "toolUse": call })
         }
-        let id = owned(call.id);
-        let call = object! { "toolUseId": id, "name": owned(call.name), "input": call.arguments() };
-        said.push(object! { "toolUse": call });
-    }
-    let results = calls.iter().map(|call| {
+    });
+    let said: Vec<_> = said.collect();
+    let results = exchange.calls.iter().map(|call| {
         let content = Json::Array(match call.content() {
             ResultOut::Parts(parts) => blocks(parts, block),
             _ => vec![text_block(call.answer)],

@@ -118,7 +118,7 @@ mod tests {
 
     fn block(text: &str, members: &str, calls: u32) -> Reasoning {
         let signature = (!members.is_empty()).then(|| format!("{MEMBERS}{members}"));
-        Reasoning { text: text.to_owned(), signature, calls }
+        Reasoning { text: text.to_owned(), signature, calls, text_before: 0 }
     }
 
     fn made(blocks: &[Reasoning]) -> String {

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use super::message::payload;
 use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
-use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
+use crate::provider::prompt::{
+    AddedSystem, Exchange, Member, Piece, Post, Prompt, Requests, Structured,
+};
 use crate::provider::request::Choice;
 use crate::stream::PART;
 
@@ -52,40 +54,44 @@ fn reasons(model: &str) -> bool {
 
 /// Converts calls and their answers to items. Reasoning has no id: an id names a kept item.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { text, calls, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
-    let mut items = Vec::new();
-    for (at, call) in calls.iter().enumerate() {
-        let mut summary = Vec::new();
-        for block in exchange.thoughts(at) {
-            if let Some(block) = block.block() {
-                items.push(block);
+    let (mut items, mut summary) = (Vec::new(), Vec::new());
+    for piece in exchange.pieces() {
+        let block = match piece {
+            Piece::Thought(block) => block,
+            Piece::Text(text) => {
+                items.push(object! { "role": "assistant", "content": owned(text) });
                 continue;
             }
-            if !block.text.is_empty() {
-                summary.push(object! { "type": "summary_text", "text": owned(&block.text) });
+            Piece::Call(call) => {
+                summary.clear();
+                items.push(object! {
+                    "type": "function_call",
+                    "call_id": owned(call.id),
+                    "name": owned(call.name),
+                    "arguments": Json::from(call.arguments().to_text()),
+                });
+                continue;
             }
-            match block.signature.as_deref() {
-                Some(PART) => {}
-                Some(signature) => items.push(object! {
-                    "type": "reasoning",
-                    "summary": Json::Array(std::mem::take(&mut summary)),
-                    "encrypted_content": owned(signature),
-                }),
-                None => summary.clear(),
-            }
+        };
+        if let Some(block) = block.block() {
+            items.push(block);
+            continue;
         }
-        if at == 0 && !text.trim().is_empty() {
-            items.push(object! { "role": "assistant", "content": owned(text) });
+        if !block.text.is_empty() {
+            summary.push(object! { "type": "summary_text", "text": owned(&block.text) });
         }
-        items.push(object! {
-            "type": "function_call",
-            "call_id": owned(call.id),
-            "name": owned(call.name),
-            "arguments": Json::from(call.arguments().to_text()),
-        });
+        match block.signature.as_deref() {
+            Some(PART) => {}
+            Some(signature) => items.push(object! {
+                "type": "reasoning",
+                "summary": Json::Array(std::mem::take(&mut summary)),
+                "encrypted_content": owned(signature),
+            }),
+            None => summary.clear(),
+        }
     }
-    items.extend(calls.iter().map(|call| {
+    items.extend(exchange.calls.iter().map(|call| {
         object! {
             "type": "function_call_output",
             "call_id": owned(call.id),

@@ -155,7 +155,8 @@ pub(super) fn batch(
     let reasoning = |one: &Reasoning| {
         let signature = one.signature.clone().map_or(Json::Null, Json::from);
         let (text, calls) = (Json::from(one.text.clone()), number(one.calls));
-        object! { "text": text, "signature": signature, "calls": calls }
+        let before = Json::integer(u64::try_from(one.text_before).unwrap_or(u64::MAX));
+        object! { "text": text, "signature": signature, "calls": calls, "textBefore": before }
     };
     let (exchange, place) = (calling.exchange(), calling.place());
     let text = object! {
@@ -190,10 +191,13 @@ pub(super) fn read_batch(text: &str, dialect: Dialect) -> Option<(Calling, bool)
     let array = |key: &str| json.get(key)?.as_array();
     let reasoning = array("reasoning")?.iter().map(|one| {
         let calls = one.get("calls").and_then(Json::as_u64).unwrap_or(0);
+        let before = one.get("textBefore").and_then(Json::as_u64).unwrap_or(0);
         Some(Reasoning {
             text: string(one, "text")?,
             signature: string(one, "signature"),
             calls: u32::try_from(calls).unwrap_or(u32::MAX),
+            // Earlier versions did not store it.
+            text_before: usize::try_from(before).unwrap_or(usize::MAX),
         })
     });
     let made_by = json.get("dialect").and_then(Json::as_str);

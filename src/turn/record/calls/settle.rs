@@ -160,6 +160,9 @@ impl Calling {
                 answered.extend(calls.into_iter().map(answer));
             }
         }
+        // In the model's order: reasoning stands between the calls.
+        let order = |id: &str| self.batch.calls().iter().position(|call| call.view().id == id);
+        answered.sort_by_cached_key(|one| order(&one.view.id));
         if self.is_waiting() {
             self.exchange.calls = answered;
         } else if !is_boxed {
