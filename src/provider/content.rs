@@ -110,7 +110,7 @@ pub(crate) enum Reasoning<'a> {
     /// Signed by Anthropic, directly or through Bedrock.
     Signed { text: Json<'a>, signature: Json<'a>, extra: Members<'a> },
     /// Encrypted by Anthropic.
-    Redacted(Json<'a>),
+    Redacted { data: Json<'a>, extra: Members<'a> },
     /// `reasoning_content` beside the content, as in DeepSeek.
     Content(Json<'a>),
     /// `thinking` beside the content, as in Ollama.
@@ -173,7 +173,7 @@ impl<'a> Reasoning<'a> {
             | Self::Content(text)
             | Self::Thinking(text)
             | Self::Text(text) => text.clone(),
-            Self::Redacted(_) => return None,
+            Self::Redacted { .. } => return None,
             Self::Details(list) => lines(list)?,
             Self::Native { block, .. } => {
                 ["content", "summary", "thinking", "text"].iter().find_map(|key| {

@@ -211,7 +211,7 @@ fn unsign<'a>(fields: &Fields<'a>, parts: &mut [Part<'a>]) {
         for part in parts {
             let foreign = match part {
                 Part::Reasoning(Reasoning::Signed { text, .. }) => Reasoning::Text(text.clone()),
-                Part::Reasoning(Reasoning::Redacted(_)) => Reasoning::unknown(),
+                Part::Reasoning(Reasoning::Redacted { .. }) => Reasoning::unknown(),
                 _ => continue,
             };
             *part = Part::Reasoning(foreign);

@@ -15,7 +15,9 @@ pub(super) fn thinking<'a>(mut fields: Fields<'a>, kind: &str, marks: &mut Marks
     let chunks = matches!(fields.get("thinking"), Some(Json::Array(_)));
     marks.add(if chunks { Marks::CHAT } else { Marks::ANTHROPIC });
     if kind == "redacted_thinking" {
-        return fields.take("data").map_or_else(Reasoning::unknown, redacted);
+        let data = fields.take("data").unwrap_or_default();
+        fields.forget(&["type", "index"]);
+        return redacted(data, fields.rest());
     }
     match fields.take("thinking") {
         // Mistral's chunk holds a list of texts.
@@ -73,8 +75,8 @@ pub(in crate::history) fn recorded<'a>(value: &Json<'a>) -> Option<Recorded<'a>>
     Some(Recorded { origin, members, calls })
 }
 
-/// Whether a signature is known to be that of another provider than Anthropic: the name of the
-/// member that had the reasoning (openclaw/openclaw#91205, 2026-06), an item of OpenAI's Responses
+/// Whether a signature, or the data of redacted thinking, is known to be that of another provider than
+/// Anthropic: the name of the member that had the reasoning (openclaw/openclaw#91205, 2026-06), an item of OpenAI's Responses
 /// or its encrypted content (mcheemaa/mistri#33, 2026-07-10), an id or a digest of servers with
 /// Anthropic's API (NousResearch/hermes-agent#24401, 2026-05-12), a signature of Gemini, whose bytes
 /// begin with 0x0a where Anthropic's begin with 0x12. A signature of unknown form is kept: it may be
@@ -102,8 +104,11 @@ pub(super) fn signs(model: &str) -> bool {
     holds(&name, "claude") || holds(&name, "anthropic") || name.starts_with("arn:")
 }
 
-pub(super) fn redacted(data: Json<'_>) -> Reasoning<'_> {
-    if data.is_blank() { Reasoning::unknown() } else { Reasoning::Redacted(data) }
+pub(super) fn redacted<'a>(data: Json<'a>, extra: Members<'a>) -> Reasoning<'a> {
+    if data.is_blank() || is_foreign(&data) {
+        return Reasoning::unknown();
+    }
+    Reasoning::Redacted { data, extra }
 }
 
 /// Reads the provider's data that the AI SDK stores beside the text:
@@ -120,7 +125,7 @@ pub(super) fn provider_reasoning<'a>(fields: &mut Fields<'a>) -> Reasoning<'a> {
         return signed(Some(text), anthropic.take("signature"), Vec::new());
     }
     match anthropic.take("redactedData") {
-        Some(data) => redacted(data),
+        Some(data) => redacted(data, Vec::new()),
         None => signed(Some(text), None, Vec::new()),
     }
 }

@@ -69,7 +69,7 @@ fn reasoning<'a>(mut given: Fields<'a>) -> Reasoning<'a> {
         .take("reasoningText")
         .and_then(Fields::of)
         .map(|mut inner| signed(inner.take("text"), inner.take("signature"), Vec::new()));
-    let redacted = || given.take("redactedContent").map(redacted);
+    let redacted = || given.take("redactedContent").map(|data| redacted(data, Vec::new()));
     text.or_else(redacted).unwrap_or_else(Reasoning::unknown)
 }
 

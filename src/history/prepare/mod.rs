@@ -252,7 +252,10 @@ impl<'w, 'a> Work<'w, 'a> {
 
     /// Puts calls behind what is said, without reasoning behind them.
     fn put_calls_last(&mut self, parts: &mut Vec<Out<'a>>) {
-        calls_last(parts);
+        if calls_last(parts) {
+            let finding = Finding::new(Code::ToolUseNotLast, Action::Moved, self.index);
+            self.findings.push(finding.risk_if(true));
+        }
         while matches!(parts.last(), Some(Out::Reasoning(_))) {
             parts.pop();
             let finding = Finding::new(Code::ReasoningFinal, Action::Dropped, self.index);
@@ -347,16 +350,21 @@ impl<'w, 'a> Work<'w, 'a> {
     }
 }
 
-/// Moves calls behind the last text or media; all other parts keep their order.
-fn calls_last(parts: &mut Vec<Out<'_>>) {
+/// Moves calls behind the last text or media; all other parts keep their order. Returns whether any was
+/// moved. A message with reasoning behind a call keeps its order: "`thinking` or `redacted_thinking`
+/// blocks in the latest assistant message cannot be modified. These blocks must remain as they were in
+/// the original response." (UKGovernmentBEIS/inspect_ai#4922, 2026-08-17). A text behind a call is taken
+/// by the models of 2026 (gotgenes/pi-anthropic-auth#66, 2026-09-20).
+fn calls_last(parts: &mut Vec<Out<'_>>) -> bool {
     let is_call = |part: &Out<'_>| matches!(part, Out::Call { .. });
     let said = |part: &Out<'_>| matches!(part, Out::Text { .. } | Out::Media(_));
+    let thought = |part: &Out<'_>| matches!(part, Out::Reasoning(_));
     let (Some(first), Some(last)) = (parts.iter().position(is_call), parts.iter().rposition(said))
     else {
-        return;
+        return false;
     };
-    if first > last {
-        return;
+    if first > last || parts.iter().skip(first).any(thought) {
+        return false;
     }
     let rest = parts.split_off(last + 1);
     let all = std::mem::take(parts);
@@ -364,6 +372,7 @@ fn calls_last(parts: &mut Vec<Out<'_>>) {
     parts.extend(said);
     parts.extend(calls);
     parts.extend(rest);
+    true
 }
 
 /// Removes white space from the end of the last text.

@@ -12,7 +12,7 @@ impl<'a> Work<'_, 'a> {
     pub(super) fn reasoning(&mut self, reasoning: &Reasoning<'a>, last: bool) -> Option<Out<'a>> {
         let rules = self.rules();
         let kept = match (rules.reasoning, reasoning) {
-            (Replay::Signed, Reasoning::Signed { .. } | Reasoning::Redacted(_)) => true,
+            (Replay::Signed, Reasoning::Signed { .. } | Reasoning::Redacted { .. }) => true,
             (Replay::Thinking, Reasoning::Thinking(_))
             | (Replay::Details, Reasoning::Details(_)) => true,
             // Reasoning of our own that no other model takes is left out in silence.
@@ -38,12 +38,19 @@ impl<'a> Work<'_, 'a> {
             self.report_foreign(reasoning);
             return None;
         }
-        Some(Out::Reasoning(reasoning.clone()))
+        let mut reasoning = reasoning.clone();
+        if let Reasoning::Signed { extra, .. } | Reasoning::Redacted { extra, .. } = &mut reasoning
+        {
+            // "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted"
+            // (BerriAI/litellm#39815, 2026-09-04).
+            *extra = self.fields(extra, &[], self.entry.marks);
+        }
+        Some(Out::Reasoning(reasoning))
     }
 
     fn report_foreign(&mut self, reasoning: &Reasoning<'a>) {
         // Most providers ignore reasoning beside the content; strict ones refuse it.
-        let beside = !matches!(reasoning, Reasoning::Signed { .. } | Reasoning::Redacted(_));
+        let beside = !matches!(reasoning, Reasoning::Signed { .. } | Reasoning::Redacted { .. });
         let finding = Finding::new(Code::ReasoningForeign, Action::Dropped, self.index);
         self.findings.push(finding.risk_if(beside && !self.rules().strict));
     }
@@ -184,7 +191,7 @@ fn is_empty(reasoning: &Reasoning<'_>) -> bool {
 }
 
 fn is_signed(reasoning: &Reasoning<'_>) -> bool {
-    matches!(reasoning, Reasoning::Signed { .. } | Reasoning::Redacted(_))
+    matches!(reasoning, Reasoning::Signed { .. } | Reasoning::Redacted { .. })
 }
 
 /// The words of an entry's reasoning. Hosts keep them in several forms at once: those of the first

@@ -25,8 +25,8 @@ pub(super) fn block(part: Out<'_>) -> Option<Json<'_>> {
         Out::Reasoning(Reasoning::Signed { text, signature, extra }) => {
             (members! { "type": "thinking", "thinking": text, "signature": signature }, extra)
         }
-        Out::Reasoning(Reasoning::Redacted(data)) => {
-            (members! { "type": "redacted_thinking", "data": data }, Vec::new())
+        Out::Reasoning(Reasoning::Redacted { data, extra }) => {
+            (members! { "type": "redacted_thinking", "data": data }, extra)
         }
         Out::Reasoning(_) => return None,
         Out::Call { id, name, arguments, extra, .. } => {

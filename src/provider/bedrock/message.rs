@@ -21,7 +21,7 @@ pub(super) fn block(part: Out<'_>) -> Option<Json<'_>> {
             let content = object! { "reasoningText": text };
             object! { "reasoningContent": content }
         }
-        Out::Reasoning(Reasoning::Redacted(data)) => object! {
+        Out::Reasoning(Reasoning::Redacted { data, .. }) => object! {
             "reasoningContent": object! { "redactedContent": data },
         },
         Out::Reasoning(_) => return None,
