@@ -4,7 +4,7 @@
 //!
 //! For that provider they stay items. For others they become calls of a tool: `custom_tool_call` of the
 //! tool that it names, with its text as the argument `input`, the others of `local_shell`, `shell`,
-//! `apply_patch` and `computer`, with what is to be done as arguments.
+//! `apply_patch`, `computer` and `tool_search`, with what is to be done as arguments.
 
 use std::borrow::Cow;
 
@@ -32,11 +32,11 @@ enum Answer {
     Status,
     /// Chunks of output, each with its outcome.
     Chunks,
-    /// A screenshot: there is none.
+    /// A screenshot, or tools: there are none.
     Impossible,
 }
 
-const TYPES: [CallType; 5] = [
+const TYPES: [CallType; 6] = [
     CallType { kind: "custom_tool_call", name: "", action: "input", answer: Answer::Text },
     CallType {
         kind: "local_shell_call",
@@ -57,7 +57,19 @@ const TYPES: [CallType; 5] = [
         action: "action",
         answer: Answer::Impossible,
     },
+    // The client runs it if `execution` says so: [`is_hosted`].
+    CallType { kind: SEARCH, name: "tool_search", action: "arguments", answer: Answer::Impossible },
 ];
+
+/// The type of a search for tools, which the provider may run itself.
+const SEARCH: &str = "tool_search_call";
+/// The type of its output.
+const FOUND: &str = "tool_search_output";
+
+/// Whether the provider runs a search for tools itself: its call and its output have no `call_id`.
+pub(super) fn is_hosted(item: &Fields<'_>) -> bool {
+    item.is("execution", "server") || !item.has("call_id") && !item.is("execution", "client")
+}
 
 /// The type of a call item.
 pub(super) fn of_call(kind: &str) -> Option<&'static CallType> {
@@ -66,7 +78,7 @@ pub(super) fn of_call(kind: &str) -> Option<&'static CallType> {
 
 /// The type of an output item.
 pub(super) fn of_output(kind: &str) -> Option<&'static CallType> {
-    of_call(kind.strip_suffix("_output")?)
+    if kind == FOUND { of_call(SEARCH) } else { of_call(kind.strip_suffix("_output")?) }
 }
 
 impl CallType {
@@ -80,6 +92,7 @@ impl CallType {
             Some(input) if self.answer == Answer::Text && self.name.is_empty() => {
                 object! { "input": input }
             }
+            Some(text) if self.kind == SEARCH && text.is_text() => return (name, Args::Text(text)),
             Some(action) => action,
             None => match item.take("actions") {
                 Some(actions) => object! { "actions": actions },
@@ -87,6 +100,16 @@ impl CallType {
             },
         };
         (name, Args::Value(args))
+    }
+
+    /// Whether it is a search for tools.
+    pub(super) fn is_search(&self) -> bool {
+        self.kind == SEARCH
+    }
+
+    /// The member of its output that has the result.
+    pub(super) fn result(&self) -> &'static str {
+        if self.kind == SEARCH { "tools" } else { "output" }
     }
 
     /// The tool's name, if the type tells it.
@@ -127,15 +150,17 @@ impl CallType {
     }
 }
 
-/// The item with this id of its call.
+/// The item with this id of its call. That of the output of a local shell is its `id`.
 pub(super) fn with_call_id<'a>(item: &Json<'a>, id: &str) -> Json<'a> {
     let mut item = item.clone();
+    let is_named = item.kind() == Some("local_shell_call_output") && item.get("id").is_some();
     if let Json::Object(members) = &mut item {
         let given = members.iter_mut().find(|(key, _)| key == "call_id");
         match given {
             Some((_, given)) if given.as_str() == Some(id) => {}
             Some((_, given)) => *given = Json::from(id.to_owned()),
-            None => {}
+            None if is_named => {}
+            None => members.add("call_id", Json::from(id.to_owned())),
         }
     }
     item

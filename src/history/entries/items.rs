@@ -11,7 +11,7 @@ use super::super::code::Code;
 use super::super::model::{Call, Entry, Part, Speaker};
 use super::super::report::{Action, Finding};
 use super::History;
-use crate::json::Json;
+use crate::json::{Add, Json};
 use crate::provider::{Marks, Members, Reasoning};
 
 /// The most characters of an item's id.
@@ -20,6 +20,13 @@ const MOST: usize = 64;
 /// The prefixes of OpenAI's ids.
 const PREFIXES: [&str; 10] =
     ["rs_", "msg_", "fc_", "ctc_", "ws_", "fs_", "ci_", "ig_", "mcp_", "resp_"];
+
+/// The members that an item of the input has, where the output of the API has more:
+/// `ResponseInputItem` of OpenAI's library 6.49.0 (2026-09).
+const INPUT: [(&str, &[&str]); 2] = [
+    ("image_generation_call", &["type", "id", "result", "status"]),
+    ("compaction", &["type", "id", "encrypted_content"]),
+];
 
 impl<'a> History<'a> {
     /// Checks the ids of an entry: a message or a call loses an id that is refused, and a native item with
@@ -59,6 +66,7 @@ impl<'a> History<'a> {
     pub(super) fn call_item(&mut self, call: &mut Call<'a>, index: usize) {
         match call.item.as_deref_mut() {
             Some(Json::Object(members)) => {
+                self.of_output("", members, index);
                 self.too_long(members, index);
                 self.without_reasoning(members, index);
                 if self.used_again(members, index) {
@@ -77,10 +85,36 @@ impl<'a> History<'a> {
             self.read.push(finding.more("a reference"));
             return false;
         }
+        let kind = block.kind().unwrap_or_default().to_owned();
+        let is_image = kind == "image_generation_call";
+        if is_image && !self.options.stored && block.get("result").is_none_or(Json::is_null) {
+            let finding = Finding::new(Code::ItemNotStored, Action::Dropped, index);
+            self.read.push(finding.more("an image without its result"));
+            return false;
+        }
         let Json::Object(members) = block else { return true };
         self.stateless(members, index);
+        self.of_output(&kind, members, index);
         self.too_long(members, index);
         reference || !self.used_again(members, index)
+    }
+
+    /// Removes members that only the output of the API has: "Unknown parameter: 'input[2].action'"
+    /// (Yeachan-Heo/gajae-code#1688, 2026-07-06).
+    fn of_output(&mut self, kind: &str, members: &mut Members<'a>, index: usize) {
+        let known = INPUT.iter().find_map(|(name, known)| (*name == kind).then_some(*known));
+        members.retain(|(key, _)| {
+            let stays = match known {
+                Some(known) => known.contains(&key.as_ref()),
+                None => key != "created_by",
+            };
+            if !stays {
+                let mut finding = Finding::new(Code::FieldUnknown, Action::Dropped, index);
+                finding.member = Some((format!("/{key}"), ""));
+                self.read.push(finding.more(key.clone().into_owned()));
+            }
+            stays
+        });
     }
 
     /// Checks an item of reasoning; returns whether it stays. Without its id, what it led to has none.
@@ -89,6 +123,7 @@ impl<'a> History<'a> {
         let had = members.iter().any(|(key, _)| key == "id");
         self.stateless(members, index);
         members.retain(|(_, value)| !value.is_null());
+        self.without_summary(members, index);
         self.too_long(members, index);
         let foreign =
             |id: &str| id.get(..3) != Some("rs_") && PREFIXES.iter().any(|one| id.starts_with(one));
@@ -108,6 +143,17 @@ impl<'a> History<'a> {
             return false;
         }
         !self.used_again(members, index)
+    }
+
+    /// Adds the empty summary that an item of reasoning must have: "Missing required parameter:
+    /// 'input[7].summary'" (AAswordman/Operit#797, 2026-07-22).
+    fn without_summary(&mut self, members: &mut Members<'a>, index: usize) {
+        if !members.iter().any(|(key, _)| key == "summary") {
+            members.add("summary", Json::Array(Vec::new()));
+            let mut finding = Finding::new(Code::ContentShape, Action::Converted, index);
+            finding.member = Some(("/summary".to_owned(), "a list"));
+            self.read.push(finding.more("reasoning without `summary`").done("added an empty one"));
+        }
     }
 
     /// Removes a state of null, as `model_dump()` of OpenAI's library writes it: `Unknown parameter:

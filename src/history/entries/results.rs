@@ -135,7 +135,7 @@ impl<'a> History<'a> {
             && self.options.strategy == Strategy::Reconstruct
             && self.rules.elements == Elements::Items
             && self.marks.within(self.rules.own)
-            && (self.options.partial || self.references || self.called.is_none())
+            && (self.options.partial || self.references)
     }
 
     /// Whether calls and results may be at the provider.

@@ -14,10 +14,11 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
     let kind = fields.text("type").unwrap_or(std::borrow::Cow::Borrowed("item_reference"));
     let kind = kind.into_owned();
     let marks = Marks::RESPONSES;
-    if let Some(of) = typed::of_call(&kind) {
+    let is_ours = |of: &&typed::CallType| !(of.is_search() && typed::is_hosted(&fields));
+    if let Some(of) = typed::of_call(&kind).filter(is_ours) {
         return client_call(of, fields, index);
     }
-    if let Some(of) = typed::of_output(&kind) {
+    if let Some(of) = typed::of_output(&kind).filter(is_ours) {
         return client_output(of, fields, index);
     }
     match kind.as_str() {
@@ -109,7 +110,7 @@ fn client_output<'a>(
     let item = Some(Box::new(fields.clone().into_json()));
     let id = fields.text("call_id").unwrap_or_default();
     let ending = Ending::read(&fields);
-    let output = fields.take("output");
+    let output = fields.take(of.result());
     let mut inner = Marks::NONE;
     let content = match output {
         Some(shot) if shot.kind() == Some("computer_screenshot") => match shot.get("image_url") {

@@ -51,6 +51,11 @@ impl<'a> Work<'_, 'a> {
         if answer.is_none() && self.is_unsent(call) {
             return;
         }
+        // One without any id is reported where it gets one.
+        if item.get("call_id").is_none_or(Json::is_null) && !call.id.is_empty() {
+            let done = (format!("now {id}").into(), Weight::Fault);
+            self.note(Code::ToolCallIdMissing, Action::Synthesized, at, done);
+        }
         made.parts.push(Out::Native(with_call_id(item, id)));
         made.results.extend(answer.map(Out::Native));
     }
