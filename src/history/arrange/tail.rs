@@ -20,9 +20,11 @@ impl<'a> Arranger<'a> {
         if let Some(last) = self.last.take() {
             let assistant = last.role == Role::Assistant;
             let calls = assistant && last.parts.iter().any(|part| matches!(part, Out::Call { .. }));
-            // A turn that the provider paused in its own tools is sent back unchanged.
+            // A turn that the provider paused in its own tools, or behind a compaction, is sent back
+            // unchanged.
+            let pauses = |kind: &str| kind.ends_with("_tool_use") || kind == "compaction";
             let paused = matches!(last.parts.last(), Some(Out::Native(block))
-                if block.kind().is_some_and(|kind| kind.ends_with("_tool_use")));
+                if block.kind().is_some_and(pauses));
             ends_with_assistant = assistant && !calls && !paused;
             prefill |=
                 last.extra.iter().any(|(key, on)| key == "prefix" && on.as_bool() == Some(true));

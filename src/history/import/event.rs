@@ -158,7 +158,9 @@ pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
     let kind = block.kind().unwrap_or_default();
     let no_tool = ANOTHER.iter().any(|key| block.get(key).is_some());
     let own = ["toolUse", "toolResult"].iter().find_map(|key| block.get(key));
-    let marks = if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") {
+    // That of OpenAI has no content.
+    let compaction = kind == "compaction" && block.members().any(|(key, _)| key == "content");
+    let marks = if compaction || kind.ends_with("_tool_use") || kind.ends_with("_tool_result") {
         Marks::ANTHROPIC
     } else if item::is_native(kind) {
         Marks::RESPONSES

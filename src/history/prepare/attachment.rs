@@ -103,6 +103,13 @@ impl<'a> Work<'_, 'a> {
         let takes = self.takes(marks, block) && !(speaks && is_input(block));
         // Nobody but the assistant refuses.
         let misplaced = takes && !speaks;
+        // "Empty string content is not allowed": Anthropic's BetaCompactionBlockParam (2026-09).
+        let summary = block.get("content").filter(|_| block.kind() == Some("compaction"));
+        if takes && summary.and_then(Json::as_str) == Some("") {
+            let finding = Finding::new(Code::ContentEmpty, Action::Dropped, self.index);
+            self.findings.push(finding.more("a compaction without a summary"));
+            return None;
+        }
         if misplaced && refusal.is_some() {
             let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
             self.tell(finding.done("its text stays"));
@@ -143,11 +150,25 @@ pub(in crate::history) fn is_input(block: &Json<'_>) -> bool {
     block.kind().is_some_and(|kind| kind.starts_with("input_"))
 }
 
-/// What a block says that only another provider knows: the text of a refusal, or of a document, a
-/// search result or a sound.
+/// What a block says that only another provider knows: the text of a refusal, of a document, a search
+/// result or a sound, the summary of a conversation, or what a tool of MCP has returned.
 pub(in crate::history) fn words<'a>(block: &Json<'a>) -> Option<Json<'a>> {
-    let refusal = block.get("refusal").filter(|text| !text.is_blank());
-    refusal.cloned().or_else(|| document(block))
+    let text = |key| block.get(key).filter(|text| text.is_text() && !text.is_blank()).cloned();
+    match block.kind() {
+        Some("compaction") => text("content"),
+        Some("mcp_call") => text("output").or_else(|| text("error")).map(|output| {
+            let mut all = Joined::default();
+            all.text("[");
+            all.value(&text("name").unwrap_or_else(|| "mcp_call".into()));
+            all.text("] ");
+            all.value(&output);
+            all.into_json()
+        }),
+        _ => {
+            let refusal = block.get("refusal").filter(|text| !text.is_blank());
+            refusal.cloned().or_else(|| document(block))
+        }
+    }
 }
 
 fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {

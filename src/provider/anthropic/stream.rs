@@ -5,7 +5,7 @@
 
 mod event;
 
-use crate::json::{Json, Reader};
+use crate::json::{Add, Json, Reader};
 use crate::limits;
 use crate::stream::{
     Delta, Events, FinishReason, Hosted, NO_INDEX, ProviderToolStatus, REDACTED, Sum, Usage,
@@ -44,6 +44,9 @@ enum Block {
     Call { index: u32, whole: Option<String>, pieces: Option<Sum>, unread: bool },
     /// A tool that the provider runs. `whole` is the input, as it came with the start.
     Hosted { block: Hosted, whole: String },
+    /// A summary of the conversation, which goes back as it is:
+    /// <https://platform.claude.com/docs/en/build-with-claude/compaction> (read 2026-11-30).
+    Compaction(Json<'static>),
     /// The result of such a tool, or an unknown block.
     Foreign,
 }
@@ -204,6 +207,7 @@ impl Messages {
                 let block = Hosted::new(called, running, &own, ("input\":", "}"));
                 Block::Hosted { block, whole }
             }
+            "compaction" => Block::Compaction(block.cloned().unwrap_or_default().into_owned()),
             kind => {
                 match kind.strip_suffix("_tool_result").zip(block) {
                     Some((name, block)) => hosted_result(name, block, out),
@@ -234,8 +238,26 @@ impl Messages {
             "thinking_delta" => push_reasoning(&change.thinking, None, out),
             "signature_delta" => push_reasoning("", change.signature.as_deref(), out),
             "input_json_delta" if self.input(at, &change.partial_json, out) => {}
+            "compaction_delta" if self.compaction(at, change) => {}
             _ => out.push(Delta::Other { raw: data.to_owned() }),
         }
+    }
+
+    /// Adds the summary to the block with this index; `false` if it is no compaction.
+    fn compaction(&mut self, at: u64, change: &Change<'_>) -> bool {
+        let block = self.blocks.iter_mut().rev().find(|(open, _)| *open == at);
+        let Some((_, Block::Compaction(Json::Object(members)))) = block else { return false };
+        for (key, text) in [
+            ("content", &change.content),
+            ("encrypted_content", &change.encrypted_content),
+            ("signature", &change.signature),
+        ] {
+            if let Some(text) = text {
+                members.retain(|(known, _)| known != key);
+                members.add(key, Json::from(text.clone().into_owned()));
+            }
+        }
+        true
     }
 
     /// Adds a piece of an input to the block with this index; if no block that takes input had this
@@ -297,6 +319,10 @@ impl Messages {
                 out.push(Delta::ToolCallReady { index });
             }
             Some(Block::Hosted { block, whole }) => block.end(&whole, out),
+            Some(Block::Compaction(block)) => {
+                let (name, raw) = (("compaction", ""), (block.to_text(), true));
+                push_tool(name, ProviderToolStatus::Done, raw, out);
+            }
             _ => {}
         }
     }
@@ -321,7 +347,7 @@ impl Messages {
             "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
             "tool_use" => FinishReason::ToolCalls,
             "refusal" => FinishReason::ContentFilter,
-            "pause_turn" => FinishReason::Paused,
+            "pause_turn" | "compaction" => FinishReason::Paused,
             _ => FinishReason::Other,
         };
         if matches!(reason, FinishReason::Stop | FinishReason::ToolCalls) {

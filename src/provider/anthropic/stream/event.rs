@@ -23,6 +23,9 @@ pub(super) struct Change<'a> {
     pub(super) signature: Option<Cow<'a, str>>,
     pub(super) partial_json: Cow<'a, str>,
     pub(super) stop_reason: Option<Cow<'a, str>>,
+    /// Of a compaction: the summary, and what goes back with it.
+    pub(super) content: Option<Cow<'a, str>>,
+    pub(super) encrypted_content: Option<Cow<'a, str>>,
     /// A member beside the type has content.
     pub(super) has_content: bool,
     /// So has one that is not read.
@@ -70,6 +73,8 @@ impl<'a> Change<'a> {
             "signature" => self.signature = Some(text),
             "partial_json" => self.partial_json = text,
             "stop_reason" => self.stop_reason = Some(text),
+            "content" => self.content = Some(text),
+            "encrypted_content" => self.encrypted_content = Some(text),
             _ => {}
         }
         Ok(())
