@@ -139,6 +139,16 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// Whether two parts of the user are the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(one), Self::Text(other)) => one.text == other.text,
+            (Self::Media { block, .. }, Self::Media { block: other, .. })
+            | (Self::Native { block, .. }, Self::Native { block: other, .. }) => block == other,
+            _ => false,
+        }
+    }
+
     /// Whether it is a refusal, which is a part of a message, unlike other blocks of OpenAI Responses.
     pub(super) fn refuses(&self) -> bool {
         matches!(self, Self::Native { block, .. } if block.get("refusal").is_some())
@@ -185,6 +195,8 @@ pub(super) struct Call<'a> {
     pub(super) stored: bool,
     /// Whether its message describes it with other arguments too.
     pub(super) conflict: bool,
+    /// The part of the same message that is a call with the same id before it.
+    pub(super) repeats: Option<usize>,
     /// Gemini's thought signature for the call.
     pub(super) thought_signature: Option<Json<'a>>,
     /// The item of OpenAI Responses that it is, if it is of a type of its own (`typed`).

@@ -102,8 +102,8 @@ impl<'a> Pairs<'a> {
     }
 
     /// Stores a result that no later call can match.
-    pub(super) fn orphan(&mut self, result: ToolResult<'a>) {
-        self.early.push(Some((String::new(), result)));
+    pub(super) fn orphan(&mut self, name: &str, result: ToolResult<'a>) {
+        self.early.push(Some((name.to_owned(), result)));
     }
 
     /// Results without a call, in order.

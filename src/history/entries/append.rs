@@ -192,6 +192,9 @@ impl<'a> History<'a> {
         }
         let Some(entry) = self.entries.get(at) else { return };
         let says = entry.says(self.options.strategy != Strategy::Reconstruct, self.rules.own);
+        if entry.speaker == Speaker::Assistant && entry.says(true, self.rules.own) {
+            self.answered = at;
+        }
         let instructs = matches!(entry.speaker, Speaker::System | Speaker::Developer);
         let user = entry.speaker == Speaker::User;
         if !says || instructs && self.options.system_anywhere {

@@ -256,10 +256,11 @@ impl<'a> History<'a> {
         let Reasons { missing, duplicate, form } = reasons;
         let length = matches!(self.rules.ids, Ids::Length(_));
         let none = self.rules.ids == Ids::None;
-        let within = duplicate && self.twice(number);
+        call.repeats = self.before_in_message(number).filter(|_| duplicate);
         for (is, code) in [
             (missing && self.rules.sent_ids == SentIds::Always, Code::ToolCallIdMissing),
-            (duplicate, Code::ToolCallIdDuplicate),
+            // Within one message, it is reported when its result is known.
+            (duplicate && call.repeats.is_none(), Code::ToolCallIdDuplicate),
             (form && length && !call.own, Code::ToolCallIdLength),
             (form && !length && !call.own, Code::ToolCallIdFormat),
         ] {
@@ -267,7 +268,7 @@ impl<'a> History<'a> {
                 let finding = Finding::new(code, Action::Renamed, call.index).call(&call.id);
                 let finding = if none { finding } else { finding.done(format!("now {wire_id}")) };
                 // Providers accept a repeated id in a later message, but not within one message.
-                let taken = code == Code::ToolCallIdDuplicate && !within;
+                let taken = code == Code::ToolCallIdDuplicate;
                 self.read.push(finding.risk_if(none || taken));
             }
         }
@@ -280,9 +281,10 @@ impl<'a> History<'a> {
         number
     }
 
-    /// Whether a call of the message that is read has the same id: it is no entry yet.
-    fn twice(&self, id: usize) -> bool {
-        self.pairs.last_of(id).is_some_and(|(entry, _)| entry >= self.entries.len())
+    /// The part that is a call with this id in the message that is read, which is no entry yet.
+    fn before_in_message(&self, id: usize) -> Option<usize> {
+        let (entry, part) = self.pairs.last_of(id)?;
+        (entry >= self.entries.len()).then_some(part)
     }
 }
 

@@ -93,6 +93,10 @@ impl<'a> History<'a> {
                         Some(_) if known.answered => {
                             self.unpaired(Code::ToolResultDuplicate, &id, index);
                         }
+                        // The user has spoken since: the call is dropped, too.
+                        Some((of, _)) if of < self.turn => {
+                            self.unpaired(Code::ToolResultOrphan, &id, index);
+                        }
                         Some(call) => {
                             known.answered = true;
                             entry.parts.push(part);

@@ -136,7 +136,7 @@ impl<'a> History<'a> {
                     if entry.speaker == Speaker::User {
                         self.thoughts.clear();
                     }
-                    if !self.describes(&mut entry) {
+                    if !self.is_stored_twice(&entry) && !self.describes(&mut entry) {
                         self.say(entry);
                     }
                 }
@@ -381,6 +381,23 @@ impl<'a> History<'a> {
     fn message_of(&self, id: &str) -> Option<usize> {
         let at = self.noted.get(self.index.find(&by_message(id))?)?.checked_sub(1)?;
         self.entries.get(at).is_some_and(|entry| !entry.gone).then_some(at)
+    }
+
+    /// Whether a message of the user with the same id and the same content is there. That is reported.
+    fn is_stored_twice(&mut self, entry: &Entry<'a>) -> bool {
+        let known = entry.id.as_deref().filter(|_| entry.speaker == Speaker::User);
+        let known = known.and_then(|id| self.entries.get(self.message_of(id)?));
+        let is_same = known.is_some_and(|known| {
+            known.speaker == Speaker::User
+                && known.parts.len() == entry.parts.len()
+                && known.parts.iter().zip(&entry.parts).all(|(one, other)| one.is_same(other))
+        });
+        if is_same {
+            self.shape(entry.marks, entry.index);
+            let finding = Finding::new(Code::ItemIdDuplicate, Action::Dropped, entry.index);
+            self.read.push(finding.more("the same message of the user").risk_if(true));
+        }
+        is_same
     }
 
     pub(super) fn call_at(&mut self, (entry, part): Place) -> Option<&mut Call<'a>> {

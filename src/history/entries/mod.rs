@@ -71,6 +71,8 @@ pub struct History<'a> {
     told: usize,
     /// The index of the last user entry.
     turn: usize,
+    /// The index of the last entry in which the assistant said something.
+    answered: usize,
     /// The last entry that has calls.
     called: Option<usize>,
     /// The first part of that entry that may be a call without a result.
@@ -144,6 +146,7 @@ impl<'a> History<'a> {
             read: Vec::new(),
             told: 0,
             turn: 0,
+            answered: 0,
             called: None,
             open_from: 0,
             undecided: None,

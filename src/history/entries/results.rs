@@ -75,6 +75,9 @@ impl<'a> History<'a> {
         }
         match answers {
             Answers::Call(place) => self.answer(place, result),
+            Answers::Again(place) if self.is_of_lost_call(place, &result) => {
+                self.pairs.orphan(key, result);
+            }
             Answers::Again(place) => self.again(place, result),
             Answers::Nothing if self.elsewhere(&result) => {
                 let (index, mut item) = (result.index, result.item.take());
@@ -89,9 +92,22 @@ impl<'a> History<'a> {
             }
             Answers::Nothing if self.partial() => self.stored(id, number, result),
             // It cannot wait for a call: without an id, it would match the next call of its tool.
-            Answers::Nothing if id.is_empty() => self.pairs.orphan(result),
+            Answers::Nothing if id.is_empty() => self.pairs.orphan("", result),
             Answers::Nothing => self.pairs.wait(number, key, result),
         }
+    }
+
+    /// Whether a second result for the call at this place belongs to a call that is lost: the assistant
+    /// has answered since, so the call had its result (open-webui/open-webui#28570, 2026-08-14). A result
+    /// that only says that the call was interrupted may get a real one later.
+    fn is_of_lost_call(&mut self, place: Place, result: &ToolResult<'a>) -> bool {
+        let answered = self.answered > place.0 && !self.options.partial;
+        answered
+            && !result.marks.meets(Marks::TURN)
+            && self
+                .call_at(place)
+                .and_then(|call| call.result.as_ref())
+                .is_some_and(|known| !known.implied && !known.uncertain && !is_made_up(known))
     }
 
     /// The user denied a call: that is its result, unless it has one.
@@ -243,7 +259,6 @@ impl<'a> History<'a> {
 
     /// The last result replaces earlier ones, unless it is the text of a synthesized result.
     pub(super) fn again(&mut self, place: Place, result: ToolResult<'a>) {
-        let made_up = |result: &ToolResult<'_>| matches!(&result.content, Content::Text(text) if text.as_str() == Some(INTERRUPTED));
         let mut dropped = result.index;
         self.link(place.0, dropped);
         let mut id = String::new();
@@ -254,7 +269,7 @@ impl<'a> History<'a> {
                     *kept = result;
                     return self.arranger.rewind(place.0);
                 }
-                Some(_) if made_up(&result) => {}
+                Some(_) if is_made_up(&result) => {}
                 Some(kept) => dropped = std::mem::replace(kept, result).index,
                 kept => *kept = Some(result),
             }
@@ -263,6 +278,11 @@ impl<'a> History<'a> {
         self.read.push(finding.call(&id));
         self.arranger.rewind(place.0);
     }
+}
+
+/// Whether a result has the text of a synthesized one.
+fn is_made_up(result: &ToolResult<'_>) -> bool {
+    matches!(&result.content, Content::Text(text) if text.as_str() == Some(INTERRUPTED))
 }
 
 /// The texts of a result with blocks of another provider, of which the others are named.

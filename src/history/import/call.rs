@@ -158,6 +158,7 @@ pub(in crate::history) fn made<'a>(
         untyped: false,
         stored: false,
         conflict: false,
+        repeats: None,
         thought_signature: None,
         item: None,
         result: None,

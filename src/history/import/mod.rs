@@ -30,10 +30,49 @@ use crate::json::Json;
 
 /// Returns the pieces of an element; `None` if its shape is unknown and it may hold the user's words.
 /// Any other element of unknown shape is one piece: [`Piece::Drop`] with [`Code::ElementUnknown`].
-pub(super) fn element(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
+pub(super) fn element(mut value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
     let other = strange(&value);
     let dropped = || one(Piece::Drop { code: Code::ElementUnknown, id: None });
-    known(value, index).or_else(|| dropped().filter(|_| other))
+    let holes = close_holes(&mut value);
+    let mut pieces = known(value, index).or_else(|| dropped().filter(|_| other))?;
+    if let Some(code) = holes {
+        pieces.insert(0, Piece::Drop { code, id: None });
+    }
+    Some(pieces)
+}
+
+/// The members of a message that list its calls or its parts.
+const LISTS: [(&str, Code); 8] = [
+    ("tool_calls", Code::ToolCallPartial),
+    ("toolCalls", Code::ToolCallPartial),
+    ("invalid_tool_calls", Code::ToolCallPartial),
+    ("toolInvocations", Code::ToolCallPartial),
+    ("content", Code::ContentNull),
+    ("parts", Code::ContentNull),
+    ("content_blocks", Code::ContentNull),
+    ("contentBlocks", Code::ContentNull),
+];
+
+/// Removes nulls from the lists of a message, and returns the code of the first list that had some. A
+/// client leaves a hole in its list of calls if the first index of a stream is not 0
+/// (vercel/ai#18333, 2026-08-03). The content of a result may be any list.
+fn close_holes(value: &mut Json<'_>) -> Option<Code> {
+    let role = value.get("role").and_then(Json::as_str)?;
+    let is_result = role == "tool" || role == "function";
+    let Json::Object(members) = value else { return None };
+    let mut found = None;
+    for (key, value) in members {
+        let Json::Array(items) = value else { continue };
+        let Some((_, code)) = LISTS.iter().find(|(name, _)| name == key) else { continue };
+        let before = items.len();
+        if !(is_result && key == "content") {
+            items.retain(|item| !item.is_null());
+        }
+        if items.len() < before {
+            found = found.or(Some(*code));
+        }
+    }
+    found
 }
 
 /// Whether an element may be left out if its shape is unknown: it has a type, no role, and its type

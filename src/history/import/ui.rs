@@ -18,7 +18,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         "assistant" => Speaker::Assistant,
         _ => return None,
     };
-    let id = fields.text("id").filter(|_| speaker == Speaker::Assistant);
+    let id = fields.text("id").filter(|_| speaker != Speaker::System);
     let fresh = || {
         let mut entry = Entry::new(speaker, index);
         entry.id.clone_from(&id);

@@ -6,14 +6,38 @@ use super::super::args::{self, settle};
 use super::super::code::Code;
 use super::super::entries::CONFLICT;
 use super::super::ids;
-use super::super::model::{Args, Call};
+use super::super::model::{Args, Call, Part};
 use super::super::options::ThoughtSignatures;
 use super::super::report::{Action, Finding, Weight};
 use super::{UNKNOWN_TOOL, Work};
 use crate::json::Json;
-use crate::provider::{Arguments, Out, SentIds, Signatures};
+use crate::provider::{Arguments, Ids, Out, SentIds, Signatures};
 
 impl<'a> Work<'_, 'a> {
+    /// Whether a call is left out because the call before it in its message is the same, by its id, its
+    /// name and its arguments, and only one of them has a result (anthropics/claude-code#20583,
+    /// 2026-01-24). Reports an id that its message has twice.
+    pub(super) fn is_stored_twice(&mut self, call: &Call<'a>) -> bool {
+        let Some(before) = call.repeats else { return false };
+        let before = match self.entry.parts.get(before) {
+            Some(Part::Call(before)) => Some(before),
+            _ => None,
+        };
+        let is_same = call.result.is_none()
+            && before.is_some_and(|before| {
+                before.name == call.name && args::same(&before.args, &call.args)
+            });
+        let none = self.rules().ids == Ids::None;
+        let (action, done, weight) = match is_same {
+            true => (Action::Dropped, "".into(), Weight::Fault),
+            false if none => (Action::Renamed, "".into(), Weight::Risk),
+            false => (Action::Renamed, format!("now {}", call.wire_id).into(), Weight::Fault),
+        };
+        let place = (call.index, call.id.as_ref());
+        self.note(Code::ToolCallIdDuplicate, action, place, (done, weight));
+        is_same
+    }
+
     pub(super) fn name(&mut self, call: &Call<'a>) -> Cow<'a, str> {
         if call.stored {
             return call.name.clone();

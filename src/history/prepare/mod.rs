@@ -171,6 +171,7 @@ impl<'w, 'a> Work<'w, 'a> {
                     let out = self.native(*marks, block);
                     made.parts.extend(out.map(|out| self.cached(out)));
                 }
+                Part::Call(call) if calls_stay && self.is_stored_twice(call) => {}
                 Part::Call(call) if calls_stay && self.typed(call).is_some() => {
                     is_first_call = false;
                     self.client_call(call, !is_last, &mut made);
