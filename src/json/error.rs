@@ -31,7 +31,8 @@ pub enum JsonError {
         /// The limit, in bytes.
         limit: usize,
     },
-    /// A number is too large for a double.
+    /// A number is too large for a double, or an integer that a model wrote has digits that a double
+    /// does not keep.
     NumberRange {
         /// The offset of the start of the number.
         offset: usize,
@@ -75,7 +76,7 @@ impl fmt::Display for JsonError {
             Self::TooDeep { limit } => write!(f, "nested deeper than {limit} levels"),
             Self::TooLarge { limit } => write!(f, "longer than {limit} bytes"),
             Self::NumberRange { offset } => {
-                write!(f, "the number at byte {offset} is too large for a double")
+                write!(f, "a double cannot hold the number at byte {offset}")
             }
         }
     }

@@ -42,6 +42,7 @@ mod write;
 
 pub use error::JsonError;
 pub(crate) use host::{Host, Joined, is_space};
+pub(crate) use number::is_rounded;
 pub(crate) use object::{Add, members, object};
 pub(crate) use read::{Kind, Reader};
 pub use value::Json;

@@ -26,6 +26,19 @@ pub(super) fn canonical(literal: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(ecmascript(double)))
 }
 
+/// Whether a literal is a plain integer of which a double keeps other digits: `9007199254740993`,
+/// and not `1e23` or `3.14159265358979323846`, which are measures (RFC 8259 §6).
+pub(crate) fn is_rounded(literal: &str) -> bool {
+    let digits = literal.strip_prefix('-').unwrap_or(literal);
+    if digits.len() <= 15 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
+    let double = decimal::parse(digits);
+    let kept = if double.is_finite() { ecmascript(double) } else { String::new() };
+    let (mantissa, _) = kept.split_once('e').unwrap_or((&kept, ""));
+    mantissa.replace('.', "").trim_end_matches('0') != digits.trim_end_matches('0')
+}
+
 /// Returns ECMAScript's text of a finite double.
 ///
 /// zmij computes the digits (shortest, ties to even, as in V8). The layout follows
@@ -75,6 +88,35 @@ pub(super) fn ecmascript(double: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_whose_digits_a_double_does_not_keep() {
+        for kept in [
+            "0",
+            "-1",
+            "9007199254740991",
+            "9007199254740992",
+            "-9007199254740994",
+            "1234567890123456800",
+            "100000000000000000000000",
+            "18446744073709552000",
+            "9007199254740993.0",
+            "9007199254740993e0",
+            "0.12345678901234567890",
+        ] {
+            assert!(!is_rounded(kept), "{kept}");
+        }
+        for rounded in [
+            "9007199254740993",
+            "-9007199254740993",
+            "1234567890123456789",
+            "18446744073709551615",
+            "99999999999999999999999",
+            &"9".repeat(400),
+        ] {
+            assert!(is_rounded(rounded), "{rounded}");
+        }
+    }
 
     #[test]
     fn layouts() {

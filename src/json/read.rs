@@ -41,6 +41,8 @@ pub(crate) struct Reader<'a> {
     verbatim: bool,
     /// Of duplicate keys with equal values, a strict reader keeps one.
     merges: bool,
+    /// Refuses integers whose digits a double does not keep.
+    exact: bool,
     replaced: usize,
 }
 
@@ -65,11 +67,17 @@ impl<'a> Reader<'a> {
         Self { lossy: false, merges: true, ..Self::lossy(text) }
     }
 
+    /// As [`Reader::strict`], for JSON that a model wrote: integers whose digits a double does not keep
+    /// are refused, because hosts would read another integer (RFC 8259 §6, RFC 7493 §2.2).
+    pub(crate) fn exact(text: &'a str) -> Self {
+        Self { exact: true, ..Self::text(text) }
+    }
+
     /// Makes a reader for a provider's or a host's `text`: lone surrogates become U+FFFD.
     pub(crate) fn lossy(text: &'a str) -> Self {
         let most = limits::JSON_DEPTH;
-        let (lossy, verbatim, merges) = (true, false, false);
-        Self { text, at: 0, depth: 0, most, lossy, verbatim, merges, replaced: 0 }
+        let (lossy, verbatim, merges, exact) = (true, false, false, false);
+        Self { text, at: 0, depth: 0, most, lossy, verbatim, merges, exact, replaced: 0 }
     }
 
     /// As [`Reader::lossy`], for what a host writes about values of others: it may be deeper by
@@ -188,13 +196,16 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `json.syntax` if the next value is not a number; `json.number_range` if it is not a plain
-    /// integer and is too large for a double.
+    /// integer and is too large for a double, or if an exact reader cannot keep its digits.
     pub(crate) fn number(&mut self) -> Result<Cow<'a, str>, JsonError> {
         self.space();
         let start = self.at;
         self.number_literal()?;
         if self.verbatim {
             return Ok(Cow::Borrowed(self.since(start)));
+        }
+        if self.exact && number::is_rounded(self.since(start)) {
+            return Err(JsonError::NumberRange { offset: start });
         }
         number::canonical(self.since(start)).ok_or(JsonError::NumberRange { offset: start })
     }

@@ -73,6 +73,11 @@ impl std::error::Error for Fault {}
 
 /// Returns the usual mistake at the place where `text` stops being JSON.
 pub(super) fn cause(text: &str, error: JsonError) -> Option<&'static str> {
+    if let JsonError::NumberRange { offset } = error {
+        let number = text.get(offset..).unwrap_or_default().trim_start_matches('-');
+        let digits = number.trim_start_matches(|c: char| c.is_ascii_digit());
+        return (!digits.starts_with(['.', 'e', 'E'])).then_some("write the integer as a string");
+    }
     let JsonError::Syntax { offset } = error else { return None };
     let (before, rest) = text.split_at_checked(offset)?;
     let before = before.trim_end();

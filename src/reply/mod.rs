@@ -17,7 +17,9 @@
 //! `<think>` block (or everything before a lone `</think>`) and a byte order mark, and finds the
 //! objects and arrays in the rest, with words and fences around them. A reply that is one value may
 //! be any JSON. Each value is read strictly: nothing is repaired inside it, and a value inside an
-//! unreadable one is never taken. The caller decides which value fits; two that fit are
+//! unreadable one is never taken. An integer whose digits a double does not keep, such as an id of 19
+//! digits, is `json.number_range`: RFC 8259 §6 and RFC 7493 §2.2 do not promise that a receiver reads
+//! the same integer, and JavaScript reads another one. A model has to write it as a string. The caller decides which value fits; two that fit are
 //! [`Fault::Ambiguous`]. Every step reads the text once.
 
 mod fault;
@@ -56,6 +58,8 @@ pub struct Value<'a> {
 #[derive(Debug, Clone)]
 pub struct Reply<'a> {
     values: Vec<Value<'a>>,
+    /// The whole reply.
+    reply: &'a str,
     /// The reply after the thinking.
     rest: &'a str,
     /// What was dropped before it.
@@ -79,7 +83,7 @@ impl<'a> Reply<'a> {
             dropped.push(Dropped::ByteOrderMark);
             rest = bare.trim();
         }
-        let mut made = Self { values: Vec::new(), rest, dropped, fault: None };
+        let mut made = Self { values: Vec::new(), reply, rest, dropped, fault: None };
         if made.whole(rest) {
             return made;
         }
@@ -101,9 +105,16 @@ impl<'a> Reply<'a> {
 
     /// Reads a text that is one value. Returns whether it is.
     fn whole(&mut self, text: &'a str) -> bool {
-        let json = Json::parse_str(text).ok();
-        self.values.extend(json.map(|json| Value { text, json }));
-        !self.values.is_empty()
+        let mut reader = Reader::exact(text);
+        match reader.value().and_then(|json| reader.end().map(|()| json)) {
+            Ok(json) => self.values.push(Value { text, json }),
+            Err(error @ JsonError::NumberRange { .. }) if Json::parse_str(text).is_ok() => {
+                let fault = Fault::Invalid { error, cause: cause(text, error) };
+                self.fault = Some(fault.moved(offset_in(self.reply, text)));
+            }
+            Err(_) => return false,
+        }
+        true
     }
 
     /// Whether the model wrote nothing, or nothing after it thought.
@@ -252,7 +263,7 @@ impl<'a> Scan<'a> {
         let mut at = 0;
         while let Some(start) = next_open(text, at) {
             let tail = text.get(start..).unwrap_or_default();
-            let mut reader = Reader::text(tail);
+            let mut reader = Reader::exact(tail);
             match reader.value() {
                 Ok(json) => {
                     at = start + reader.offset();

@@ -76,6 +76,15 @@ fn a_fault_has_a_place_and_a_cause() {
         ("{\"a\":\"1\n\"}", "not JSON at byte 7: a line break or tab in a string"),
         ("{\"a\":1 \"b\":2}", "not JSON at byte 7: a missing comma or colon"),
         ("{\"a\":1,\"a\":2}", "an object that ends at byte 13 names a key twice"),
+        (
+            "So: {\"a\":[1234567890123456789]}",
+            "a double cannot hold the number at byte 10: write the integer as a string",
+        ),
+        (
+            "9007199254740993",
+            "a double cannot hold the number at byte 0: write the integer as a string",
+        ),
+        ("{\"a\":1e400}", "a double cannot hold the number at byte 5"),
         ("{\"a\":[1", "the text is cut: it ends inside a JSON value, at byte 7"),
         ("{\"a\":tr", "the text is cut: it ends inside a JSON value, at byte 7"),
         ("{\"a\":1} {\"a\":[{\"a\":2}", "the text is cut: it ends inside a JSON value, at byte 21"),
