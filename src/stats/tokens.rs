@@ -1,12 +1,13 @@
 //! Tokens of a text (§2.3, text).
 //!
 //! Case, bullets, quotes, emphasis and final punctuation are ignored. Signs, comparisons, units,
-//! operators and the brackets of an interval are tokens: "-5" differs from "5".
+//! operators and the brackets of an interval are tokens: "-5" differs from "5". The rules are
+//! §2.16.1 (a) to (f) and its additions (g) to (j) of 2026-11-30.
 
 use std::borrow::Cow;
 
 use super::nfc::nfc;
-use super::symbols::is_symbol;
+use super::symbols::{is_mark, is_symbol};
 
 /// Tokens up to which a text is no prose.
 const SHORT: usize = 12;
@@ -21,7 +22,8 @@ const INTERVAL: usize = 80;
 /// has more than twelve tokens, three Chinese or Japanese characters counted as one.
 pub(super) fn tokens(text: &str, mut emit: impl FnMut(&str)) -> bool {
     let text = prepared(text);
-    let mut scan = Scan { text: &text, at: 0, interval_end: None };
+    let has_words = text.as_bytes().windows(2).any(|pair| pair.iter().all(|&byte| is_letter(byte)));
+    let mut scan = Scan { text: &text, at: 0, interval_end: None, has_words };
     let mut token = String::new();
     let mut count = 0;
     while scan.token(&mut token) {
@@ -56,7 +58,9 @@ fn prepared(text: &str) -> String {
     let mut made = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\u{2212}' => made.push('-'),
+            '\u{2212}' | '\u{FE63}' => made.push('-'),
+            'ς' => made.push('σ'),
+            'İ' => made.push('i'),
             '≤' => made.push_str("<="),
             '≥' => made.push_str(">="),
             '≠' => made.push_str("!="),
@@ -82,6 +86,38 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() && !is_character(c)
 }
 
+/// Whether a byte of a lower-cased text is part of a letter that belongs to words.
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || !byte.is_ascii()
+}
+
+/// A letter or digit, or a mark on one.
+fn is_operand(c: char) -> bool {
+    c.is_alphanumeric() || is_mark(c)
+}
+
+fn opens(c: char) -> bool {
+    matches!(c, '(' | '[' | '{')
+}
+
+fn closes(c: char) -> bool {
+    matches!(c, ')' | ']' | '}')
+}
+
+/// The sign that a minus, plus or dash is before a number.
+fn sign(c: char) -> Option<char> {
+    match c {
+        '+' => Some('+'),
+        '-' | '\u{2010}'..='\u{2015}' | '\u{FE58}' => Some('-'),
+        _ => None,
+    }
+}
+
+/// Whether a sign may stand before a name. A long dash before a word is punctuation.
+fn signs_names(c: char) -> bool {
+    sign(c).is_some() && !matches!(c, '\u{2014}' | '\u{2015}' | '\u{FE58}')
+}
+
 fn is_bracket(c: char) -> bool {
     matches!(c, '(' | ')' | '[' | ']')
 }
@@ -95,6 +131,8 @@ struct Scan<'t> {
     at: usize,
     /// Position of the bracket that closes the current interval.
     interval_end: Option<usize>,
+    /// Whether the text has two letters side by side.
+    has_words: bool,
 }
 
 impl<'t> Scan<'t> {
@@ -118,42 +156,47 @@ impl<'t> Scan<'t> {
     fn token(&mut self, token: &mut String) -> bool {
         while let Some(c) = self.rest().chars().next() {
             let sign_allowed =
-                self.last().is_none_or(|last| !is_word(last) && !matches!(last, ')' | ']' | '}'));
+                self.last().is_none_or(|last| !is_word(last) && !is_mark(last) && !closes(last));
             let mut next = self.rest().chars().skip(1);
             let (next, third) = (next.next(), next.next());
             let numeric = |c: Option<char>| c.is_some_and(char::is_numeric);
             let fraction = c == '.' && sign_allowed && self.last() != Some('.') && numeric(next);
+            let sign = sign(c).filter(|_| sign_allowed);
             if is_word(c) || fraction {
                 self.word(token);
-            } else if matches!(c, '+' | '-') && sign_allowed && starts_number(next, third) {
-                token.push(c);
+            } else if let Some(sign) = sign.filter(|_| starts_number(next, third)) {
+                token.push(sign);
                 self.skip(c);
                 self.word(token);
-            } else if matches!(c, '+' | '-') && sign_allowed && next.is_some_and(is_symbol) {
-                // Of an amount, "-$5", or of an infinity.
+            } else if let Some(sign) = sign.filter(|_| next.is_some_and(is_symbol)) {
+                // Of an amount, "-$5", a root, or an infinity.
                 self.skip(c);
-                if numeric(third) || third == Some('.') || next == Some('∞') {
-                    token.push(c);
+                let operand = |c: char| c.is_numeric() || c == '.' || opens(c);
+                if third.is_some_and(operand) || next == Some('∞') {
+                    token.push(sign);
                 }
+            } else if let Some(sign) = sign.filter(|_| signs_names(c) && self.is_prefix(next)) {
+                token.push(sign);
+                self.skip(c);
             } else if matches!(c, '<' | '>' | '=' | '!' | '~') {
-                let is_comparison = |c: char| matches!(c, '<' | '>' | '=' | '!' | '~');
-                let run = self.rest().trim_start_matches(is_comparison).len();
-                let run = self.rest().get(..self.rest().len() - run).unwrap_or_default();
-                self.at += run.len();
-                if run.contains(['<', '>', '=']) {
-                    token.push_str(run);
-                }
+                self.comparison(token);
+            } else if matches!(c, '/' | '&' | '|') {
+                self.separator(c, token);
             } else {
                 let is_token = match c {
                     '%' | '‰' | '°' | '^' => true,
-                    '/' => numeric(self.last()) && numeric(next),
-                    '+' | '*' | '-' => self.is_operator(c),
+                    '+' | '*' | '-' => self.is_operator(c, 1),
                     '(' | ')' | '[' | ']' => self.is_interval(),
+                    '\u{2032}'..='\u{2034}' => {
+                        self.last().is_some_and(|c| is_operand(c) || closes(c))
+                    }
+                    '\'' => self.last().is_some_and(is_word) && next == Some('('),
                     c => is_character(c) || is_symbol(c),
                 };
                 self.skip(c);
                 if is_token {
                     token.push(c);
+                    self.marks(token);
                 }
             }
             if !token.is_empty() {
@@ -161,6 +204,71 @@ impl<'t> Scan<'t> {
             }
         }
         false
+    }
+
+    /// Reads marks on what was read.
+    fn marks(&mut self, token: &mut String) {
+        while let Some(c) = self.rest().chars().next().filter(|c| is_mark(*c)) {
+            token.push(c);
+            self.skip(c);
+        }
+    }
+
+    /// Reads a run of `< > = ! ~`: a comparison, a negation, a factorial, or "about".
+    fn comparison(&mut self, token: &mut String) {
+        let after = self.rest().trim_start_matches(['<', '>', '=', '!', '~']);
+        let run = self.rest().get(..self.rest().len() - after.len()).unwrap_or_default();
+        let mut ahead = after.chars();
+        let (next, third) = (ahead.next(), ahead.next());
+        let number = || next.is_some_and(|c| c.is_numeric()) || starts_number(next, third);
+        let is_token = match run {
+            "!" => self.is_prefix(next) || self.is_factorial(next),
+            "~" => self.is_prefix(next) || self.starts_operand() && number(),
+            run => run.contains(['<', '>', '=']),
+        };
+        if is_token {
+            token.push_str(run);
+        }
+        self.at += run.len();
+    }
+
+    /// Reads `/`, `&` or `|`, once or twice, as an operator, or `|` beside an operand.
+    fn separator(&mut self, c: char, token: &mut String) {
+        let twice = self.rest().get(1..).is_some_and(|rest| rest.starts_with(c));
+        let run = self.rest().get(..1 + usize::from(twice)).unwrap_or_default();
+        let next = self.rest().get(run.len()..).and_then(|rest| rest.chars().next());
+        let beside = |c: Option<char>| c.is_some_and(|c| is_operand(c) || opens(c) || closes(c));
+        let magnitude = run == "|" && (beside(self.last()) || beside(next));
+        if magnitude || self.is_operator(c, run.len()) {
+            token.push_str(run);
+        }
+        self.at += run.len();
+    }
+
+    /// Whether an operand may begin here: behind nothing, white space, an opening bracket or an
+    /// operator, also with quotes or emphasis between.
+    fn starts_operand(&self) -> bool {
+        let operator = |c: char| "=<>+*/^·,:;|&~!".contains(c) || is_symbol(c);
+        let quotes = ['"', '\'', '`', '*', '_', '“', '‘', '«', '„'];
+        let outside = self.before().trim_end_matches(quotes).chars().next_back();
+        self.last().is_some_and(operator) && outside.is_some_and(is_operand)
+            || outside.is_none_or(|c| c.is_whitespace() || opens(c) || operator(c))
+    }
+
+    /// Whether a sign is one of a name or a bracket: `-x`, `!(a)`.
+    fn is_prefix(&self, next: Option<char>) -> bool {
+        next.is_some_and(|c| is_word(c) && !c.is_numeric() || opens(c)) && self.starts_operand()
+    }
+
+    /// Whether `!` is a factorial: behind a number, a single letter or a bracket, and no exclamation
+    /// at the end of a sentence.
+    fn is_factorial(&self, next: Option<char>) -> bool {
+        let mut back = self.before().chars().rev();
+        let Some(last) = back.next() else { return false };
+        let single = is_word(last) && !back.next().is_some_and(is_operand);
+        let inside = next
+            .is_some_and(|c| !c.is_whitespace() && (opens(c) || closes(c) || "/*+-^".contains(c)));
+        (last.is_numeric() || last == ')' || single) && (inside || !self.has_words)
     }
 
     /// Reads letters and digits, with what belongs to them. `token` may have a sign.
@@ -177,6 +285,7 @@ impl<'t> Scan<'t> {
             let first = token.chars().all(|c| matches!(c, '+' | '-'));
             let last = token.chars().next_back();
             let continues = is_word(c)
+                || !first && is_mark(c)
                 || c == '.' && digit && (first || last.is_some_and(char::is_numeric))
                 || matches!(c, '+' | '-') && digit && is_mantissa(token);
             if !continues {
@@ -197,22 +306,25 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Whether `+`, `*` or `-` stands between two operands.
-    fn is_operator(&self, c: char) -> bool {
-        let ahead = self.rest().get(c.len_utf8()..).unwrap_or_default();
+    /// Whether an operator of `bytes` bytes stands between two operands.
+    fn is_operator(&self, c: char, bytes: usize) -> bool {
+        let ahead = self.rest().get(bytes..).unwrap_or_default();
         let blank = |c: char| c.is_whitespace() && !is_line_end(c);
         let (left, right) =
             (self.before().trim_end_matches(blank), ahead.trim_start_matches(blank));
         let spaces = [left.len() < self.before().len(), right.len() < ahead.len()];
-        let mut back = left.chars().rev();
-        let (Some(a), Some(b)) = (back.next(), right.chars().next()) else { return false };
-        let mut forth = right.chars().skip(1);
-        let next = forth.next();
+        let mut back = left.chars().rev().filter(|c| !is_mark(*c));
+        let mut forth = right.chars().filter(|c| !is_mark(*c));
+        let (Some(a), Some(b)) = (back.next(), forth.next()) else { return false };
+        let (next, third) = (forth.next(), forth.next());
         let value = |c: char| is_symbol(c) || matches!(c, '%' | '‰');
-        let closes = matches!(a, ')' | ']' | '}') || value(a);
-        let opens = matches!(b, '(' | '[' | '{') || value(b) || starts_number(Some(b), next);
-        let opens = opens || matches!(b, '+' | '-') && starts_number(next, forth.next());
-        if !(a.is_alphanumeric() || closes) || !(b.is_alphanumeric() || opens) {
+        let ended = closes(a) || value(a);
+        let signed = next.is_some_and(|c| is_word(c) || opens(c)) || starts_number(next, third);
+        let begun = opens(b)
+            || value(b)
+            || starts_number(Some(b), next)
+            || matches!(b, '+' | '-') && signed;
+        if !(a.is_alphanumeric() || ended) || !(b.is_alphanumeric() || begun) {
             return false;
         }
         let single = |c: char, beside: Option<char>| {
@@ -220,10 +332,15 @@ impl<'t> Scan<'t> {
         };
         let letter = single(a, back.next()) || single(b, next);
         match spaces {
-            [true, true] => letter || closes || opens || a.is_numeric(),
+            // Between words, `-`, `*` and `|` are punctuation, bullets and columns, too.
+            [true, true] => {
+                letter || ended || begun || a.is_numeric() || matches!(c, '+' | '/' | '&')
+            }
             // A hyphen within a word, or between digits, is none.
             [false, false] if c == '-' && a.is_alphanumeric() => {
-                letter || matches!(b, '(' | '[' | '{') || a.is_numeric() && !b.is_alphanumeric()
+                let number = left.trim_end_matches(|c: char| c.is_numeric() || c == '.');
+                let exponent = a.is_numeric() && number.ends_with('^');
+                letter || exponent || opens(b) || a.is_numeric() && !b.is_alphanumeric()
             }
             [false, false] => true,
             _ => false,
@@ -274,7 +391,10 @@ fn is_mantissa(token: &str) -> bool {
 }
 
 fn may_stand_between(c: char) -> bool {
-    c.is_ascii_digit() || c.is_whitespace() || matches!(c, '.' | ',' | ';' | '+' | '-' | 'e' | '∞')
+    c.is_ascii_digit()
+        || c.is_whitespace()
+        || matches!(c, '.' | ',' | ';' | '+' | '-' | 'e' | '%' | '‰')
+        || is_symbol(c)
 }
 
 /// Whether a text is two numbers or infinities with a comma or a semicolon between them.
@@ -286,8 +406,11 @@ fn is_pair(inner: &str) -> bool {
 }
 
 fn is_bound(text: &str) -> bool {
+    let unit = |c: char| matches!(c, '%' | '‰') || is_symbol(c) && c != '∞';
     let text = text.trim();
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let text = text.strip_prefix(unit).unwrap_or(text);
+    let text = text.strip_suffix(unit).unwrap_or(text).trim_end();
     let plain = match thousands(text) {
         Some((bytes, rest)) => {
             return rest.strip_prefix('.').map_or(text.len() == bytes, |rest| {
@@ -332,12 +455,20 @@ mod tests {
             ("well-known", "well known"), ("the_firm", "the firm"), ("don't", "don t"),
             ("COVID-19", "covid 19"), ("Straße", "strasse"), ("STRAẞE", "strasse"), ("ﬁne", "fine"),
             ("ＡＢＣ－５％", "abc 5 %"), ("e.g.", "e g"), ("word---next", "word next"),
+            // Marks.
+            ("ข่าว", "ข่าว"), ("ไม้ ไม่", "ไม้ ไม่"), ("பல்", "பல்"), ("राज़", "राज\u{93c}"), ("x̄", "x\u{304}"), ("v⃗+w", "v⃗ + w"),
+            ("x̄-y", "x\u{304} - y"), ("👍\u{fe0f}", "👍"), ("5\u{fe0f}\u{20e3}", "5"), ("İstanbul ΟΔΟΣ οδος", "istanbul οδοσ οδοσ"),
+            // Signs of names, and other dashes.
+            ("y = -x", "y = - x"), ("-(x+1)", "- x + 1"), ("-π", "- π"), ("−x", "- x"), ("a·-b", "a - b"),
+            ("–5", "-5"), ("‑5", "-5"), ("—5", "-5"), ("﹣5", "-5"), ("–x", "- x"), ("—Yes", "yes"), ("-√2", "- √ 2"),
+            ("U.S.-based", "u s based"), ("\"high\"-type", "high type"), ("\"-x\"", "- x"), ("**-x**", "- x"), ("2*-x", "2 * - x"),
+            ("--all", "all"), ("a – b", "a b"),
             // Comparisons.
             ("> 5", "> 5"), ("≥5", ">= 5"), (">=5", ">= 5"), ("x != 1", "x != 1"), ("x ≠ 1", "x != 1"),
-            ("~5", "5"), ("no!", "no"), ("~~no~~", "no"), ("a => b", "a => b"),
+            ("~5", "~ 5"), ("no!", "no"), ("!a", "! a"), ("5!", "5 !"), ("(n-1)!", "n - 1 !"), ("It is 5!", "it is 5"), ("sin(5!)", "sin 5 !"), ("~~no~~", "no"), ("a => b", "a => b"),
             // Symbols.
             ("50%", "50 %"), ("5‰", "5 ‰"), ("€5", "€ 5"), ("👍", "👍"), ("± 2", "± 2"), ("2^10", "2 ^ 10"),
-            ("1/5", "1 / 5"), ("and/or", "and or"), ("2024-01-02", "2024 01 02"),
+            ("1/5", "1 / 5"), ("and/or", "and / or"), ("km/h", "km / h"), ("5 / 3", "5 / 3"), ("price / unit", "price / unit"), ("./a/", "a"), ("http://a", "http a"), ("2024-01-02", "2024 01 02"),
             // Chinese and Japanese.
             ("東京都", "東 京 都"), ("第3章", "第 3 章"), ("コーヒー", "コ ー ヒ ー"), ("한국어", "한국어"),
             ("気温-5度", "気 温 -5 度"),
@@ -346,7 +477,10 @@ mod tests {
             ("foo - bar", "foo bar"), ("- item", "item"), ("* item", "item"), ("a:\n- 5 b", "a 5 b"),
             ("*it*", "it"), ("**5**", "5"), ("(a)-(b)", "a - b"), ("5% + 3%", "5 % + 3 %"),
             ("5 * -3", "5 * -3"), ("5 -3", "5 -3"), ("T-shirt", "t - shirt"),
+            ("costs + tax", "costs + tax"), ("a && b", "a && b"), ("x^3-8x", "x ^ 3 - 8x"), ("a || b", "a || b"), ("AT&T", "at & t"), ("|x|", "| x |"),
+            ("P(A|B)", "p a | b"), ("foo | bar", "foo bar"), ("f'(x)", "f ' x"), ("5′ 6″", "5 ′ 6 ″"), ("'5'", "5"), ("it's (so)", "it s so"),
             // Intervals.
+            ("[10%, 20%]", "[ 10 % 20 % ]"), ("($1, $5)", "( $ 1 $ 5 )"),
             ("[1, 2)", "[ 1 2 )"), ("(1, 2]", "( 1 2 ]"), ("]1; 2[", "] 1 2 ["), ("f(1,2)", "f ( 1 2 )"),
             ("(−∞, 5]", "( - ∞ 5 ]"), ("[1,000, 2,000)", "[ 1 000 2000 )"), ("[1,200]", "[ 1200 ]"),
             ("(a, b)", "a b"), ("(5)", "5"), ("[1, 2, 3]", "1 2 3"), ("(1, 2", "1 2"),
