@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::json::{Json, push_token};
 use crate::limits;
 use crate::order::sort_by;
-use crate::stats::{Comparer, Effort, NodeId, Value};
+use crate::stats::{Comparer, Effort, Kind, NodeId, Value};
 
 /// The replicates by index, with the distance matrix.
 #[derive(Debug, Clone)]
@@ -179,7 +179,10 @@ impl<'e> Leaves<'e> {
         let valid = |place: usize| entries.get(place).is_some_and(|one| one.valid);
         let mut held = at.iter().enumerate().filter(|(place, _)| valid(*place));
         let mut held = held.by_ref().filter_map(|(_, held)| held.as_ref()).peekable();
-        if held.peek().is_none() || !held.all(|held| held.value.members().is_some()) {
+        // A category is compared as a whole.
+        let whole =
+            matches!(self.evidence.comparer.kind(node), Some(Kind::Category | Kind::Ordinal));
+        if whole || held.peek().is_none() || !held.all(|held| held.value.members().is_some()) {
             return self.leaf(Leaf { field, node, weight, at });
         }
         let before = self.total;

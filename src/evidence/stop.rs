@@ -19,7 +19,9 @@ impl Evidence {
     pub(super) fn unanimous(&self, field: &str) -> bool {
         let mut votes = self.votes(field).into_iter();
         let first = votes.next();
-        votes.all(|vote| Some(vote) == first)
+        // A pointer that names nothing, in the schema or in any replicate, is probably misspelt.
+        let known = first.flatten().is_some() || self.comparer.declares(field);
+        votes.all(|vote| Some(vote) == first) && known
     }
 
     /// The class of each valid replicate at a field. Objects are classified as a whole.

@@ -109,6 +109,17 @@ impl Comparer {
         items.properties.iter().map(|(name, node, _)| (name.as_str(), *node))
     }
 
+    /// Whether the schema describes what a JSON Pointer names.
+    pub(crate) fn declares(&self, pointer: &str) -> bool {
+        let mut node = self.root();
+        pointer.split('/').skip(1).all(|token| {
+            let (member, _) = self.member(node, &unescaped(token));
+            let item = token.parse::<usize>().is_ok() && !self.schema.has(member);
+            node = if item { self.schema.items(node) } else { member };
+            self.schema.has(node)
+        })
+    }
+
     /// The index of a value in the enum of its node.
     pub(crate) fn rank(&self, node: NodeId, value: &Value) -> Option<usize> {
         rank(self.schema.node(node), value)
@@ -282,9 +293,9 @@ fn sequence(a: &Array, b: &Array, effort: &mut Effort) -> f64 {
         effort.rough = true;
         return jaccard(&a.members, &b.members, false);
     }
-    let class = |item: &Value| item.class;
-    let a: Vec<u32> = a.items.iter().map(class).collect();
-    let b: Vec<u32> = b.items.iter().map(class).collect();
+    let vote = |item: &Value| item.vote;
+    let a: Vec<u32> = a.items.iter().map(vote).collect();
+    let b: Vec<u32> = b.items.iter().map(vote).collect();
     1.0 - count(common_length(&a, &b)) / count(n.max(m))
 }
 

@@ -133,6 +133,11 @@ impl Schema {
         self.nodes.get(id.0).unwrap_or(&self.free)
     }
 
+    /// Whether the schema describes a node.
+    pub(super) fn has(&self, id: NodeId) -> bool {
+        id.0 < self.nodes.len()
+    }
+
     /// The root node.
     pub(super) fn root(&self) -> NodeId {
         self.root

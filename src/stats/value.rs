@@ -61,7 +61,7 @@ pub(super) struct Number {
 #[derive(Debug, Clone)]
 pub(super) struct Array {
     pub(super) items: Vec<Value>,
-    /// The classes of the items, sorted.
+    /// The votes of the items, sorted.
     pub(super) members: Vec<u32>,
     /// Hash and class of each item's key and the item's index, sorted; `None` if a key is missing
     /// or occurs twice.
@@ -234,7 +234,7 @@ impl Reading<'_> {
         let items: Vec<Value> = items.iter().map(|item| self.value(item, inner)).collect();
         let class = self.interner.list(b'[', items.iter().map(|item| item.class));
         let hash = items.iter().fold(Hash::EMPTY.bytes(b"["), |hash, item| hash.with(item.hash));
-        let mut members: Vec<u32> = items.iter().map(|item| item.class).collect();
+        let mut members: Vec<u32> = items.iter().map(|item| item.vote).collect();
         sort_numbers(&mut members);
         let nested = items.iter().any(|item| item.kind() >= Type::Array);
         let numbers = items.iter().all(|item| item.kind() == Type::Number);
@@ -258,12 +258,14 @@ impl Reading<'_> {
             (Kind::Keyed | Kind::Assign, _) => {
                 self.interner.list(b'A', sorted_votes(&items).into_iter())
             }
-            (Kind::Positional, _) => self.interner.list(b'P', items.iter().map(|item| item.vote)),
+            (Kind::Positional | Kind::Sequence, _) => {
+                self.interner.list(b'P', items.iter().map(|item| item.vote))
+            }
             _ => class,
         };
         let order = match kind {
-            Kind::Set => self.interner.list(b's', distinct_classes(&items).into_iter()),
-            Kind::Keyed | Kind::Assign | Kind::Positional => {
+            Kind::Set => self.interner.list(b's', distinct_votes(&items).into_iter()),
+            Kind::Keyed | Kind::Assign | Kind::Positional | Kind::Multiset | Kind::Sequence => {
                 let orders: Vec<u32> = items.iter().map(|item| self.order(item, inner)).collect();
                 self.interner.list(b'o', orders.into_iter())
             }
@@ -327,14 +329,14 @@ pub(super) fn sorted_votes(items: &[Value]) -> Vec<u32> {
     votes
 }
 
-/// The classes of items in the order in which they occur first.
-fn distinct_classes(items: &[Value]) -> Vec<u32> {
+/// The votes of items in the order in which they occur first.
+fn distinct_votes(items: &[Value]) -> Vec<u32> {
     let mut places: Vec<(u32, usize)> =
-        items.iter().enumerate().map(|(at, item)| (item.class, at)).collect();
+        items.iter().enumerate().map(|(at, item)| (item.vote, at)).collect();
     sort_by(&mut places, Ord::cmp);
-    places.dedup_by_key(|(class, _)| *class);
+    places.dedup_by_key(|(vote, _)| *vote);
     sort_by(&mut places, |(_, a), (_, b)| a.cmp(b));
-    places.into_iter().map(|(class, _)| class).collect()
+    places.into_iter().map(|(vote, _)| vote).collect()
 }
 
 /// The kind of an array for which a schema has none (§2.2).
@@ -365,7 +367,7 @@ fn keys(items: &[Value], key: &str) -> Option<Vec<(u64, u32, usize)>> {
     (!twice).then_some(all)
 }
 
-/// A number and the text of its equality class: the exact 64-bit integer, or the double.
+/// A number and the text of its equality class: the digits of an integer, or the double.
 fn number(text: &str) -> (Number, std::borrow::Cow<'_, str>) {
     let double = Json::Number(text.into()).as_f64().unwrap_or(0.0);
     let positive = text.parse::<u64>().ok().map(i128::from);
@@ -373,8 +375,11 @@ fn number(text: &str) -> (Number, std::borrow::Cow<'_, str>) {
     if integer.is_some() || is_shortest(text) {
         return (Number { double, integer }, text.into());
     }
-    // An integer of hundreds of digits exceeds the range of doubles; use the nearest finite one.
+    // An integer of hundreds of digits exceeds the range of doubles; its distance uses the nearest one.
     let double = if double.is_finite() { double } else { f64::MAX.copysign(double) };
+    if crate::json::is_rounded(text) {
+        return (Number { double, integer }, text.into());
+    }
     (Number { double, integer }, crate::json::number_text(double).into())
 }
 
