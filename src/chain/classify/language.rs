@@ -2,6 +2,7 @@
 
 use super::words::Word;
 use crate::json::table::names;
+use crate::text::find;
 
 names! {
     /// The language of a query, as far as the classifier knows it.
@@ -59,10 +60,73 @@ const MARKERS: &[(Language, &[&str])] = &[
         Language::Uncovered,
         &[
             // Italian, Portuguese, Dutch, Swedish, Polish, Turkish, Indonesian.
-            "il", "lo", "gli", "che", "della", "delle", "dei", "sono", "quale", "quali", "perché",
-            "não", "são", "qual", "quais", "uma", "dos", "das", "pela", "het", "een", "zijn",
-            "welke", "wat", "waarom", "tussen", "och", "är", "vad", "vilken", "mellan", "jest",
-            "jak", "między", "ve", "nedir", "hangi", "ile", "dan", "apa", "yang", "antara",
+            "il",
+            "lo",
+            "gli",
+            "che",
+            "della",
+            "delle",
+            "dei",
+            "sono",
+            "quale",
+            "quali",
+            "perché",
+            "não",
+            "são",
+            "qual",
+            "quais",
+            "uma",
+            "dos",
+            "das",
+            "pela",
+            "het",
+            "een",
+            "zijn",
+            "welke",
+            "wat",
+            "waarom",
+            "tussen",
+            "och",
+            "är",
+            "vad",
+            "vilken",
+            "mellan",
+            "jest",
+            "jak",
+            "między",
+            "ve",
+            "nedir",
+            "hangi",
+            "ile",
+            "dan",
+            "apa",
+            "yang",
+            "antara",
+            "bu",
+            "neden",
+            "nasıl",
+            "bir",
+            "için",
+            "vergelijk",
+            "verschil",
+            "hoe",
+            "voor",
+            "deze",
+            "confronta",
+            "differenza",
+            "dove",
+            "nel",
+            "nella",
+            "porównaj",
+            "dlaczego",
+            "czy",
+            "się",
+            "oraz",
+            "và",
+            "là",
+            "của",
+            "không",
+            "với",
         ],
     ),
 ];
@@ -155,6 +219,10 @@ const STEMS: &[(Language, &[&str])] = &[
             "趨勢",
             "还是",
             "還是",
+            "哪个好",
+            "哪個好",
+            "哪个更",
+            "哪個更",
         ],
     ),
 ];
@@ -185,12 +253,61 @@ pub(super) fn language(query: &str, words: &[Word<'_>]) -> Language {
             best = (count, *language);
         }
     }
+    // Latin names in a Chinese question: no word of another language is among them.
+    if han > 0 && best.0 == 0 {
+        return Language::Chinese;
+    }
+    let foreign = |word: &&Word<'_>| !word.capital && word.text.chars().any(is_foreign);
+    if best.0 == 0 && words.iter().any(|word| foreign(&word)) {
+        return Language::Uncovered;
+    }
     best.1
+}
+
+/// Whether a Latin letter occurs in none of the languages that have a lexicon: Polish, Turkish,
+/// Vietnamese, Czech and others. In a capitalized word it may be a name.
+fn is_foreign(c: char) -> bool {
+    matches!(c, 'ã' | 'å' | 'ð' | 'õ' | 'ø' | 'þ' | 'ı')
+        || (matches!(u32::from(c), 0x100..0x152 | 0x154..0x250 | 0x1E00..0x1F00)
+            && c.is_alphabetic())
+}
+
+/// Whether a question in a language other than English asks why something happened.
+fn asks_why(language: Language, query: &str, words: &[Word<'_>]) -> bool {
+    let at = |place: usize| words.get(place).map_or("", |word| word.lower);
+    let ends = |endings: &[&str]| {
+        let past = |word: &Word<'_>| endings.iter().any(|end| word.lower.ends_with(end));
+        words.len() > 3 && words.iter().skip(1).any(past)
+    };
+    match language {
+        Language::German => {
+            let last = words.last().map_or("", |word| word.lower);
+            let participle = find(last, "ge").is_some() && last.ends_with(['t', 'n']);
+            let past = participle || words.iter().any(|word| word.lower.starts_with("wurde"));
+            ["warum", "weshalb", "wieso"].contains(&at(0)) && words.len() > 3 && past
+        }
+        Language::Spanish => {
+            at(0) == "por" && at(1) == "qué" && ends(&["ó", "aron", "eron", "fue"])
+        }
+        Language::French => at(0) == "pourquoi" && ends(&["é", "ée", "és", "ées"]),
+        Language::Chinese => ["为什么", "為什麼", "为何", "為何"].iter().any(|why| {
+            let rest = find(query, why).and_then(|at| query.get(at + why.len()..));
+            rest.is_some_and(|rest| rest.chars().count() > 2 && !rest.starts_with('是'))
+        }),
+        _ => false,
+    }
 }
 
 /// The word of comparison or analysis in a query of a language other than English.
 pub(super) fn asks<'w>(language: Language, query: &str, words: &[Word<'w>]) -> Option<&'w str> {
     let (_, stems) = STEMS.iter().find(|(one, _)| *one == language)?;
+    let inner = words.get(1..words.len().saturating_sub(1)).unwrap_or_default();
+    if inner.iter().any(|word| ["vs", "versus"].contains(&word.lower)) {
+        return Some("vs");
+    }
+    if asks_why(language, query, words) {
+        return Some("why");
+    }
     if language == Language::Chinese {
         return stems.iter().copied().find(|stem| crate::text::holds(query, stem));
     }

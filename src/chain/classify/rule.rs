@@ -42,16 +42,20 @@ const LOOK_UPS: &[&str] =
     &["abbreviation", "definition", "formula", "meaning", "pronunciation", "spelling", "synonym"];
 /// Words with which `A vs B` is the name of a match.
 const MATCHES: &[&str] = &[
+    "cast",
     "channel",
     "game",
     "highlights",
     "kickoff",
     "lineup",
     "match",
+    "mean",
+    "means",
     "movie",
     "odds",
     "result",
     "score",
+    "stands",
     "stream",
     "tickets",
     "who",
@@ -178,7 +182,14 @@ fn chained(words: &[Word<'_>]) -> Option<&'static str> {
         }
         _ => false,
     };
-    words.windows(3).any(clause).then_some("chain:clause")
+    // Of a song or a book: its text, and no relation.
+    let quotes = |four: &[Word<'_>]| match four {
+        [.., verb] => ["begins", "goes", "says", "starts"].contains(&verb.lower),
+        [] => false,
+    };
+    let quoted =
+        words.windows(4).any(|four| clause(four.get(..3).unwrap_or_default()) && quotes(four));
+    (!quoted && words.windows(3).any(clause)).then_some("chain:clause")
 }
 
 /// The word of the seed that leads the query.
@@ -208,8 +219,8 @@ fn leading<'w>(words: &[Word<'w>]) -> Option<&'w str> {
     let noun = |at: usize| {
         let word = words.get(at)?;
         let followed = words.get(at + 1).is_some_and(|next| OF.contains(&next.lower));
-        // The name of a method.
-        if ["variance", "covariance"].iter().any(|name| is(words, at + 2, name)) {
+        // The name of a method, or of an entry.
+        if ["variance", "covariance", "death"].iter().any(|name| is(words, at + 2, name)) {
             return None;
         }
         (NOUNS.contains(&word.lower) && followed).then_some(word.lower)
