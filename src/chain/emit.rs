@@ -103,7 +103,7 @@ impl Chain {
             done += usize::from(run.has_evidence());
             all += 1;
         }
-        Some(if all == 0 { 1.0 } else { done as f64 / all as f64 })
+        Some(if all == 0 { 0.0 } else { done as f64 / all as f64 })
     }
 
     /// Results of all finished steps, in plan order.

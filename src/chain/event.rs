@@ -72,8 +72,9 @@ cases! {
         }
         /// The chain goes on without something: a rating of a result is missing and does not count
         /// (the code of its failure), the language of the query has no lexicon
-        /// (`chain.language_uncovered`), or a step is skipped because its query refers to an empty
-        /// result (`chain.empty_reference`).
+        /// (`chain.language_uncovered`), a step is skipped because its query refers to an empty
+        /// result (`chain.empty_reference`), or the steps that `replan` returned are no plan and the
+        /// old ones go on (the `plan.*` code).
         Warning "warning" {
             /// The callback.
             call "call": CallKind,

@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::plan::{PlanStep, StepId};
+use super::plan::{PlanStep, StepId, bare};
 use crate::json::{Json, unescaped};
 use crate::limits;
 
@@ -57,39 +57,63 @@ pub(crate) fn fill<'r>(
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     // A text is made of a part once, however often it is mentioned: the part may be large.
-    let mut made: BTreeMap<(usize, &str), Cow<'_, str>> = BTreeMap::new();
+    let mut known: BTreeMap<(usize, &str), Cow<'_, str>> = BTreeMap::new();
     for place in places(text, steps, Some(&step.depends_on)) {
         let Some(value) = result(place.step) else { continue };
         out.push_str(text.get(at..place.from).unwrap_or(""));
-        let whole = place.pointer.is_empty();
-        let make = || match pointed(value, place.pointer) {
-            Some(Json::String(text)) if !whole => Cow::Borrowed(cut(text)),
-            part => match short(place.step).filter(|_| whole) {
-                Some(text) => Cow::Borrowed(cut(text)),
-                None => Cow::Owned(shown(part.unwrap_or(&Json::Null))),
-            },
-        };
-        out.push_str(made.entry((place.step, place.pointer)).or_insert_with(make));
+        let make = || made(value, &place, short);
+        out.push_str(known.entry((place.step, place.pointer)).or_insert_with(make));
         at = place.to;
     }
     out.push_str(text.get(at..).unwrap_or(""));
     out
 }
 
-/// The first placeholder in the query of `step` that refers to an empty result, or to nothing in a
-/// result, as it is written.
+/// The text that stands for a placeholder.
+fn made<'r>(
+    value: &'r Json<'static>,
+    place: &Place<'_>,
+    short: &dyn Fn(usize) -> Option<&'r str>,
+) -> Cow<'r, str> {
+    let whole = place.pointer.is_empty();
+    match pointed(value, place.pointer) {
+        Some(Json::String(text)) if !whole => Cow::Borrowed(cut(text)),
+        part => match short(place.step).filter(|_| whole) {
+            Some(text) => Cow::Borrowed(cut(text)),
+            None => Cow::Owned(shown(part.unwrap_or(&Json::Null))),
+        },
+    }
+}
+
+/// The first placeholder in the query of `step` that refers to an empty result, to nothing in a
+/// result, or to a part of which no text is left, as it is written.
 pub(crate) fn empty<'r, 't>(
     step: &'t PlanStep,
     steps: &[PlanStep],
     result: &dyn Fn(usize) -> Option<&'r Json<'static>>,
+    short: &dyn Fn(usize) -> Option<&'r str>,
 ) -> Option<&'t str> {
     let says_nothing = |place: &Place<'_>| {
-        let part = result(place.step).map(|value| pointed(value, place.pointer));
-        part.is_some_and(|part| part.is_none_or(super::results::is_empty))
+        let Some(value) = result(place.step) else { return false };
+        pointed(value, place.pointer).is_none_or(super::results::is_empty)
+            || crate::text::is_blank(&made(value, place, short))
     };
     let place =
         places(&step.query, steps, Some(&step.depends_on)).into_iter().find(says_nothing)?;
     step.query.get(place.from..place.to)
+}
+
+/// The name in the first placeholder with braces that refers to a step in form, by a number or as
+/// `step 1`, and to none of these steps. Other text in braces, such as `${HOME}`, belongs to the query.
+pub(crate) fn unknown<'t>(text: &'t str, steps: &[PlanStep]) -> Option<&'t str> {
+    text.match_indices("${").find_map(|(at, _)| {
+        let (inside, _) = text.get(at + 2..)?.split_once('}')?;
+        let (name, _) = inside.split_once('/').unwrap_or((inside, ""));
+        let name = name.trim();
+        let (step, _) = bare(name).split_once('.').unwrap_or((bare(name), ""));
+        let numbered = !step.is_empty() && is_number(step);
+        (numbered && resolve(name, steps).is_none()).then_some(name)
+    })
 }
 
 /// The placeholders in a text. Of those without braces, a number counts if its step is `needed`; in a
@@ -153,8 +177,15 @@ const NUMBER_WORDS: &[&str] = &[
     "lakh",
     "m",
     "mil",
+    "milliard",
+    "milliarde",
+    "milliarden",
+    "milliards",
+    "millones",
     "million",
+    "millionen",
     "millions",
+    "millón",
     "mio",
     "mm",
     "mn",
@@ -165,6 +196,9 @@ const NUMBER_WORDS: &[&str] = &[
     "trillion",
     "trillions",
     "usd",
+    "億",
+    "万",
+    "亿",
 ];
 
 /// Whether `$name` is an amount of money, or belongs to a word, by what is before and behind it.
@@ -197,10 +231,14 @@ fn name_of(text: &str) -> &str {
     text.get(..end).unwrap_or("").trim_end_matches('-')
 }
 
-/// The step that `name` refers to: by id, or by position if no id is a number.
+/// The step that `name` refers to: by id, also as `step 1`, or by position if no id is a number.
 pub(super) fn resolve(name: &str, steps: &[PlanStep]) -> Option<usize> {
     if let Some(at) = steps.iter().position(|step| step.id.as_str() == name) {
         return Some(at);
+    }
+    let plain = bare(name);
+    if plain != name && is_number(plain) {
+        return resolve(plain, steps);
     }
     if steps.iter().any(|step| step.id.as_str().parse::<u64>().is_ok()) {
         return None;

@@ -1,6 +1,7 @@
 //! Replanning: replaces the remaining steps of a plan. Steps that have started never change.
 
 use super::calls::{CallBody, CallKind, ReplanCall};
+use super::event::ChainEventKind;
 use super::machine::{Chain, State};
 use super::outcome::{Failure, Refinement};
 use super::plan::{self, Draft, Plan, PlanError, PlanLimits, PlanStep, Planned, position, waves};
@@ -77,6 +78,8 @@ impl Chain {
             }
             Err(error) => {
                 let error = Failure::from(&error);
+                let (call, failure) = (CallKind::Replan, error.clone());
+                self.emit(ChainEventKind::Warning { call, failure, language: None });
                 self.progress.refinements.push(Refinement::Refused { error });
                 self.plan = Some(plan);
             }

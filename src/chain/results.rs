@@ -22,11 +22,15 @@ pub(crate) fn items<'v, 'a>(value: &'v Json<'a>) -> Vec<&'v Json<'a>> {
 
 /// Whether a result says nothing: null, blank text, an empty list or object, a list of such values, or
 /// an object with at least one text, list or null, in which all of these are empty and every number is
-/// 0. Flags do not count.
+/// 0. Flags do not count. Beside an empty list of results, neither do members that repeat the request or
+/// measure it, as search services send them. A text that is JSON says what that JSON says.
 pub(crate) fn is_empty(value: &Json<'_>) -> bool {
     match value {
         Json::Null => true,
-        Json::String(text) => crate::text::is_blank(text),
+        Json::String(text) => {
+            let inside = || Json::parse_str(text).is_ok_and(|json| is_empty(&json));
+            crate::text::is_blank(text) || text.trim_start().starts_with(['{', '[']) && inside()
+        }
         Json::Array(items) => items.iter().all(is_empty),
         Json::Object(members) => {
             let speaks = |value: &Json<'_>| {
@@ -37,12 +41,40 @@ pub(crate) fn is_empty(value: &Json<'_>) -> bool {
                 Json::Bool(_) => true,
                 value => is_empty(value),
             };
-            let mut values = members.iter().map(|(_, value)| value);
+            let named = |(name, value): &(std::borrow::Cow<'_, str>, Json<'_>)| {
+                RESULTS.contains(&&**name) && value.as_array().is_some_and(<[_]>::is_empty)
+            };
+            let searched = members.iter().any(named);
+            let counts = |name: &str| !(searched && REQUEST.contains(&name));
+            let counted = members.iter().filter(|(name, _)| counts(name));
+            let mut values = counted.map(|(_, value)| value);
             members.is_empty() || values.clone().any(speaks) && values.all(silent)
         }
         Json::Bool(_) | Json::Number(_) | Json::Host(_) => false,
     }
 }
+
+/// Names of the list of results in a response of a search service.
+const RESULTS: &[&str] = &["data", "documents", "hits", "items", "matches", "results"];
+
+/// Members of such a response that say nothing about its results: of Tavily, Exa and Elasticsearch
+/// (2026-11-30), and their like.
+const REQUEST: &[&str] = &[
+    "elapsed",
+    "id",
+    "limit",
+    "offset",
+    "page",
+    "q",
+    "query",
+    "requestId",
+    "request_id",
+    "responseTime",
+    "response_time",
+    "status",
+    "time",
+    "took",
+];
 
 /// Hashes of the items of all steps so far, sorted.
 #[derive(Debug, Clone, Default)]
@@ -88,6 +120,15 @@ mod tests {
             ("{\"items\":[],\"total\":0}", true),
             ("{\"title\":\"\",\"ok\":true}", true),
             ("{\"data\":{\"results\":[]},\"error\":null}", true),
+            ("{\"query\":\"x\",\"answer\":\"\",\"results\":[],\"response_time\":0.4}", true),
+            ("{\"requestId\":\"r\",\"results\":[]}", true),
+            ("{\"results\":[],\"took\":12}", true),
+            ("\" []\"", true),
+            ("\"{\\\"results\\\":[]}\"", true),
+            ("\"[1]\"", false),
+            ("\"[none\"", false),
+            ("{\"query\":\"x\",\"answer\":\"y\",\"results\":[]}", false),
+            ("{\"query\":\"x\",\"took\":12}", false),
             ("{\"items\":[],\"total\":3}", false),
             ("{\"total\":0}", false),
             ("{\"found\":false}", false),

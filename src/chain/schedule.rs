@@ -305,7 +305,9 @@ impl Chain {
     /// Skips a step whose query refers to an empty result: it has lost its subject.
     fn skip_without_subject(&mut self, at: usize, step: &PlanStep) -> bool {
         let result = |at: usize| self.runs.get(at).and_then(|run| run.result.as_ref());
-        let Some(empty) = reference::empty(step, self.steps(), &result) else { return false };
+        let short = |at: usize| self.runs.get(at).and_then(|run| run.short.as_deref());
+        let empty = reference::empty(step, self.steps(), &result, &short);
+        let Some(empty) = empty else { return false };
         let message = format!("step `{}` is skipped: `{empty}` in its query is empty", step.id);
         let failure = Failure::new("chain.empty_reference", message);
         let call = self.call_kind(at);
@@ -429,7 +431,11 @@ impl Chain {
         if self.options.hooks.summarize_result && self.steps().iter().any(mentions) {
             self.progress.unsummarized.push_back(at);
         }
-        let remember = self.options.hooks.cache && !cached && kind != Some(StepKind::Synthesize);
+        // An empty result may be a limit of the service; the next chain searches again.
+        let remember = self.options.hooks.cache
+            && !cached
+            && kind != Some(StepKind::Synthesize)
+            && !results::is_empty(&value);
         let now = self.now;
         if let Some(run) = self.runs.get_mut(at) {
             run.status = Status::Done;

@@ -34,7 +34,7 @@ pub enum PlanError {
         /// The id.
         id: String,
     },
-    /// A step depends on one that does not exist.
+    /// A step depends on one that does not exist, or its query refers to one: `${9}`.
     UnknownDependency {
         /// The step.
         id: String,
@@ -89,7 +89,9 @@ impl fmt::Display for PlanError {
             }
             Self::Empty => f.write_str("the plan has no steps"),
             Self::TooManySteps { limit } => write!(f, "the plan has more than {limit} steps"),
-            Self::InvalidStep { index, expected } => write!(f, "step {index}: expected {expected}"),
+            Self::InvalidStep { index, expected } => {
+                write!(f, "`steps[{index}]`: expected {expected}")
+            }
             Self::DuplicateStep { id } => write!(f, "two steps have the id `{id}`"),
             Self::UnknownDependency { id, dependency } => {
                 write!(f, "step `{id}` depends on `{dependency}`, which is not there")

@@ -14,6 +14,7 @@ pub use graph::waves;
 pub(super) use graph::{ancestors, position};
 pub use id::StepId;
 pub(super) use read::{Draft, draft, from_json};
+pub(super) use repair::bare;
 
 use crate::error::Error;
 use crate::json::Json;
@@ -98,10 +99,16 @@ names! {
         /// A step without an id has its number.
         IdAdded "id_added",
         /// Dependencies are read from another form: `"1"`, `1`, `["step 1"]`, `["$1"]`, `["none"]`,
-        /// `[{"id": 1}]`, `dependsOn`.
+        /// `[{"id": 1}]`, or under another name: `dependsOn`, `depends-on`, `depends`, `dependencies`.
         DependencyRead "dependency_read",
         /// A type is read from another case, such as `Search`.
         TypeRead "type_read",
+        /// The pattern is read from another case, such as `Sequential`.
+        PatternRead "pattern_read",
+        /// A list of steps without an object around it is read as the plan.
+        ListRead "list_read",
+        /// An object around the plan was dropped: `{"plan": {"steps": […]}}`.
+        WrapperDropped "wrapper_dropped",
         /// A byte order mark before the plan was dropped.
         ByteOrderMarkDropped "byte_order_mark_dropped",
         /// A `<think>` block before the plan was dropped.

@@ -3,7 +3,7 @@
 use super::{Pattern, PlanError, PlanRepair, PlanStep, RepairCode, StepId, StepKind};
 use crate::json::Json;
 use crate::limits;
-use crate::reply::{Dropped, Reply};
+use crate::reply::{Dropped, Fault, Reply};
 
 /// The content of a planner's answer.
 #[derive(Debug, Default)]
@@ -46,6 +46,10 @@ pub(in crate::chain) fn draft(text: &str) -> Result<Draft, PlanError> {
     Ok(draft)
 }
 
+/// The names under which planners list dependencies. The first one is asked for; all are read.
+const DEPENDENCIES: [&str; 5] =
+    ["depends_on", "dependsOn", "depends-on", "depends", "dependencies"];
+
 fn has_steps(value: &Json<'_>) -> bool {
     value.get("steps").is_some()
 }
@@ -59,11 +63,9 @@ fn is_plan(value: &Json<'_>) -> bool {
 }
 
 /// Reads a plan from JSON. An array is read as the `steps`; an object without `steps` stands around
-/// its first member that has them, as in `{"plan": {"steps": […]}}`.
+/// its only member that has them, as in `{"plan": {"steps": […]}}`.
 pub(in crate::chain) fn from_json(value: &Json<'_>) -> Result<Draft, PlanError> {
-    let mut members = value.as_object().into_iter().flatten().map(|(_, member)| member);
-    let plan = [value].into_iter().find(|value| has_steps(value));
-    let value = plan.or_else(|| members.find(|member| has_steps(member))).unwrap_or(value);
+    let (value, form) = unwrapped(value)?;
     let steps = match value {
         Json::Array(steps) => Some(steps.as_slice()),
         value => value.get("steps").and_then(Json::as_array),
@@ -80,8 +82,14 @@ pub(in crate::chain) fn from_json(value: &Json<'_>) -> Result<Draft, PlanError> 
         reasoning: text("reasoning"),
         pattern: value.get("pattern").and_then(Json::as_str).and_then(Pattern::parse),
         stopping_criteria: text("stopping_criteria"),
+        repairs: form.map(|code| PlanRepair { code, step: None }).into_iter().collect(),
         ..Draft::default()
     };
+    if let (None, Some(Json::String(said))) = (draft.pattern, value.get("pattern")) {
+        draft.pattern = Pattern::parse(&said.trim().to_ascii_lowercase());
+        let note = PlanRepair { code: RepairCode::PatternRead, step: None };
+        draft.repairs.extend(draft.pattern.map(|_| note));
+    }
     let given: Vec<Option<StepId>> =
         steps.iter().map(|one| one.get("id").and_then(StepId::read)).collect();
     for (index, (one, id)) in steps.iter().zip(&given).enumerate() {
@@ -90,6 +98,23 @@ pub(in crate::chain) fn from_json(value: &Json<'_>) -> Result<Draft, PlanError> 
         draft.steps.push(read);
     }
     Ok(draft)
+}
+
+/// The object or the list that has the steps, and how it deviates from an object with `steps`.
+fn unwrapped<'v, 'j>(value: &'v Json<'j>) -> Result<(&'v Json<'j>, Option<RepairCode>), PlanError> {
+    if has_steps(value) {
+        return Ok((value, None));
+    }
+    let mut inside = value.as_object().into_iter().flatten().map(|(_, member)| member);
+    let mut inside = inside.by_ref().filter(|member| has_steps(member));
+    let Some(plan) = inside.next() else {
+        return Ok((value, value.as_array().map(|_| RepairCode::ListRead)));
+    };
+    let canonical = plan.to_canonical();
+    if inside.any(|other| other.to_canonical() != canonical) {
+        return Err(PlanError::Syntax { fault: Some(Fault::Ambiguous) });
+    }
+    Ok((plan, Some(RepairCode::WrapperDropped)))
 }
 
 /// The id of a step without one: its number, from 1, or the next one that is free.
@@ -136,12 +161,18 @@ fn step(
     if value.get("id").and_then(StepId::read).is_none() {
         note(RepairCode::IdAdded);
     }
-    let camel = || value.get("dependsOn").filter(|list| !list.is_null());
-    let (depends_on, as_asked) = match value.get("depends_on").filter(|list| !list.is_null()) {
-        Some(list) => dependencies(list),
-        None => camel().map_or((Some(Vec::new()), true), |list| (dependencies(list).0, false)),
-    };
-    let depends_on = depends_on.ok_or_else(|| wrong("`depends_on`: an array of ids"))?;
+    let (mut depends_on, mut as_asked) = (Vec::new(), true);
+    for name in DEPENDENCIES {
+        let Some(list) = value.get(name).filter(|list| !list.is_null()) else { continue };
+        let (ids, is_list) = dependencies(list);
+        as_asked &= is_list;
+        for id in ids.ok_or_else(|| wrong("`depends_on`: an array of ids"))? {
+            if !depends_on.contains(&id) {
+                as_asked &= name == "depends_on";
+                depends_on.push(id);
+            }
+        }
+    }
     if !as_asked {
         note(RepairCode::DependencyRead);
     }

@@ -71,7 +71,7 @@ fn as_declared(steps: &mut [PlanStep], repairs: &mut Vec<PlanRepair>) {
 }
 
 /// An id without the marks and the word with which a planner refers to it.
-fn bare(id: &str) -> &str {
+pub(in crate::chain) fn bare(id: &str) -> &str {
     let mark =
         |c: char| matches!(c, '$' | '{' | '}' | '#' | '_' | '-' | ':' | '.') || c.is_whitespace();
     let id = id.trim_matches(mark);
@@ -147,10 +147,14 @@ fn conditions(steps: &[PlanStep], limits: &PlanLimits) -> Result<(), PlanError> 
 /// Makes each step depend on the steps whose results it mentions.
 ///
 /// # Errors
-/// `plan.cycle` for a mention that closes a circle. `$name` without braces is then no reference.
+/// `plan.unknown_dependency` for a reference to no step; `plan.cycle` for a mention that closes a circle. `$name` without braces is then no reference.
 fn references(steps: &mut [PlanStep], repairs: &mut Vec<PlanRepair>) -> Result<(), PlanError> {
     for at in 0..steps.len() {
         let Some(step) = steps.get(at) else { continue };
+        if let Some(name) = reference::unknown(&step.query, steps) {
+            let (id, dependency) = (step.id.to_string(), name.to_owned());
+            return Err(PlanError::UnknownDependency { id, dependency });
+        }
         let mut mentioned = reference::mentioned(step, steps);
         let when = step.when.as_deref().unwrap_or("");
         let conditions = reference::mentioned_in_condition(when, steps);
