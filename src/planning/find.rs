@@ -10,6 +10,8 @@ use crate::reply::{Dropped, Fault, Reply, Value};
 pub(super) struct Found {
     pub(super) json: Json<'static>,
     pub(super) dropped: Vec<Dropped>,
+    /// Whether an object around the request was dropped: `{"answer": {"tool_calls": […]}}`.
+    pub(super) unwrapped: bool,
 }
 
 /// Returns the JSON of a request: the only value that has the form of one, or the only value of a
@@ -27,7 +29,9 @@ pub(super) fn request(text: &str) -> Result<Option<Found>, RequestRejection> {
         },
     };
     let dropped = reply.dropped_around(value);
-    Ok(Some(Found { json: value.json.clone().into_owned(), dropped }))
+    let inner = if has_form(&value.json) { None } else { inner(&value.json)? };
+    let json = inner.unwrap_or(&value.json).clone().into_owned();
+    Ok(Some(Found { json, dropped, unwrapped: inner.is_some() }))
 }
 
 /// The values of which one is the plan: all that differ if prose is no plan, otherwise the only value
@@ -60,12 +64,29 @@ fn has_only_words(dropped: &[Dropped]) -> bool {
 }
 
 fn is_request(json: &Json<'_>) -> bool {
+    has_form(json) || inner(json).is_ok_and(|inner| inner.is_some())
+}
+
+/// The only member that has the form of a request.
+fn inner<'v, 'j>(json: &'v Json<'j>) -> Result<Option<&'v Json<'j>>, RequestRejection> {
+    let members = json.as_object().into_iter().flatten().map(|(_, member)| member);
+    let mut found = members.filter(|member| has_form(member));
+    let only = found.next();
+    match found.next() {
+        Some(_) => Err(rejection(Fault::Ambiguous)),
+        None => Ok(only),
+    }
+}
+
+fn has_form(json: &Json<'_>) -> bool {
     json.get("tool_calls").is_some() || json.get("toolCalls").is_some() || is_call(json)
 }
 
-/// Whether an object is a call that stands for a request.
+/// Whether an object is a call that stands for a request. `name` alone is no sign of one.
 pub(super) fn is_call(json: &Json<'_>) -> bool {
-    json.get("tool_name").is_some() && json.get("params").is_some()
+    let arguments = || ["arguments", "params"].iter().any(|key| json.get(key).is_some());
+    ["tool_name", "toolName"].iter().any(|key| json.get(key).is_some())
+        || json.get("name").is_some_and(|name| name.as_str().is_some()) && arguments()
 }
 
 fn rejection(fault: Fault) -> RequestRejection {

@@ -143,6 +143,9 @@ pub(super) fn read_text(text: &str, max_reason: u64) -> Read {
             for dropped in found.dropped {
                 reading.note(RequestRejection::whole(Reason::Deviation, dropped.name()));
             }
+            if found.unwrapped {
+                reading.note(RequestRejection::whole(Reason::Deviation, "wrapper_dropped"));
+            }
             match reading.read(found.json, max_reason) {
                 Ok(()) => Ok(reading),
                 Err(rejected) => Err(vec![rejected]),
@@ -155,7 +158,7 @@ pub(super) fn read_text(text: &str, max_reason: u64) -> Read {
 /// Whether a text is a request for tools, not a plan that has a list of the same name.
 pub(super) fn is_request(text: &str) -> bool {
     let found = find::request(text).ok().flatten();
-    found.is_some_and(|found| found.json.get("tool_calls").is_some())
+    found.is_some_and(|found| !found.unwrapped && found.json.get("tool_calls").is_some())
         && read_text(text, 0).is_ok_and(|read| read.is_only_a_request())
 }
 
@@ -248,13 +251,24 @@ impl Reading {
         max_reason: u64,
     ) -> Result<RequestedCall, RequestRejection> {
         let index = self.calls.len();
-        let named = call.get("tool_name").and_then(Json::as_str).unwrap_or_default();
+        let named = ["tool_name", "toolName", "name"].iter().find_map(|key| call.get(key));
+        let named = named.and_then(Json::as_str).unwrap_or_default();
         let named = self.clip(named).to_owned();
         let bad = |reason, detail: &str| RequestRejection::call(index, &named, reason, detail);
         let Json::Object(members) = call else { return Err(bad(Reason::NotAnObject, "")) };
         let (mut name, mut params, mut why) = (None, None, None);
+        let has = |key: &str| members.iter().any(|(name, _)| name == key);
+        let known = [has("tool_name"), has("tool_name") || has("toolName"), has("params")];
         for (key, value) in members {
-            match (key.as_ref(), value) {
+            let read = match (key.as_ref(), known) {
+                ("toolName", [false, ..]) | ("name", [_, false, _]) => "tool_name",
+                ("arguments", [.., false]) => "params",
+                (other, _) => other,
+            };
+            if read != key {
+                self.note(bad(Reason::Deviation, &key));
+            }
+            match (read, value) {
                 // A registry accepts no empty or longer name.
                 ("tool_name", Json::String(text)) if (1..=64).contains(&text.len()) => {
                     name = Some(text.into_owned());
