@@ -215,6 +215,7 @@ impl Reading {
         let listed = json.get("tool_calls").is_some();
         if !listed && json.get("toolCalls").is_none() && find::is_call(&json) {
             self.note(RequestRejection::whole(Reason::Deviation, "bare_call"));
+            let json = self.renamed(json);
             let call = self.call(json, max_reason);
             self.calls.push(call);
             return Ok(());
@@ -245,30 +246,35 @@ impl Reading {
         Ok(())
     }
 
+    /// A bare call with the names of a request in place of those of the providers' interfaces.
+    fn renamed(&mut self, mut call: Json<'static>) -> Json<'static> {
+        for (other, name) in
+            [("toolName", "tool_name"), ("name", "tool_name"), ("arguments", "params")]
+        {
+            let is_missing = call.get(name).is_none();
+            let Json::Object(members) = &mut call else { break };
+            let found = members.iter_mut().find(|(key, _)| is_missing && key == other);
+            if let Some((key, _)) = found {
+                *key = name.into();
+                self.note(RequestRejection::whole(Reason::Deviation, other));
+            }
+        }
+        call
+    }
+
     fn call(
         &mut self,
         call: Json<'static>,
         max_reason: u64,
     ) -> Result<RequestedCall, RequestRejection> {
         let index = self.calls.len();
-        let named = ["tool_name", "toolName", "name"].iter().find_map(|key| call.get(key));
-        let named = named.and_then(Json::as_str).unwrap_or_default();
+        let named = call.get("tool_name").and_then(Json::as_str).unwrap_or_default();
         let named = self.clip(named).to_owned();
         let bad = |reason, detail: &str| RequestRejection::call(index, &named, reason, detail);
         let Json::Object(members) = call else { return Err(bad(Reason::NotAnObject, "")) };
         let (mut name, mut params, mut why) = (None, None, None);
-        let has = |key: &str| members.iter().any(|(name, _)| name == key);
-        let known = [has("tool_name"), has("tool_name") || has("toolName"), has("params")];
         for (key, value) in members {
-            let read = match (key.as_ref(), known) {
-                ("toolName", [false, ..]) | ("name", [_, false, _]) => "tool_name",
-                ("arguments", [.., false]) => "params",
-                (other, _) => other,
-            };
-            if read != key {
-                self.note(bad(Reason::Deviation, &key));
-            }
-            match (read, value) {
+            match (key.as_ref(), value) {
                 // A registry accepts no empty or longer name.
                 ("tool_name", Json::String(text)) if (1..=64).contains(&text.len()) => {
                     name = Some(text.into_owned());

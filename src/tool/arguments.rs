@@ -1,7 +1,7 @@
 //! Arguments as models write them, although the schema wants them otherwise: JSON in a JSON string, and
 //! null for an optional parameter.
 
-use crate::json::{Json, pointer, push_token};
+use crate::json::{Json, is_rounded, pointer, push_token};
 use crate::limits;
 
 /// Local references that are followed in a row.
@@ -14,7 +14,8 @@ const SUBSCHEMAS: u32 = 256;
 /// Fits arguments to a schema: members of objects by `properties`, members of arrays by `items`, and
 /// local references by `$ref`. Arguments that are the text of an object are unwrapped, also without a
 /// schema. So is a text for which the schema excludes strings, if it is strictly the JSON of an object,
-/// an array, a number or a boolean that the schema may accept. Nothing is unwrapped within a value that
+/// an array, a number or a boolean that the schema may accept, without an integer of which a double
+/// keeps other digits. Nothing is unwrapped within a value that
 /// was. Null for an optional parameter whose schema excludes it is left out (LibreChat 11905, openclaw
 /// 96729, 2026). Returns what was changed, with its JSON Pointer; the empty one stands for all
 /// arguments.
@@ -97,7 +98,9 @@ impl<'s> Fitting<'s> {
     fn inside(&self, value: &Json<'static>, schema: &'s Json<'static>) -> Option<Json<'static>> {
         let text = value.as_str()?;
         let is_wanted = |inside: &Json<'_>| {
-            !matches!(inside, Json::Null | Json::String(_)) && self.may_be(schema, inside)
+            !matches!(inside, Json::Null | Json::String(_))
+                && self.may_be(schema, inside)
+                && !has_rounded(inside)
         };
         // Most texts are no JSON, and most schemas accept texts: the quicker question is first.
         let excludes_texts = !self.may_be(schema, value);
@@ -150,6 +153,16 @@ impl<'s> Fitting<'s> {
             found = pointer(self.schema?, reference.strip_prefix('#')?)?;
         }
         None
+    }
+}
+
+/// Whether a value has an integer of which a double keeps other digits. As a text it is an exact id.
+fn has_rounded(value: &Json<'_>) -> bool {
+    match value {
+        Json::Number(text) => is_rounded(text),
+        Json::Array(items) => items.iter().any(has_rounded),
+        Json::Object(members) => members.iter().any(|(_, value)| has_rounded(value)),
+        _ => false,
     }
 }
 

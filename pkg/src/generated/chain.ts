@@ -352,8 +352,9 @@ export type ChainEventKind =
     }
   /**
    * The chain goes on without something: a rating of a result is missing and does not count (the
-   * code of its failure), the language of the query has no lexicon (`chain.language_uncovered`), or
-   * a step is skipped because its query refers to an empty result (`chain.empty_reference`).
+   * code of its failure), the language of the query has no lexicon (`chain.language_uncovered`), a
+   * step is skipped because its query refers to an empty result (`chain.empty_reference`), or the
+   * steps that `replan` returned are no plan and the old ones go on (the `plan.*` code).
    */
   | {
       type: 'warning'
@@ -512,8 +513,12 @@ export interface PlanRepair {
  * - `query_inferred`: A search without a query looks for its focus.
  * - `id_added`: A step without an id has its number.
  * - `dependency_read`: Dependencies are read from another form: `"1"`, `1`, `["step 1"]`, `["$1"]`,
- *   `["none"]`, `[{"id": 1}]`, `dependsOn`.
+ *   `["none"]`, `[{"id": 1}]`, or under another name: `dependsOn`, `depends-on`, `depends`,
+ *   `dependencies`.
  * - `type_read`: A type is read from another case, such as `Search`.
+ * - `pattern_read`: The pattern is read from another case, such as `Sequential`.
+ * - `list_read`: A list of steps without an object around it is read as the plan.
+ * - `wrapper_dropped`: An object around the plan was dropped: `{"plan": {"steps": […]}}`.
  * - `byte_order_mark_dropped`: A byte order mark before the plan was dropped.
  * - `thinking_dropped`: A `<think>` block before the plan was dropped.
  * - `fence_dropped`: A code fence around the plan was dropped.
@@ -529,6 +534,9 @@ export type PlanRepairCode =
   | 'id_added'
   | 'dependency_read'
   | 'type_read'
+  | 'pattern_read'
+  | 'list_read'
+  | 'wrapper_dropped'
   | 'byte_order_mark_dropped'
   | 'thinking_dropped'
   | 'fence_dropped'

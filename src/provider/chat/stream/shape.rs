@@ -1,7 +1,7 @@
 //! The shape of arguments that arrive in pieces.
 
-/// Whether arguments that arrive in pieces are a whole object, by their brackets: to read them
-/// again with each piece would take quadratic time.
+/// Whether arguments that arrive in pieces are a whole object, by their brackets, or the text of one
+/// in a string: to read them again with each piece would take quadratic time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Shape {
     #[default]
@@ -27,7 +27,10 @@ impl Shape {
                 (Self::Other, _) => return,
                 (shape @ (Self::Blank | Self::Whole), byte) if byte.is_ascii_whitespace() => shape,
                 (Self::Blank, b'{') => Self::Open { depth: 1, in_string: false, escaped: false },
+                // JSON in a JSON string, which is unwrapped (quarkus-langchain4j#2642, 2026-06-29).
+                (Self::Blank, b'"') => Self::Open { depth: 0, in_string: true, escaped: false },
                 (Self::Blank | Self::Whole, _) => Self::Other,
+                (Self::Open { depth: 0, escaped: false, .. }, b'"') => Self::Whole,
                 (Self::Open { depth, in_string: true, escaped }, byte) => Self::Open {
                     depth,
                     in_string: escaped || byte != b'"',
@@ -58,6 +61,9 @@ mod tests {
             ("", Shape::Blank),
             (" {\"a\": [1, {}]} \n", Shape::Whole),
             (r#"{"a":"}\\\"]"}"#, Shape::Whole),
+            (r#" "{\"a\": \"}\"}" "#, Shape::Whole),
+            (r#""a":1}"#, Shape::Other),
+            (r#""{}"{}"#, Shape::Other),
             ("{} x", Shape::Other),
             ("[1]", Shape::Other),
             ("{}{", Shape::Other),
@@ -72,5 +78,8 @@ mod tests {
         let mut open = Shape::default();
         open.take(r#"{"a":"}"#);
         assert!(matches!(open, Shape::Open { depth: 1, in_string: true, .. }));
+        let mut text = Shape::default();
+        text.take(r#""{\"a\""#);
+        assert!(matches!(text, Shape::Open { depth: 0, in_string: true, .. }));
     }
 }
