@@ -87,7 +87,7 @@ pub(crate) fn holds(text: &str, needle: &str) -> bool {
 pub(crate) fn base64_bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
-    let is_whole = if padding == 0 { digits.len() % 4 != 1 } else { text.len() % 4 == 0 };
+    let is_whole = if padding == 0 { digits.len() % 4 != 1 } else { text.len().is_multiple_of(4) };
     let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let is_base64 = padding <= 2 && is_whole && digits.bytes().all(known);
     u64::try_from(digits.len()).ok().filter(|_| is_base64).map(|digits| digits * 3 / 4)

@@ -110,7 +110,7 @@ pub(crate) fn unknown<'t>(text: &'t str, steps: &[PlanStep]) -> Option<&'t str> 
         let (inside, _) = text.get(at + 2..)?.split_once('}')?;
         let (name, _) = inside.split_once('/').unwrap_or((inside, ""));
         let name = name.trim();
-        let (step, _) = bare(name).split_once('.').unwrap_or((bare(name), ""));
+        let step = bare(name).split('.').next().unwrap_or_default();
         let numbered = !step.is_empty() && is_number(step);
         (numbered && resolve(name, steps).is_none()).then_some(name)
     })

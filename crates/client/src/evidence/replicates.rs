@@ -156,7 +156,7 @@ fn by_turn(
                 (!context.checks.is_empty()).then_some(&accepts as &dyn Fn(&Json<'_>) -> bool);
             match settled(result, read, accepts) {
                 Ok(replicate) => Ok(Replicate { model, seed_unsent, ..replicate }),
-                Err(error) => Err(ReplicateError { model, seed_unsent, ..error }),
+                Err(error) => Err(ReplicateError { model, seed_unsent, ..*error }),
             }
         })
     }
@@ -166,9 +166,9 @@ fn settled(
     result: TurnResult,
     read: ReadAnswer,
     accepts: Option<&dyn Fn(&Json<'_>) -> bool>,
-) -> Result<Replicate, ReplicateError> {
+) -> Result<Replicate, Box<ReplicateError>> {
     let TurnResult { status, text, usage, error, .. } = result;
-    let failed = |why: String| ReplicateError::new(why).usage(usage);
+    let failed = |why: String| Box::new(ReplicateError::new(why).usage(usage));
     if status != TurnStatus::Complete {
         return Err(failed(error.map_or_else(
             || {
