@@ -99,7 +99,7 @@ impl<'a> History<'a> {
         reference || !self.used_again(members, index)
     }
 
-    /// Removes members that only the output of the API has: "Unknown parameter: 'input[2].action'"
+    /// Removes members that only the output of the API has: "Unknown parameter: `input[2].action`"
     /// (Yeachan-Heo/gajae-code#1688, 2026-07-06).
     fn of_output(&mut self, kind: &str, members: &mut Members<'a>, index: usize) {
         let known = INPUT.iter().find_map(|(name, known)| (*name == kind).then_some(*known));
@@ -146,7 +146,7 @@ impl<'a> History<'a> {
     }
 
     /// Adds the empty summary that an item of reasoning must have: "Missing required parameter:
-    /// 'input[7].summary'" (AAswordman/Operit#797, 2026-07-22).
+    /// `input[7].summary`" (AAswordman/Operit#797, 2026-07-22).
     fn without_summary(&mut self, members: &mut Members<'a>, index: usize) {
         if !members.iter().any(|(key, _)| key == "summary") {
             members.add("summary", Json::Array(Vec::new()));
