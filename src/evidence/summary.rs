@@ -166,10 +166,9 @@ impl Evidence {
             let Some(held) = held else { continue };
             let (items, json) = (held.value.items(), held.json.as_array());
             let mut own: Vec<(u32, usize, &'e Json<'static>)> = Vec::new();
-            for (at, (item, json)) in
-                items.into_iter().flatten().zip(json.into_iter().flatten()).enumerate()
-            {
-                own.push((item.vote, at, json));
+            let keys = self.comparer.item_keys(leaf.node, items.unwrap_or_default());
+            for (at, (key, json)) in keys.into_iter().zip(json.into_iter().flatten()).enumerate() {
+                own.push((key, at, json));
             }
             sort_by(&mut own, |a, b| (a.0, a.1).cmp(&(b.0, b.1)));
             for same in own.chunk_by(|a, b| a.0 == b.0) {

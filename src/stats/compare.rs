@@ -5,7 +5,9 @@ use super::effort::{Effort, sequence_steps};
 use super::intern::Interner;
 use super::lcs::common_length;
 use super::schema::{Kind, Node, NodeId, Schema, rank};
-use super::value::{Array, Body, Member, Number, Reading, Text, Value, by_content, sorted_votes};
+use super::value::{
+    Array, Body, Member, Number, Reading, Text, Type, Value, by_content, sorted_votes,
+};
 use crate::error::Error;
 use crate::json::table::{At, read};
 use crate::json::{Json, unescaped};
@@ -118,6 +120,16 @@ impl Comparer {
             node = if item { self.schema.items(node) } else { member };
             self.schema.has(node)
         })
+    }
+
+    /// What the items of a list are compared by: their classes in sets, multisets and sequences, and
+    /// their votes where they are matched.
+    pub(crate) fn item_keys(&self, node: NodeId, items: &[Value]) -> Vec<u32> {
+        let nested = items.iter().any(|item| item.kind() >= Type::Array);
+        let own = self.kind(node).filter(|kind| kind.needs() == Some(Type::Array));
+        let kind = own.unwrap_or_else(|| by_content(nested, false));
+        let exact = matches!(kind, Kind::Set | Kind::Multiset | Kind::Sequence);
+        items.iter().map(|item| if exact { item.class } else { item.vote }).collect()
     }
 
     /// The index of a value in the enum of its node.
@@ -293,9 +305,9 @@ fn sequence(a: &Array, b: &Array, effort: &mut Effort) -> f64 {
         effort.rough = true;
         return jaccard(&a.members, &b.members, false);
     }
-    let vote = |item: &Value| item.vote;
-    let a: Vec<u32> = a.items.iter().map(vote).collect();
-    let b: Vec<u32> = b.items.iter().map(vote).collect();
+    let class = |item: &Value| item.class;
+    let a: Vec<u32> = a.items.iter().map(class).collect();
+    let b: Vec<u32> = b.items.iter().map(class).collect();
     1.0 - count(common_length(&a, &b)) / count(n.max(m))
 }
 

@@ -60,11 +60,13 @@ fn prepared(text: &str) -> String {
         match c {
             '\u{2212}' | '\u{FE63}' => made.push('-'),
             'ς' => made.push('σ'),
-            'İ' => made.push('i'),
+            // Of İ in lower case.
+            '\u{307}' if made.ends_with('i') => {}
             '≤' => made.push_str("<="),
             '≥' => made.push_str(">="),
             '≠' => made.push_str("!="),
             'ß' | 'ẞ' => made.push_str("ss"),
+            'İ' => made.push('i'),
             c => made.extend(c.to_lowercase()),
         }
     }

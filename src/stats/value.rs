@@ -61,7 +61,7 @@ pub(super) struct Number {
 #[derive(Debug, Clone)]
 pub(super) struct Array {
     pub(super) items: Vec<Value>,
-    /// The votes of the items, sorted.
+    /// The classes of the items, sorted.
     pub(super) members: Vec<u32>,
     /// Hash and class of each item's key and the item's index, sorted; `None` if a key is missing
     /// or occurs twice.
@@ -234,7 +234,7 @@ impl Reading<'_> {
         let items: Vec<Value> = items.iter().map(|item| self.value(item, inner)).collect();
         let class = self.interner.list(b'[', items.iter().map(|item| item.class));
         let hash = items.iter().fold(Hash::EMPTY.bytes(b"["), |hash, item| hash.with(item.hash));
-        let mut members: Vec<u32> = items.iter().map(|item| item.vote).collect();
+        let mut members: Vec<u32> = items.iter().map(|item| item.class).collect();
         sort_numbers(&mut members);
         let nested = items.iter().any(|item| item.kind() >= Type::Array);
         let numbers = items.iter().all(|item| item.kind() == Type::Number);
@@ -258,14 +258,12 @@ impl Reading<'_> {
             (Kind::Keyed | Kind::Assign, _) => {
                 self.interner.list(b'A', sorted_votes(&items).into_iter())
             }
-            (Kind::Positional | Kind::Sequence, _) => {
-                self.interner.list(b'P', items.iter().map(|item| item.vote))
-            }
+            (Kind::Positional, _) => self.interner.list(b'P', items.iter().map(|item| item.vote)),
             _ => class,
         };
         let order = match kind {
-            Kind::Set => self.interner.list(b's', distinct_votes(&items).into_iter()),
-            Kind::Keyed | Kind::Assign | Kind::Positional | Kind::Multiset | Kind::Sequence => {
+            Kind::Set => self.interner.list(b's', distinct_classes(&items).into_iter()),
+            Kind::Keyed | Kind::Assign | Kind::Positional => {
                 let orders: Vec<u32> = items.iter().map(|item| self.order(item, inner)).collect();
                 self.interner.list(b'o', orders.into_iter())
             }
@@ -329,14 +327,14 @@ pub(super) fn sorted_votes(items: &[Value]) -> Vec<u32> {
     votes
 }
 
-/// The votes of items in the order in which they occur first.
-fn distinct_votes(items: &[Value]) -> Vec<u32> {
+/// The classes of items in the order in which they occur first.
+fn distinct_classes(items: &[Value]) -> Vec<u32> {
     let mut places: Vec<(u32, usize)> =
-        items.iter().enumerate().map(|(at, item)| (item.vote, at)).collect();
+        items.iter().enumerate().map(|(at, item)| (item.class, at)).collect();
     sort_by(&mut places, Ord::cmp);
-    places.dedup_by_key(|(vote, _)| *vote);
+    places.dedup_by_key(|(class, _)| *class);
     sort_by(&mut places, |(_, a), (_, b)| a.cmp(b));
-    places.into_iter().map(|(vote, _)| vote).collect()
+    places.into_iter().map(|(class, _)| class).collect()
 }
 
 /// The kind of an array for which a schema has none (§2.2).

@@ -118,6 +118,7 @@ const MARKERS: &[(Language, &[&str])] = &[
             "nel",
             "nella",
             "porównaj",
+            "względem",
             "dlaczego",
             "czy",
             "się",

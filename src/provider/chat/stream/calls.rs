@@ -517,9 +517,11 @@ impl Fragment<'_> {
         self.text().trim_ascii().is_empty()
     }
 
-    /// Whether its arguments can be the beginning of an object.
+    /// Whether its arguments can be the beginning of an object, or of the text of one in a string.
+    /// A quote alone may also be a piece of another call.
     fn begins(&self) -> bool {
-        self.text().trim_ascii_start().starts_with('{')
+        let text = self.text().trim_ascii_start();
+        text.starts_with('{') || text.starts_with("\"{")
     }
 
     fn renames(&self, call: &Call) -> bool {
