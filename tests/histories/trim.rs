@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
-use turnlock::history::{HistoryOptions, Normalized, TrimOptions, Trimmed, trim};
+use turnlock::history::{Code, HistoryOptions, Normalized, TrimOptions, Trimmed, trim};
 use turnlock::json::Json;
 
 use crate::common::repo;
@@ -73,7 +73,13 @@ fn is_system(element: &Value) -> bool {
 fn counted(made: &Normalized<'_>) -> BTreeMap<&'static str, usize> {
     let mut all = BTreeMap::new();
     for repair in &made.repairs {
-        *all.entry(repair.code.name()).or_default() += 1;
+        // Of a reused id, a second result behind an answer belongs to a lost call. Where the first call
+        // is left out, it stands before the next call with this id.
+        let name = match repair.code {
+            Code::ToolResultBeforeCall => Code::ToolResultOrphan.name(),
+            code => code.name(),
+        };
+        *all.entry(name).or_default() += 1;
     }
     all
 }
