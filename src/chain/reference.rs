@@ -104,7 +104,7 @@ pub(crate) fn empty<'r, 't>(
 }
 
 /// The name in the first placeholder with braces that refers to a step in form, by a number or as
-/// `step 1`, and to none of these steps. Other text in braces, such as `${HOME}`, belongs to the query.
+/// `step 1`, and to none of these steps. Other text in braces, such as `${name}`, belongs to the query.
 pub(crate) fn unknown<'t>(text: &'t str, steps: &[PlanStep]) -> Option<&'t str> {
     text.match_indices("${").find_map(|(at, _)| {
         let (inside, _) = text.get(at + 2..)?.split_once('}')?;

@@ -123,11 +123,11 @@ export const bugs = [
   bug(
     'a tool starts before its claim is kept',
     JOURNAL,
-    '            Effect::Check { .. }\n',
+    '            Effect::Repair { .. }\n',
     (name) => `            Effect::RunTool { .. } if ${planted(name)} => {
                 self.ready.push_back(effect);
             }
-            Effect::Check { .. }
+            Effect::Repair { .. }
 `,
   ),
   bug(
