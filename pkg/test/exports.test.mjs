@@ -7,6 +7,7 @@ import test from 'node:test'
 import * as turnlock from '../../.cache/trap/dist/browser.js'
 import { demoteInstructions } from '../../.cache/trap/dist/turn/turn.js'
 import { callNotice, callSignature, GuardMachine } from '../../.cache/trap/dist/guard/machine.js'
+import { repairRequest } from '../../.cache/trap/dist/history/repair.js'
 import { Gate } from '../../.cache/trap/dist/proxy/gate.js'
 import { exhaust, nearTheEnd } from './exhaust.mjs'
 import { partsOf } from './parts.mjs'
@@ -190,6 +191,12 @@ const USES = {
     const whole = gate.whole(bytes(json('message')), false)
     assert.match(whole.without([0], 'form'), /did not run/)
     gate.free()
+  },
+  repair() {
+    const said = { role: 'user', content: 'go' }
+    const body = JSON.stringify({ messages: [said, said] })
+    const repaired = repairRequest('openai-chat', body, 'roles must alternate user/assistant')
+    assert.equal(JSON.parse(repaired.list).length, 1)
   },
   diagnoseTools: () =>
     turnlock.diagnoseTools(

@@ -98,6 +98,13 @@ impl World {
             Effect::Fetch { inference, attempt, request, .. } => {
                 self.fetch(leg, inference, attempt, &request.body)
             }
+            Effect::Repair { inference, attempt, mut body, refusal, .. } => {
+                let dialect = turnlock::Dialect::parse(self.plan.dialect).expect("a dialect");
+                let repairs = turnlock::history::repair(dialect, &mut body, &refusal);
+                let repaired = Input::Repaired { inference, attempt, body, repairs };
+                let wait = self.latency();
+                self.after(wait, What::Tell(leg, repaired));
+            }
             Effect::Abort { inference } => {
                 if let Some(lane) = self.legs[leg].inference.remove(&inference) {
                     self.legs[leg].lanes.remove(&lane);

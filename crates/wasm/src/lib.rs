@@ -33,7 +33,7 @@ pub mod proxy;
 pub mod reply;
 #[cfg(feature = "plans")]
 pub mod requests;
-#[cfg(any(feature = "signature", feature = "statistics"))]
+#[cfg(feature = "signature")]
 pub mod signature;
 #[cfg(feature = "statistics")]
 pub mod statistics;

@@ -1,5 +1,5 @@
 /** A mixin for classes of Durable Objects, and for `Agent` of the package `agents`. */
-import { TurnlockError } from '../errors.js'
+import { TurnlockError, wrong } from '../errors.js'
 import { checkTimes, ObjectTurns, type ObjectTurnOptions, type TurnRef } from './object-turns.js'
 import { isAgent, type AgentConnection, type ObjectSocket, type ObjectState } from './runtime.js'
 
@@ -68,6 +68,8 @@ export function withTurnlock<Base extends DurableObjectClass>(
   Base: Base,
   options: WithTurnlockOptions = {},
 ): Base & (abstract new (...args: any[]) => TurnlockObject) {
+  const isClass = typeof Base === 'function' && typeof (Base as Function).prototype === 'object'
+  if (!isClass) throw wrong('Base', 'a class')
   const times = checkTimes(options)
   const Class = Base as unknown as new (...args: any[]) => Handlers
   class WithTurns extends Class {

@@ -107,7 +107,6 @@ export interface EvidenceGlue extends ReplyGlue {
 
 /** The statistics of bundles, without a bundle. */
 export interface StatisticsGlue extends ReplyGlue {
-  canonicalize(json: Uint8Array): string
   distance(lines: Uint8Array): string
   summarize(lines: Uint8Array): string
   patch_apply(base: Uint8Array, patch: Uint8Array): string
