@@ -115,7 +115,12 @@ export async function startObjects(
       },
     }
   }
-  const status = (path, tenant, requestId) => ask(path, 'status', tenant, requestId)
+  /** The status of a turn; undefined from an object that ends while it is asked. */
+  const status = (path, tenant, requestId) =>
+    ask(path, 'status', tenant, requestId).catch((error) => {
+      if (error instanceof SyntaxError) return undefined
+      throw error
+    })
   return Object.assign(objects, {
     ask,
     socket,

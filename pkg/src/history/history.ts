@@ -4,7 +4,7 @@ import type { HistoryGlue } from '../core/glue.js'
 import { answer, encode } from '../core/instance.js'
 import { history as part } from '../core/parts/history.js'
 import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
-import type { Repair } from '../generated/common.js'
+import type { HistoryCode, Repair } from '../generated/common.js'
 import type {
   HistoryOptions,
   HistoryUpdate,
@@ -212,9 +212,11 @@ export function threadId(conversationId: string, namespace = ''): string {
  * The codes of the rules that a provider's refusal refers to, such as `TOOL_RESULT_ORPHAN`; empty
  * if it is not about the history.
  */
-export function explainProviderError(refusal: string): string[] {
+export function explainProviderError(refusal: string): HistoryCode[] {
   const bytes = encode(String(refusal))
-  return JSON.parse(answer(part.call((glue) => glue.explain_provider_error(bytes)))) as string[]
+  return JSON.parse(
+    answer(part.call((glue) => glue.explain_provider_error(bytes))),
+  ) as HistoryCode[]
 }
 
 function asked(options: HistoryOptions): HistoryOptions {
