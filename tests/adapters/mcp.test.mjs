@@ -114,7 +114,7 @@ for (const [how, connect] of Object.entries(CONNECTIONS)) {
         { type: 'text', text: 'Here.' },
         { type: 'image', mediaType: 'image/png', bytes: 8 },
         { type: 'text', text: 'A' },
-        { type: 'text', text: '{"type":"resource_link","uri":"notes://b.txt","name":"b"}' },
+        { type: 'text', text: '{"name":"b","uri":"notes://b.txt","type":"resource_link"}' },
       ],
     })
     assert.equal(tools.mcp_picture.untrusted, true)
