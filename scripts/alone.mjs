@@ -106,12 +106,15 @@ export function copyAlone() {
     mkdirSync(dirname(to), { recursive: true })
     copyFileSync(join(root, file), to)
   }
-  // The npm packages are those of the project, but for the package under test.
-  const packages = join(alone, 'node_modules')
-  mkdirSync(packages)
-  for (const name of readdirSync(join(root, 'node_modules'))) {
-    const from = name === 'turnlock' ? join(alone, 'pkg') : join(root, 'node_modules', name)
-    symlinkSync(from, join(packages, name), 'junction')
+  // The npm packages are those of the project, but for the package under test. What npm could not
+  // put into the root's folder (a second version) is in the folder of the workspace.
+  for (const folder of ['node_modules', 'tests/node_modules']) {
+    if (!existsSync(join(root, folder))) continue
+    mkdirSync(join(alone, folder))
+    for (const name of readdirSync(join(root, folder))) {
+      const from = name === 'turnlock' ? join(alone, 'pkg') : join(root, folder, name)
+      symlinkSync(from, join(alone, folder, name), 'junction')
+    }
   }
   return alone
 }
