@@ -11,7 +11,7 @@ import { cargoEnv, root, target } from '../../scripts/setup.mjs'
 const copy = join(root, '.cache', 'howto')
 /** What the core, its generator, their workspace and the package's types need. */
 const NEEDED =
-  /^(Cargo\.(toml|lock)|clippy\.toml|src\/|crates\/|examples\/blocking\.rs|tests\/client\/page\/|tests\/client[^/]*\/[^/]*\.rs$|pkg\/(src\/|package\.json|tsconfig\.json)|docs\/)/
+  /^(Cargo\.(toml|lock)|clippy\.toml|src\/|crates\/|scripts\/build\/cores\.mjs|examples\/blocking\.rs|tests\/client\/page\/|tests\/client[^/]*\/[^/]*\.rs$|pkg\/(src\/|package\.json|tsconfig\.json)|docs\/)/
 
 const paths = tracked().filter((file) => NEEDED.test(file))
 const files = new Map(paths.map((file) => [file, readFileSync(join(root, file))]))
