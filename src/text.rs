@@ -45,6 +45,29 @@ pub(crate) fn unfenced(text: &str) -> Option<&str> {
     language.trim().bytes().all(|byte| byte.is_ascii_alphanumeric()).then(|| inside.trim())
 }
 
+/// What follows a tag at the beginning of a text, in any case of its letters.
+pub(crate) fn strip_tag<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
+    let (begin, rest) = text.split_at_checked(tag.len())?;
+    begin.eq_ignore_ascii_case(tag).then_some(rest)
+}
+
+/// Whether a text may be the beginning of a tag, in any case of its letters.
+pub(crate) fn begins_tag(text: &str, tag: &str) -> bool {
+    tag.get(..text.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(text))
+}
+
+/// The place of the first tag in `text`, in any case of its letters.
+pub(crate) fn find_tag(text: &str, tag: &str) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + text.as_bytes().get(from..)?.iter().position(|byte| *byte == b'<')?;
+        if strip_tag(text.get(at..)?, tag).is_some() {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+}
+
 /// The place of the first `needle` in `text`, in bytes. Takes time in proportion to both lengths
 /// (Knuth, Morris and Pratt).
 pub(crate) fn find(text: &str, needle: &str) -> Option<usize> {

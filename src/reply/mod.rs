@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Models think before the JSON, put it into a fence, or write about it. [`Reply`] drops a leading
-//! `<think>` block (or everything before a lone `</think>`) and a byte order mark, and finds the
+//! `<think>` block (or everything before a lone `</think>` that something follows) and a byte order mark, and finds the
 //! objects and arrays in the rest, with words and fences around them. A reply that is one value may
 //! be any JSON. Each value is read strictly: nothing is repaired inside it, and a value inside an
 //! unreadable one is never taken. An integer whose digits a double does not keep, such as an id of 19
@@ -28,7 +28,7 @@ pub use fault::Fault;
 
 use crate::json::table::names;
 use crate::json::{Json, JsonError, Reader};
-use crate::text::{THINKING, find, unfenced};
+use crate::text::{THINKING, find_tag, strip_tag, unfenced};
 use fault::cause;
 
 names! {
@@ -202,33 +202,58 @@ fn offset_in(text: &str, part: &str) -> usize {
 }
 
 /// Returns the text after the thinking: without the blocks at its start, and without everything
-/// before a lone end of such a block. `None` if a block does not end.
+/// before a lone end of such a block, unless that is one JSON value and nothing follows the end.
+/// `None` if a block does not end.
 pub(crate) fn spoken(text: &str) -> Option<&str> {
     let rest = after_blocks(text)?;
-    match lone_end(rest) {
-        Some(at) => after_blocks(rest.get(at..)?),
-        None => Some(rest),
+    let Some(at) = lone_end(rest) else { return Some(rest) };
+    let after = after_blocks(rest.get(at..)?)?;
+    let before = without_ends(rest);
+    Some(if after.is_empty() && is_value(before) { before } else { after })
+}
+
+/// The text without the ends of blocks behind it.
+fn without_ends(text: &str) -> &str {
+    let end = |rest: &str| {
+        THINKING.into_iter().find_map(|(_, close)| {
+            let at = rest.len().checked_sub(close.len())?;
+            strip_tag(rest.get(at..)?, close).map(|_| at)
+        })
+    };
+    let mut rest = text.trim();
+    while let Some(before) = end(rest).and_then(|at| rest.get(..at)) {
+        rest = before.trim();
     }
+    rest
+}
+
+/// Whether the text is one JSON value, in a fence or not.
+fn is_value(text: &str) -> bool {
+    let reads = |text| {
+        let mut reader = Reader::exact(text);
+        reader.value().and_then(|_| reader.end()).is_ok()
+    };
+    reads(text) || unfenced(text).is_some_and(reads)
 }
 
 fn after_blocks(text: &str) -> Option<&str> {
     let mut rest = text.trim_start_matches('\u{feff}').trim();
     loop {
-        let inside = |(open, close)| Some((rest.strip_prefix(open)?, close));
+        let inside = |(open, close)| Some((strip_tag(rest, open)?, close));
         let Some((inside, close)) = THINKING.into_iter().find_map(inside) else {
             return Some(rest);
         };
-        let end = find(inside, close)? + close.len();
+        let end = find_tag(inside, close)? + close.len();
         rest = inside.get(end..)?.trim();
     }
 }
 
 /// The place after the last end of a block that no block begins before, outside of values.
 fn lone_end(text: &str) -> Option<usize> {
-    if !THINKING.iter().any(|(_, close)| find(text, close).is_some()) {
+    if !THINKING.iter().any(|(_, close)| find_tag(text, close).is_some()) {
         return None;
     }
-    let opens = THINKING.iter().filter_map(|(open, _)| find(text, open)).min();
+    let opens = THINKING.iter().filter_map(|(open, _)| find_tag(text, open)).min();
     let values = Scan::new(text).values;
     let inside = |at: usize| {
         values.iter().any(|value| {
@@ -239,7 +264,7 @@ fn lone_end(text: &str) -> Option<usize> {
     let mut last = None;
     for (_, close) in THINKING {
         let mut from = 0;
-        while let Some(at) = text.get(from..).and_then(|rest| find(rest, close)) {
+        while let Some(at) = text.get(from..).and_then(|rest| find_tag(rest, close)) {
             let at = from + at;
             from = at + close.len();
             if opens.is_none_or(|open| at < open) && !inside(at) {

@@ -2,7 +2,7 @@
 
 use super::delta::Delta;
 use crate::json::table::names;
-use crate::text::{THINKING, find};
+use crate::text::{THINKING, begins_tag, find_tag, strip_tag};
 
 names! {
     /// What becomes of a `<think>` block at the very beginning of a response's text.
@@ -96,13 +96,13 @@ impl Thoughts {
                         (self.place, self.held) = (Place::Past, held);
                         continue;
                     }
-                    let may_be = |tag: &&str| tag.starts_with(inside);
+                    let may_be = |tag: &&str| begins_tag(inside, tag);
                     if THINKING.iter().flat_map(|(open, close)| [open, close]).any(may_be) {
                         self.held = if self.found { inside.to_owned() } else { held };
                         return;
                     }
                     // The end of a block whose beginning stood in the prompt.
-                    let ended = THINKING.iter().find_map(|(_, close)| inside.strip_prefix(close));
+                    let ended = THINKING.iter().find_map(|(_, close)| strip_tag(inside, close));
                     if let Some(rest) = ended {
                         self.found = true;
                         self.held = rest.to_owned();
@@ -110,7 +110,7 @@ impl Thoughts {
                     }
                     let opened = THINKING
                         .into_iter()
-                        .find_map(|(open, close)| Some((inside.strip_prefix(open)?, close)));
+                        .find_map(|(open, close)| Some((strip_tag(inside, open)?, close)));
                     match opened {
                         Some((inside, close)) => {
                             self.found = true;
@@ -122,7 +122,7 @@ impl Thoughts {
                 }
                 Place::Inside { close, shown } => {
                     let inside = if shown { &held } else { held.trim_start() };
-                    let Some(at) = find(inside, close) else {
+                    let Some(at) = find_tag(inside, close) else {
                         let cut = inside.len() - overlap(inside, close);
                         let (thought, kept) = inside.split_at_checked(cut).unwrap_or((inside, ""));
                         emit_thought(thought, out);
@@ -146,7 +146,7 @@ impl Thoughts {
 
 /// Returns how many bytes at the end of `text` may be the beginning of `tag`.
 fn overlap(text: &str, tag: &str) -> usize {
-    let ends = |bytes: &usize| tag.get(..*bytes).is_some_and(|begin| text.ends_with(begin));
+    let ends = |bytes: &usize| text.len().checked_sub(*bytes).and_then(|at| text.get(at..)).is_some_and(|end| begins_tag(end, tag));
     (1..tag.len()).rev().find(ends).unwrap_or(0)
 }
 
