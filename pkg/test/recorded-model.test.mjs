@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import * as turnlock from 'turnlock'
+import { runPlanning } from 'turnlock/planning'
 import { CLIENTS, modelOf } from '../../tests/lanes.mjs'
 import { createProvider } from '../../tests/provider/server.mjs'
 
@@ -51,9 +52,9 @@ const player = (tape) => async (_, init) => {
 
 let sessions = 0
 /** A model of the scripted provider, whose requests `fetch` sends. */
-const modelBy = (dialect, fetch) =>
+const modelBy = (dialect, fetch, script = 'list-then-read') =>
   modelOf(turnlock, dialect, {
-    baseURL: `${provider.url}/s/recorded-${sessions++}/list-then-read/v1`,
+    baseURL: `${provider.url}/s/recorded-${sessions++}/${script}/v1`,
     model: 'scripted',
     apiKey: 'secret',
     maxRetries: 0,
@@ -95,3 +96,42 @@ for (const dialect of Object.keys(CLIENTS)) {
     })
   }
 }
+
+const passTools = {
+  search: defineTool({
+    description: 'Searches.',
+    inputSchema,
+    readOnly: true,
+    execute: () => ['The tide is high at noon.'],
+  }),
+}
+
+/** Runs a planning pass. */
+const plan = (fetch, own) =>
+  runPlanning({
+    model: modelBy('openai-chat', fetch, 'planner'),
+    input: { question: 'tides' },
+    tools: passTools,
+    policy: { allow: ['search'] },
+    planId: 'plan-1',
+    runId: 'run-1',
+    boxSecret,
+    ...own,
+  })
+
+test('a planning pass: the recording of the model answers its replay', async () => {
+  const { tape, record } = recorder()
+  const results = []
+  const live = await plan(record, { record: results })
+  assert.deepEqual([live.fellBack, results.length, tape.size], [null, 1, 2])
+  const again = await plan(player(tape), { replay: results })
+  assert.deepEqual(again.plan, live.plan)
+  for (const own of [{ boxSecret: undefined }, { runId: 'run-2' }, { planId: 'plan-2' }]) {
+    const missed = plan(player(tape), {
+      replay: results.map((one) => ({ ...one, plan_id: own.planId ?? one.plan_id })),
+      ...own,
+    })
+    await assert.rejects(missed, { code: 'model.unreachable' })
+  }
+  await assert.rejects(plan(record, { boxSecret: 'short' }), { code: 'options.invalid' })
+})

@@ -101,6 +101,10 @@ options! {
         /// Randomness from the host, at least 32 characters, for boxes, keys and jitter. May be
         /// empty as `plan_id`.
         secret "secret": Secret;
+        /// A secret of the host, at least 32 characters, from which the nonces of boxes derive, with
+        /// `plan_id`, `run_id` and the content: a replay with the same ids sends the bytes of the
+        /// recorded pass, so that a recorded model answers it. Default: randomness of each pass.
+        box_secret "boxSecret": Option<Secret>;
         /// Recorded results; if they are given, no tool ever runs.
         replay "replay": Option<Vec<Recorded>>;
         /// Whether a call without a recorded result ends the pass with `replay.miss`, so that no plan
@@ -172,6 +176,9 @@ impl PassOptions {
         }
         if self.secret.len() < 32 {
             return Err(Error::option("secret", "at least 32 characters of randomness"));
+        }
+        if self.box_secret.as_ref().is_some_and(|secret| secret.len() < 32) {
+            return Err(Error::option("boxSecret", "at least 32 characters of randomness"));
         }
         self.tools = tools(self.tools)?;
         Ok(self)

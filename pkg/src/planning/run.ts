@@ -21,7 +21,7 @@ import { readOptions, present } from '../options.js'
 import { randomHex, randomId } from '../shared/random.js'
 import { abortReason, describe } from '../shared/serialize.js'
 import { stringify } from '../shared/text.js'
-import { checkModel, wireTools } from '../turn/turn.js'
+import { checkBoxSecret, checkModel, wireTools } from '../turn/turn.js'
 import { cut, redacted } from './redact.js'
 import { running, type Reporter, type RunningPass } from './running.js'
 
@@ -176,6 +176,7 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
     policy,
     replay: replay && [...replay],
     strict: options.strict,
+    ...(options.boxSecret !== undefined && { boxSecret: checkBoxSecret(options.boxSecret) }),
     source: options.source,
     requestPrompt: template(options.prompts?.request),
     planPrompt: template(options.prompts?.plan),

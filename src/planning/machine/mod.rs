@@ -109,7 +109,13 @@ impl Pass {
                 guard: Guard::default(),
                 executed: 0,
                 tools_ms: 0,
-                boxes: BoxMaker::new(&options.secret),
+                boxes: match &options.box_secret {
+                    Some(secret) => {
+                        let pass = format!("{}\n{}", options.plan_id, options.run_id);
+                        BoxMaker::derived(secret, &pass)
+                    }
+                    None => BoxMaker::new(&options.secret),
+                },
                 sealed: None,
                 usage: Usage::default(),
                 again: false,

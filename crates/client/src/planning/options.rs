@@ -157,6 +157,14 @@ impl PassOptions {
         self
     }
 
+    /// A secret of at least 32 characters from which the nonces of boxes derive, so that a replay with
+    /// the same ids sends the bytes of the recorded pass. Default: randomness of each pass.
+    #[must_use]
+    pub fn box_secret(mut self, secret: impl Into<turnlock::Secret>) -> Self {
+        self.pass.box_secret = Some(secret.into());
+        self
+    }
+
     /// Milliseconds since 1970 that the start counts as in events. Default now; 0 when replaying.
     #[must_use]
     pub fn started_at(mut self, ms: u64) -> Self {

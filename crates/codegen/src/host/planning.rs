@@ -38,6 +38,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// byte for byte.
                 replay: "readonly RecordedCall[]";
                 strict from "PassOptions";
+                boxSecret: "string" from "PassOptions";
                 startedAt from "PassOptions" = "`Date.now()`; 0 when replaying";
                 /// Receives trace events. Its exceptions are ignored.
                 onTrace: "(event: PassTraceEvent) => void";
