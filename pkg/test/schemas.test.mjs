@@ -63,6 +63,11 @@ test('a schema that makes none is refused, and the error names the cure', () => 
       /`user\.id`: bigint is not JSON/,
     ],
     'a literal': [z.object({ n: z.literal(5n) }), /`n`: the literal is not JSON/],
+    'arktype with a date': [
+      type({ at: 'Date', list: type({ when: 'Date' }).array() }),
+      /`at`: a Date is not JSON; use `string\.date\.iso\.parse`; `list\[\]\.when`/,
+    ],
+    'arktype with a bigint': [type({ 'id?': 'bigint' }), /`id`: its type is not JSON/],
     effect: [hand('effect'), /Schema\.toStandardJSONSchemaV1/],
     'any other vendor': [hand('mine'), /pass `jsonSchema`/],
   }
@@ -80,6 +85,15 @@ test('`z.coerce.date()`: the tool declares a date-time string', async () => {
   const at = '2026-11-30T08:00:00Z'
   assert.deepEqual(own.check({ at }).args, { at: new Date(at) })
   assert.match(own.check({ at: 'soon' }).errors, /^\/at: /)
+})
+
+test('arktype: what is declared too widely is no fault, and a date is made of a text', () => {
+  const own = tool(
+    type({ at: 'string.date.iso.parse', any: 'unknown', 'or?': 'string | undefined' }),
+  )
+  assert.equal(own.inputSchema.properties.at.type, 'string')
+  const at = '2026-11-30T08:00:00Z'
+  assert.deepEqual(own.check({ at, any: 1 }).args, { at: new Date(at), any: 1 })
 })
 
 test('a pattern is a regular expression of JavaScript, with `u` or without', () => {

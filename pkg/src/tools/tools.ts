@@ -1,5 +1,5 @@
 /** Tools: their arguments, the check of these, and their execution. */
-import { checkFunctions, checkValues } from '../checks.js'
+import { checkFunctions, checkValues, isObject } from '../checks.js'
 import { TurnlockError, wrong } from '../errors.js'
 import type { Dedupe } from '../generated/common.js'
 import { TOOL_SPEC } from '../generated/checks.js'
@@ -249,7 +249,9 @@ function wireSchema(schema: unknown, given: object | undefined, option?: string)
       jsonSchema?.input(DRAFT) ??
       toJSONSchema?.call(schema, { io: 'input' }) ??
       toJsonSchema?.call(schema)
-    if (made) return made
+    const faults = vendor === 'arktype' ? arktypeFaults(schema) : ''
+    if (made && !faults) return made
+    if (faults) reason = faults
   } catch (error) {
     reason = describe(error)
     const converted = convertDates(schema, 'input')
@@ -332,6 +334,43 @@ export function convertDates(
   } catch {
     return undefined
   }
+}
+
+/** The member by which a part without a JSON form is found in what arktype makes. */
+const NO_JSON = '~noJson'
+
+/**
+ * The fields of an arktype schema that no JSON value can fill, such as a `Date`. Its converter declares
+ * them as `{}`, and its check then refuses each value.
+ *
+ * @returns a message that names the fields; empty if there are none
+ */
+function arktypeFaults(schema: StandardSchema): string {
+  const fallback = ({ code, base }: { code: string; base: JsonSchema }) => ({
+    ...base,
+    [NO_JSON]: code,
+  })
+  const faults: string[] = []
+  const visit = (made: unknown, path: string) => {
+    if (!isObject(made)) return
+    const { properties, items, [NO_JSON]: code } = made
+    // What has a form beside it, such as a predicate of a string, is only declared too widely.
+    if (typeof code === 'string' && Object.keys(made).length === 1) {
+      const named = `\`${path || 'the schema itself'}\``
+      faults.push(
+        code === 'date'
+          ? `${named}: a Date is not JSON; use \`string.date.iso.parse\``
+          : `${named}: its type is not JSON`,
+      )
+    }
+    if (isObject(properties)) {
+      for (const [name, one] of Object.entries(properties))
+        visit(one, path ? `${path}.${name}` : name)
+    }
+    visit(items, `${path}[]`)
+  }
+  visit(schema['~standard'].jsonSchema?.input({ ...DRAFT, libraryOptions: { fallback } }), '')
+  return faults.join('; ')
 }
 
 /** Keywords in zod's paths that are not field names. */
