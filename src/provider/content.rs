@@ -235,6 +235,10 @@ const FORMATS: [(&str, &str); 14] = [
 /// How many of them, the first, are images.
 const IMAGES: usize = 6;
 
+/// Types of texts beside `text/*`.
+const TEXTS: [&str; 4] =
+    ["application/json", "application/xml", "application/yaml", "application/x-ndjson"];
+
 impl Attachment<'_> {
     pub(crate) fn is_image(&self) -> bool {
         self.mime.starts_with("image/")
@@ -243,12 +247,16 @@ impl Attachment<'_> {
     /// The extension of its type, as Bedrock names it; `None` if it is another type.
     pub(crate) fn format(&self) -> Option<&'static str> {
         let known = FORMATS.iter().find(|(mime, _)| *mime == self.mime);
-        known.map(|(_, format)| *format).or_else(|| self.mime.starts_with("text/").then_some("txt"))
+        known.map(|(_, format)| *format).or_else(|| self.is_text().then_some("txt"))
+    }
+
+    pub(crate) fn is_text(&self) -> bool {
+        self.mime.starts_with("text/") || TEXTS.contains(&self.mime.as_str())
     }
 
     /// What a text says that is given as base64.
     pub(crate) fn text(&self) -> Option<String> {
-        let is = self.mime.starts_with("text/") && !self.is_url;
+        let is = self.is_text() && !self.is_url;
         String::from_utf8(is.then(|| base64(&self.data))??).ok()
     }
 }

@@ -372,7 +372,7 @@ impl Media {
     pub(crate) fn keeps(self, seen: &Attachment<'_>) -> bool {
         match self {
             Self::Documents | Self::Formats => {
-                let text = seen.mime.starts_with("text/");
+                let text = seen.is_text();
                 self.takes(seen) && !text && (seen.is_url || seen.mime != "image/jpg")
             }
             Self::None => false,

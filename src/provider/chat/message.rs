@@ -147,6 +147,12 @@ fn media(seen: Attachment<'_>) -> Json<'_> {
         let url = object! { "url": url };
         return object! { "type": "image_url", "image_url": url };
     }
+    // Hosts refuse `file` parts of other types than PDF: github: pydantic/pydantic-ai#4445
+    // (2026-02-27), #2599 (2025-08-18). A text needs none.
+    if let Some(text) = seen.text() {
+        let named = seen.name.map_or_else(String::new, |name| format!("{name}:\n"));
+        return object! { "type": "text", "text": Json::from(named + &text) };
+    }
     let name = seen.name.unwrap_or_else(|| "file".into());
     let file = object! { "filename": Json::String(name), "file_data": url };
     object! { "type": "file", "file": file }
