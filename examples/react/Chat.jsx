@@ -3,7 +3,10 @@ import { useTurn } from 'turnlock/react'
 import { turns } from './turns.js'
 
 export function Chat() {
-  const { messages, status, approvals, error, send, approve, stop, regenerate } = useTurn({ turns })
+  const { messages, status, approvals, error, send, approve, stop, regenerate } = useTurn({
+    turns,
+    persist: 'localStorage',
+  })
   const [draft, setDraft] = useState('What is in this page?')
 
   function submit(event) {

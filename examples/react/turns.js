@@ -1,9 +1,9 @@
 // Turns of the page: where they run, and what they may call. They are kept in IndexedDB, so that a
 // turn that waits for the user is still there after a reload.
-import { defineTool, openaiChat, resumeTurn, runTurn } from 'turnlock'
+import { defineTool, localTurns, openaiChat } from 'turnlock'
 import { indexedDbStore } from 'turnlock/stores/indexeddb'
 
-const base = {
+export const turns = localTurns({
   model: openaiChat({ baseURL: '/api/v1', model: 'gpt-5-mini' }),
   store: indexedDbStore(),
   tools: {
@@ -16,9 +16,4 @@ const base = {
         performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname),
     }),
   },
-}
-
-export const turns = {
-  run: (own) => runTurn({ ...base, ...own }),
-  resume: (own) => resumeTurn({ ...base, ...own }),
-}
+})

@@ -84,6 +84,15 @@ export type {
 } from './tools/content.js'
 export { followTurn, type FollowedTurn, type FollowTurnOptions } from './turn/follow.js'
 export type { Keep } from './turn/kept.js'
+export {
+  localTurns,
+  type LocalResumeOptions,
+  type LocalRunOptions,
+  type LocalTurns,
+  type LocalTurnsOptions,
+} from './turn/local.js'
+export type { RemoteEnd, RemoteTurn } from './remote/turn.js'
+export type { RemoteState } from './remote/turns.js'
 export type { ClaimResult, OpenTurn } from './turn/beside.js'
 export {
   cancelTurn,

@@ -13,7 +13,10 @@ export * from './chat/index.js'
 export interface UseTurn
   extends
     ChatState,
-    Pick<Chat, 'send' | 'approve' | 'resume' | 'stop' | 'regenerate' | 'attach' | 'history'> {
+    Pick<
+      Chat,
+      'send' | 'edit' | 'show' | 'approve' | 'resume' | 'stop' | 'regenerate' | 'attach' | 'history'
+    > {
   /** The chat, for another component that shows it too. */
   chat: Chat
 }

@@ -59,6 +59,11 @@ const handled = { model, store, authorize: () => null }
 /** Function → options that it takes, how it is called, and names of objects in them. */
 const FUNCTIONS = {
   runTurn: [{ model, messages, store }, turnlock.runTurn, ['policy', 'keep']],
+  localTurns: [
+    { model, store },
+    (own) => turnlock.localTurns(own).run({ messages }),
+    ['policy', 'keep'],
+  ],
   resumeTurn: [{ requestId, model, store }, turnlock.resumeTurn],
   cancelTurn: [{ requestId, store }, turnlock.cancelTurn],
   pauseTurn: [{ requestId, store }, turnlock.pauseTurn],

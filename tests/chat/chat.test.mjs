@@ -348,6 +348,195 @@ test('two tabs decide on one call: it runs once, and both show the answer', asyn
   await first.close()
 })
 
+/** Waits for the texts of all messages. */
+const texts = (...all) =>
+  page.waitForFunction(
+    (all) =>
+      JSON.stringify([...document.querySelectorAll('#first p')].map((p) => p.textContent)) ===
+      JSON.stringify(all),
+    all,
+  )
+const told = (messages) =>
+  messages.filter(({ role }) => role !== 'system').map(({ role, content }) => [role, content])
+/** The page again, with the chat that it keeps. */
+async function again(kind) {
+  await page.reload()
+  await mount(kind)
+}
+
+test('local turns: a reload in mid-answer goes on, and the answer is told once', async () => {
+  await mount('kept')
+  await send('wait')
+  await texts('wait', 'one ')
+  await again('kept')
+  await page.waitForFunction('window.seen.gates.length === 1')
+  await texts('wait', 'one ')
+  await state((w) => w.seen.gates.forEach((open) => open()))
+  await reach('complete')
+  await texts('wait', 'one two')
+  await again('kept')
+  await texts('wait', 'one two')
+  await send('hello')
+  await texts('wait', 'one two', 'hello', 'answer 1')
+  await reach('complete')
+  const [request] = await state((w) => w.seen.requests)
+  assert.deepEqual(told(request), [
+    ['user', 'wait'],
+    ['assistant', 'one two'],
+    ['user', 'hello'],
+  ])
+  assert.deepEqual(complaints, [])
+})
+
+test('local turns: an approval waits for a reload, and runs once', async () => {
+  await mount('kept')
+  await send('ask first')
+  await reach('paused')
+  await again('kept')
+  await reach('paused')
+  await click('approve')
+  await reach('complete')
+  assert.deepEqual(await state((w) => w.seen.runs), [{ n: 1 }])
+  assert.equal(await page.getAttribute('#first code', 'data-call'), 'ok')
+})
+
+test('local turns: a second tab shows the turn, and goes on when the first one is closed', async () => {
+  await page.close()
+  const context = await browser.newContext()
+  const first = (page = await context.newPage())
+  page.setDefaultTimeout(PATIENCE_MS)
+  await page.goto(site.url)
+  await mount('kept')
+  await send('wait')
+  await texts('wait', 'one ')
+  page = await context.newPage()
+  page.setDefaultTimeout(PATIENCE_MS)
+  await page.goto(site.url)
+  await mount('kept')
+  await texts('wait', 'one ')
+  assert.equal(await state((w) => w.seen.requests.length), 0, 'it only reads')
+  await first.close()
+  await page.waitForFunction('window.seen.gates.length === 1')
+  await state((w) => w.seen.gates.forEach((open) => open()))
+  await reach('complete')
+  await texts('wait', 'one two')
+  await context.close()
+})
+
+test('an earlier message is edited, and each version can be shown again', async () => {
+  await mount('forgotten')
+  await send('hello')
+  await texts('hello', 'answer 1')
+  await reach('complete')
+  await send('more')
+  await texts('hello', 'answer 1', 'more', 'answer 2')
+  await reach('complete')
+  const idOf = (at) => page.evaluate((at) => window.first.messages[at].id, at)
+  const versions = () => state((w) => w.first.messages.map(({ version }) => version ?? null))
+  assert.deepEqual(await versions(), [null, null, null, null])
+  const hello = await idOf(0)
+  assert.equal(await page.evaluate((id) => window.first.edit(id, 'good day'), hello), true)
+  await texts('good day', 'answer 3')
+  await reach('complete')
+  const request = await state((w) => w.seen.requests.at(-1))
+  assert.deepEqual(told(request), [['user', 'good day']])
+  assert.deepEqual(await versions(), [{ index: 1, count: 2 }, null])
+  const show = async (index) =>
+    page.evaluate(([id, index]) => window.first.show(id, index), [await idOf(0), index])
+  assert.equal(await show(0), true)
+  await texts('hello', 'answer 1', 'more', 'answer 2')
+  await click('regenerate')
+  await texts('hello', 'answer 1', 'more', 'answer 4')
+  await reach('complete')
+  assert.deepEqual(await versions(), [{ index: 0, count: 2 }, null, { index: 1, count: 2 }, null])
+  assert.equal(await show(7), false)
+  assert.equal(await page.evaluate(() => window.first.edit('nobody', 'x')), false)
+  // All versions are kept.
+  await again('forgotten')
+  await texts('hello', 'answer 1', 'more', 'answer 4')
+  assert.equal(await show(1), true)
+  await texts('good day', 'answer 3')
+  assert.deepEqual(complaints, [])
+})
+
+test('what cannot be kept is an error of the state, and the chat goes on', async () => {
+  await mount('forgotten')
+  await state((w) => void (w.full = true))
+  await send('hello')
+  await reach('complete')
+  await page.waitForFunction("document.querySelector('#first output').textContent")
+  assert.equal(await page.textContent('#first output'), 'store.unavailable')
+  assert.deepEqual(await shown(), ['hello', 'answer 1'])
+})
+
+test('a call that waits does not stay so when the turn is stopped, or the user goes on', async () => {
+  await mount('local')
+  await send('ask first')
+  await reach('paused')
+  await click('stop')
+  await reach('cancelled')
+  assert.equal(await page.getAttribute('#first code', 'data-call'), 'cancelled')
+  await send('ask first')
+  await reach('paused')
+  await send('hello')
+  await reach('complete')
+  const parts = await page
+    .locator('#first code')
+    .evaluateAll((all) => all.map((one) => one.dataset.call))
+  assert.deepEqual(parts, ['cancelled', 'cancelled'])
+})
+
+test('a tool of the page is aborted when the turn is stopped', async () => {
+  await mount('remote')
+  await send('stay here')
+  await page.waitForFunction('window.seen.lingers === 1')
+  await click('stop')
+  await reach('cancelled')
+  await page.waitForFunction('window.seen.lingers === 0')
+})
+
+test('a tool of the page is aborted when its component goes', async () => {
+  await mount('remote')
+  await send('stay here')
+  await page.waitForFunction('window.seen.lingers === 1')
+  await state((w) => w.show(false))
+  await page.waitForFunction('window.seen.lingers === 0')
+})
+
+test('a component that only shows a turn leaves it alone when it goes', async () => {
+  await mount('remote')
+  await send('wait')
+  await page.waitForSelector('.assistant')
+  await reload()
+  await page.waitForFunction("document.querySelector('.assistant')?.textContent === 'one '")
+  const asked = []
+  page.on('request', (request) => asked.push(request.url()))
+  await state((w) => w.show(false))
+  await page.waitForSelector('i')
+  // Behind what its going away would do.
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)))
+  assert.deepEqual(await listed(), ['running'])
+  assert.deepEqual(
+    asked.filter((url) => url.includes('cancel')),
+    [],
+  )
+})
+
+test('a turn that the chat shows is not shown twice, nor told twice', async () => {
+  await mount('remote')
+  await send('hello')
+  await reach('complete')
+  const id = await state((w) => w.first.requestId)
+  assert.equal(await page.evaluate((id) => window.first.attach(id), id), true)
+  await reach('complete')
+  assert.deepEqual(await shown(), ['hello', site.text])
+  const history = await state((w) => w.first.history())
+  assert.deepEqual(
+    history.map(({ role }) => role),
+    ['user', 'assistant'],
+  )
+})
+
 for (const name of ['vue', 'svelte']) {
   test(`the example for ${name}`, async () => {
     await page.close()

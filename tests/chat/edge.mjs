@@ -12,7 +12,12 @@ import { gateway } from '../gateway.mjs'
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
 const WORDS = 40
 /** The tool that the model calls for a message. */
-const CALLS = { note: 'note', 'ask first': 'careful', 'where am I': 'locate' }
+const CALLS = {
+  note: 'note',
+  'ask first': 'careful',
+  'where am I': 'locate',
+  'stay here': 'linger',
+}
 
 /** Serves `folder`, and a handler below `/api/chat` whose connections break where `cut` says. */
 export async function edge(folder) {
@@ -46,6 +51,7 @@ export async function edge(folder) {
     }
   })
   const locate = defineTool({ description: 'd', inputSchema: { type: 'object' } })
+  const linger = locate
   let later = 0
   const handler = createHandler({
     model,
@@ -53,7 +59,7 @@ export async function edge(folder) {
     authorize: ({ headers }) => ({
       tenant: /tenant=(\w+)/.exec(headers.get('cookie') ?? '')?.[1] ?? 't',
     }),
-    tools: { note: note(), careful: note({ needsApproval: true }), locate },
+    tools: { note: note(), careful: note({ needsApproval: true }), locate, linger },
   })
   const answer = toNodeListener(handler)
   const server = createServer((request, response) => {

@@ -1,9 +1,10 @@
 // Components around `useTurn`, which the tests mount and click.
 import { createElement as h, StrictMode, useState } from 'react'
 import { createRoot } from 'react-dom/client'
-import { customModel, defineTool, memoryStore, resumeTurn, runTurn } from 'turnlock'
+import { customModel, defineTool, localTurns, memoryStore, resumeTurn, runTurn } from 'turnlock'
 import { createChat, useTurn } from 'turnlock/react'
 import { remoteTurns } from 'turnlock/remote'
+import { indexedDbStore } from 'turnlock/stores/indexeddb'
 
 const seen = { renders: 0, states: [], runs: [], cancelled: 0, requests: [], gates: [] }
 
@@ -55,7 +56,33 @@ const locate = defineTool({
   inputSchema: { type: 'object' },
   execute: (args) => (seen.runs.push(args), 'at home'),
 })
-const turns = { local, remote: remoteTurns({ url: '/api/chat', tools: { locate } }) }
+/** Ends when it is aborted, and not before. */
+const linger = defineTool({
+  description: 'd',
+  inputSchema: { type: 'object' },
+  execute: (_, { signal }) =>
+    new Promise((resolve) => {
+      seen.lingers = (seen.lingers ?? 0) + 1
+      signal.addEventListener('abort', () => resolve(void (seen.lingers -= 1)))
+    }),
+})
+const remote = remoteTurns({ url: '/api/chat', tools: { locate, linger } })
+const kept = localTurns({
+  model,
+  tools: { careful },
+  store: indexedDbStore({ name: 'kept' }),
+  keep: { leaseMs: 500 },
+})
+const turns = { local, remote, kept, forgotten: localTurns({ model, tools: { careful } }) }
+/** Where the chats of a kind are kept. */
+const persist = {
+  kept: 'localStorage',
+  forgotten: (key, text) => {
+    if (window.full) throw new Error('no room')
+    if (text === undefined) return sessionStorage.getItem(key)
+    sessionStorage.setItem(key, text)
+  },
+}
 
 function Chat({ given, name }) {
   const chat = useTurn(given)
@@ -98,7 +125,7 @@ function App({ kind, shared }) {
   const [generation, remount] = useState(0)
   Object.assign(window, { show, remount })
   const [chat] = useState(() => shared && createChat({ turns: turns[kind] }))
-  const given = chat || { turns: { ...turns[kind] } }
+  const given = chat || { turns: { ...turns[kind] }, persist: persist[kind] }
   if (!shown) return h('i', null, 'gone')
   const first = h(Chat, { key: generation, given, name: 'first' })
   return shared ? h('main', null, first, h(Chat, { given, name: 'second' })) : first

@@ -9,6 +9,8 @@ const serve = (env) => start({ args: ['--port', '0'], env })
 test('the user approves a call, and refuses one', async () => {
   const { page, calm } = await open(await serve().url())
   await page.click('text=Send')
+  await page.waitForSelector('text=Run it')
+  await page.reload()
   await page.click('text=Run it')
   await page.waitForSelector('[data-status=complete]')
   assert.equal(await page.textContent('.assistant code'), 'list_files: ok')

@@ -5,10 +5,23 @@ import type { ChatOptions } from '../generated/chat.js'
 import { CHAT_OPTIONS } from '../generated/rows.js'
 import { quietly } from '../shared/quietly.js'
 import { randomId } from '../shared/random.js'
+import { describe } from '../shared/serialize.js'
 import type { PausedTurn } from '../remote/turns.js'
 import type { ShownTurn } from './turns.js'
 import type { PhaseName, ToolCall, TurnEvent, TurnFailure } from '../types.js'
-import { plain, shownOf, textOf, Transcript, type ChatMessage } from './message.js'
+import { Transcript, type ChatMessage } from './message.js'
+import {
+  add,
+  historyOf,
+  isBeginningOf,
+  messagesOf,
+  pathOf,
+  roundOf,
+  roundsOf,
+  saidNow,
+  type Round,
+} from './rounds.js'
+import { isPersistence, Saved } from './saved.js'
 
 /** `idle` before the first turn, `running`, or how the last turn ended. */
 export type ChatStatus = 'idle' | 'running' | 'paused' | 'complete' | 'cancelled' | 'failed'
@@ -39,24 +52,42 @@ export interface Chat {
   history(): unknown[]
   /**
    * Runs a turn with a message of the user: its text, or an element of a history. Returns `false`,
-   * and does nothing, while another turn runs. A turn that is paused is cancelled.
+   * and does nothing, while another turn runs or the chat that was kept is being read. A turn that is
+   * paused is cancelled.
    */
   send(message: string | object): boolean
+  /**
+   * Says something else in place of a message of the user, by its id, and runs a turn. What followed
+   * stays as another version. `false` as for `send`, and for an id that is not a user's.
+   */
+  edit(id: string, message: string | object): boolean
+  /**
+   * Shows another version of a message of the user, by its id and the number of the version, with what
+   * followed it. `false` as for `send`, and where there is none.
+   */
+  show(id: string, index: number): boolean
   /** Decides on a call that waits. With the last decision the turn goes on. */
   approve(signature: string, approved?: boolean): void
   /** Continues a turn that is paused, with the decisions so far. */
   resume(): void
   /** Cancels the turn that runs or is paused. What it has shown stays. */
   stop(reason?: string): void
-  /** Takes away the last answer and asks for it again. `false` while a turn runs, or without one. */
+  /**
+   * Asks for the last answer again. The one before stays as another version of the message of the
+   * user. `false` as for `send`, and without such a message.
+   */
   regenerate(): boolean
-  /** Shows a turn that runs, or has paused, elsewhere. `false` while another turn runs. */
+  /**
+   * Shows a turn that runs, has paused or has ended elsewhere, in place of what the chat has of it.
+   * `false` as for `send`, and where the chat shows what followed that turn.
+   */
   attach(requestId: string): boolean
   /** Replaces the options, but for `messages`. */
   configure(options: ChatOptions): void
   /**
    * Keeps the turn running for a component. When the last one has called what this returns, the
-   * turn that runs is cancelled, unless another one is there at the end of the task.
+   * turn that runs is cancelled, unless another one is there at the end of the task. A turn that the
+   * chat is attached to goes on: only its reading ends.
    */
   hold(): () => void
 }
@@ -81,9 +112,14 @@ const THROTTLE = 50
  */
 export function createChat(given: ChatOptions): Chat {
   let options = checked(given)
-  let history: unknown[] = [...options.messages]
-  /** The messages before the answer of the last turn. */
-  let before = shownOf(history)
+  let root = roundsOf(options.messages)
+  const saved = options.persist && new Saved(options.persist, options.conversationId)
+  /** Whether the chat that was kept has been read, or is being read. */
+  let loaded: 'no' | 'reading' | 'yes' = saved ? 'no' : 'yes'
+  /** Ends the reading of a turn that the chat is attached to. */
+  let reading: AbortController | undefined
+  /** Ends the page's tools. */
+  let running: AbortController | undefined
   let transcript: Transcript | undefined
   let turn: ShownTurn | undefined
   let seq = 0
@@ -100,7 +136,7 @@ export function createChat(given: ChatOptions): Chat {
     requestId: undefined,
     object: undefined,
   }
-  let state: ChatState = { ...now, messages: before }
+  let state: ChatState = { ...now, messages: messagesOf(root) }
 
   function publish(): void {
     clearTimeout(timer)
@@ -110,20 +146,72 @@ export function createChat(given: ChatOptions): Chat {
     for (const listener of [...listeners]) quietly(listener)
   }
 
+  const lastRound = () => pathOf(root).at(-1) as Round
+
+  /** Whether the last round has, from the host, the beginning of what the turn is about to add. */
+  const isToldTwice = ({ requestId, elements }: Round, own: readonly unknown[]) =>
+    requestId === undefined && elements.length > 0 && isBeginningOf(elements, own)
+
   /** All messages, with what the last turn has shown. */
   function messagesNow(): ChatMessage[] {
     const { requestId } = now as Begun
     const parts = transcript?.parts() ?? []
-    const text = transcript?.text() ?? ''
+    if (!transcript || !parts.length) return messagesOf(root)
+    const text = transcript.text()
     const answer: ChatMessage = { id: requestId, role: 'assistant', text, parts, requestId }
-    return before.concat(parts.length ? answer : [])
+    const messages = messagesOf(root)
+    const round = lastRound()
+    const kept = isToldTwice(round, transcript.messages()) ? -round.answer.length : undefined
+    return messages.slice(0, kept || undefined).concat(answer)
   }
 
   /** What the last turn adds to the history and to the messages. */
   function settle(): void {
-    before = messagesNow()
-    history = chat.history()
+    if (!transcript) return
+    const own = transcript.messages()
+    const messages = messagesNow()
+    const round = lastRound()
+    const { requestId } = now as Begun
+    const isShown = messages.at(-1)?.requestId === requestId && transcript.parts().length > 0
+    if (isToldTwice(round, own)) Object.assign(round, { elements: [], answer: [] })
+    if (round.requestId !== requestId && round.elements.length) {
+      // The host's history ends with an answer: this one is behind it.
+      add(round, roundOf([], []))
+    }
+    const place = lastRound()
+    Object.assign(place, { requestId, elements: own, answer: isShown ? messages.slice(-1) : [] })
     transcript = undefined
+  }
+
+  /** Keeps the chat as it is now. */
+  function keep(): void {
+    if (!saved || loaded !== 'yes') return
+    const { requestId, status } = now
+    const isOpen = status === 'running' || status === 'paused'
+    void saved
+      .write({ v: 1, rounds: root, ...(isOpen && requestId !== undefined && { open: requestId }) })
+      .catch(notKept)
+  }
+
+  function notKept(error: unknown): void {
+    now.error = { code: 'store.unavailable', message: describe(error) }
+    publish()
+  }
+
+  /** Reads the chat that is kept, and goes on with the turn that was open. */
+  async function load(): Promise<void> {
+    if (!saved || loaded !== 'no') return
+    loaded = 'reading'
+    let kept
+    try {
+      kept = await saved.read()
+    } catch (error) {
+      notKept(error)
+    }
+    loaded = 'yes'
+    if (!kept) return
+    root = kept.rounds
+    if (kept.open === undefined || !chat.attach(kept.open)) publish()
   }
 
   function begin(requestId: string, open: () => ShownTurn | undefined): void {
@@ -138,12 +226,34 @@ export function createChat(given: ChatOptions): Chat {
     seq = 0
     now.object = now.phase = undefined
     begin(requestId, open)
+    keep()
   }
 
   const run = () => {
     const requestId = randomId()
-    const { turns, throttleMs: _, ...own } = options
-    fresh(requestId, () => turns.run({ ...own, messages: [...history], requestId }))
+    reading = undefined
+    const { turns, throttleMs: _, persist: __, ...own } = options
+    const messages = historyOf(root)
+    fresh(requestId, () => turns.run({ ...own, messages, requestId }))
+  }
+
+  /** Whether something new can be said: no turn runs, and what was kept is there. */
+  function isFree(): boolean {
+    void load()
+    return !turn && loaded === 'yes'
+  }
+
+  /** Puts a round behind another one, and runs its turn. */
+  function ask(before: Round, round: Round): true {
+    add(before, round)
+    run()
+    return true
+  }
+
+  /** A chat of which nothing runs or waits any more: what it shows is a part of its rounds. */
+  function rest(): void {
+    abandon('superseded')
+    settle()
   }
 
   async function read(open: () => ShownTurn | undefined): Promise<void> {
@@ -169,6 +279,11 @@ export function createChat(given: ChatOptions): Chat {
   /** The turn has shown its last event. */
   function end(): void {
     turn = undefined
+    if (now.status !== 'paused') {
+      transcript?.close()
+      settle()
+    }
+    keep()
     publish()
   }
 
@@ -207,19 +322,21 @@ export function createChat(given: ChatOptions): Chat {
   /** Runs the calls that wait for this page; the chat counts as running meanwhile. */
   async function answerFor(paused: PausedTurn): Promise<void> {
     const { requestId, approvals } = now as Begun
-    const rest = (reason?: string) => {
+    const controller = (running = new AbortController())
+    const pause = (reason?: string) => {
+      if (reason !== undefined) controller.abort(new Error(reason))
       Object.assign(now, { status: 'paused', approvals })
       if (reason !== undefined) abandon(reason)
       end()
     }
-    const placeholder = { cancel: rest } as ShownTurn
+    const placeholder = { cancel: pause } as ShownTurn
     turn = placeholder
     now.approvals = []
     try {
-      const next = await options.turns.answer?.(paused)
+      const next = await options.turns.answer?.(paused, { signal: controller.signal })
       if (turn !== placeholder) return
       if (next) return begin(requestId, () => next)
-      rest()
+      pause()
     } catch (error) {
       if (turn === placeholder) fail(error)
     }
@@ -237,24 +354,47 @@ export function createChat(given: ChatOptions): Chat {
     const { requestId, status } = now as Begun
     if (status !== 'paused') return
     Object.assign(now, { status: 'cancelled', approvals: [] })
+    transcript?.close()
     void (async () => options.turns.cancel?.({ requestId, reason }))().catch(() => {})
   }
 
   const chat: Chat = {
     subscribe(listener) {
       listeners.add(listener)
+      void load()
       return () => void listeners.delete(listener)
     },
     getSnapshot: () => state,
-    history: () => [...history, ...(transcript?.messages() ?? [])],
+    history: () => {
+      const own = transcript?.messages() ?? []
+      const history = historyOf(root)
+      const round = lastRound()
+      const twice = isToldTwice(round, own) ? -round.elements.length : undefined
+      return [...history.slice(0, twice), ...own]
+    },
     send(message) {
-      if (turn) return false
-      abandon('superseded')
-      settle()
-      const element = typeof message === 'string' ? { role: 'user', content: message } : message
-      history.push(element)
-      before.push(plain(randomId(), 'user', textOf(element)))
-      run()
+      if (!isFree()) return false
+      rest()
+      return ask(lastRound(), saidNow(elementOf(message)))
+    },
+    edit(id, message) {
+      if (!isFree()) return false
+      const before = beforeMessage(id)
+      if (!before) return false
+      rest()
+      return ask(before, saidNow(elementOf(message)))
+    },
+    show(id, index) {
+      if (!isFree()) return false
+      const before = beforeMessage(id)
+      if (!before?.next[index]) return false
+      rest()
+      before.at = index
+      const { requestId } = lastRound()
+      const cleared = { phase: undefined, error: undefined, object: undefined }
+      Object.assign(now, { status: 'idle', requestId, ...cleared })
+      keep()
+      publish()
       return true
     },
     approve(signature, approved = true) {
@@ -275,21 +415,36 @@ export function createChat(given: ChatOptions): Chat {
       turn?.cancel(reason)
       if (turn) return
       abandon(reason)
+      settle()
+      keep()
       publish()
     },
     regenerate() {
-      const userIndex = history.findLastIndex((one) => (one as { role?: unknown })?.role === 'user')
-      if (turn || userIndex < 0) return false
-      abandon('superseded')
-      history = history.slice(0, userIndex + 1)
-      before = before.slice(0, before.findLastIndex(({ role }) => role === 'user') + 1)
-      run()
-      return true
+      if (!isFree()) return false
+      rest()
+      const path = pathOf(root)
+      const at = path.findLastIndex(({ said }) => said.length)
+      const round = path[at]
+      const before = path[at - 1]
+      if (!round || !before) return false
+      // Without an answer, there is nothing to keep as a version.
+      if (!round.elements.length && !round.answer.length && !round.next.length) {
+        before.next = before.next.filter((one) => one !== round)
+      }
+      return ask(before, roundOf(round.said, round.shown))
     },
     attach(requestId) {
-      if (turn) return false
-      settle()
-      fresh(requestId, () => options.turns.follow?.({ requestId }))
+      if (!isFree()) return false
+      rest()
+      const path = pathOf(root)
+      const known = path.findIndex((round) => round.requestId === requestId)
+      const round = path[known]
+      if (round) {
+        if (known < path.length - 1) return false
+        Object.assign(round, { elements: [], answer: [] })
+      }
+      const controller = (reading = new AbortController())
+      fresh(requestId, () => options.turns.follow?.({ requestId, signal: controller.signal }))
       return true
     },
     configure(given) {
@@ -300,16 +455,35 @@ export function createChat(given: ChatOptions): Chat {
       holders.add(holder)
       return () => {
         holders.delete(holder)
-        setTimeout(() => holders.size || turn?.cancel('unmounted'))
+        setTimeout(() => {
+          if (holders.size) return
+          // Tools of this page end in any case; another one's turn goes on.
+          running?.abort(new Error('unmounted'))
+          if (!reading) return turn?.cancel('unmounted')
+          turn = undefined
+          reading.abort()
+        })
       }
     },
   }
   return chat
+
+  /** The round before the one of a message of the user. */
+  function beforeMessage(id: string): Round | undefined {
+    const path = pathOf(root)
+    const at = path.findIndex(({ shown }) => shown.some((message) => message.id === id))
+    return path[at - 1]
+  }
 }
+
+const elementOf = (message: string | object) =>
+  typeof message === 'string' ? { role: 'user', content: message } : message
 
 function checked(given: ChatOptions) {
   const options = { messages: [], throttleMs: THROTTLE, ...takeOptions(given, CHAT_OPTIONS) }
-  const { turns, messages, throttleMs } = options
+  const { turns, messages, throttleMs, persist } = options
+  if (persist !== undefined && !isPersistence(persist))
+    throw wrong('persist', '`localStorage`, `indexedDB`, a storage or a function')
   if (typeof turns?.run !== 'function') throw wrong('turns', 'what runs them')
   if (typeof (options.conversationId ?? '') !== 'string') throw wrong('conversationId', 'a string')
   if (!Array.isArray(messages)) throw wrong('messages', 'a list')

@@ -40,6 +40,8 @@ export interface ChatMessage {
   parts: readonly ChatPart[]
   /** The turn that wrote it. */
   requestId?: string
+  /** Where there are other versions of this message and what followed: which one this is, from 0. */
+  version?: { index: number; count: number }
 }
 
 /** What the events of one turn have shown so far. */
@@ -117,6 +119,15 @@ export class Transcript {
     return messages
   }
 
+  /** Nothing that waits or runs is told of any more. */
+  close(): void {
+    this.#parts = this.#parts.map((part) =>
+      part.type === 'call' && (part.status === 'waiting' || part.status === 'running')
+        ? { ...part, status: 'cancelled' }
+        : part,
+    )
+  }
+
   #say(type: TextPart['type'], chunk: string, seq: number): void {
     const last = this.#open ? this.#parts.at(-1) : undefined
     this.#open = true
@@ -142,14 +153,12 @@ export class Transcript {
 const having = (id: string, status: CallPart['status']) => (call: CallPart) =>
   call.id === id && call.status === status
 
-/** The messages of a history that are plain text: of the user and the assistant. */
-export function shownOf(history: readonly unknown[]): ChatMessage[] {
-  return history.flatMap((element, at) => {
-    const { role } = (element ?? {}) as { role?: unknown }
-    const text = textOf(element)
-    if ((role !== 'user' && role !== 'assistant') || !text) return []
-    return [plain(`history-${at}`, role, text)]
-  })
+/** What is shown of an element of a history: text of the user and the assistant. */
+export function shownOf(element: unknown, at: number): ChatMessage[] {
+  const { role } = (element ?? {}) as { role?: unknown }
+  const text = textOf(element)
+  if ((role !== 'user' && role !== 'assistant') || !text) return []
+  return [plain(`history-${at}`, role, text)]
 }
 
 /** A message that is of no turn. */

@@ -138,6 +138,7 @@ export const PASS_OPTIONS: Checks = {
   planPrompt: { rows: PROMPT_TEMPLATE },
   planIsJson: 'flag',
   secret: 'text',
+  boxSecret: 'text',
   replay: { list: 0 },
   strict: 'flag',
   startedAt: { whole: [0, 9007199254740992] },

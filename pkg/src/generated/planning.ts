@@ -66,6 +66,13 @@ export interface PassOptions {
    * @defaultValue ""
    */
   secret?: string | undefined
+  /**
+   * A secret of the host, at least 32 characters, from which the nonces of boxes derive, with
+   * `planId`, `runId` and the content: a replay with the same ids sends the bytes of the recorded
+   * pass, so that a recorded model answers it.
+   * @defaultValue randomness of each pass
+   */
+  boxSecret?: string | undefined
   /** Recorded results; if they are given, no tool ever runs. */
   replay?: RecordedCall[] | undefined
   /**
@@ -621,6 +628,13 @@ export interface PlanningOptions<Plan = unknown> {
    * @defaultValue false
    */
   strict?: boolean | undefined
+  /**
+   * A secret of the host, at least 32 characters, from which the nonces of boxes derive, with
+   * `planId`, `runId` and the content: a replay with the same ids sends the bytes of the recorded
+   * pass, so that a recorded model answers it.
+   * @defaultValue randomness of each pass
+   */
+  boxSecret?: string | undefined
   /**
    * The time at which the pass starts, in milliseconds since 1970. From 0.
    * @defaultValue `Date.now()`; 0 when replaying

@@ -53,6 +53,26 @@ export const RUN_TURN_OPTIONS: Rows = {
   redact: 0,
 }
 
+export const LOCAL_TURNS_OPTIONS: Rows = {
+  model: 0,
+  fallbacks: 0,
+  repairOnError: 0,
+  system: 0,
+  answerSchema: 0,
+  tools: 0,
+  mode: 0,
+  policy: 0,
+  projectId: 0,
+  conversationId: 0,
+  strategy: 0,
+  boxSecret: 0,
+  store: 0,
+  tenant: 0,
+  keep: 0,
+  onTrace: 0,
+  redact: 0,
+}
+
 export const RESUME_TURN_OPTIONS: Rows = {
   requestId: 0,
   toolBatchId: 0,
@@ -400,6 +420,7 @@ export const PLANNING_OPTIONS: Rows = {
   record: 0,
   replay: 0,
   strict: 0,
+  boxSecret: 0,
   startedAt: 0,
   onTrace: 0,
   redact: 0,
@@ -576,7 +597,13 @@ export const REMOTE_RESUME_OPTIONS: Rows = {
 
 export const REMOTE_FOLLOW_OPTIONS: Rows = { requestId: 0, after: 0, signal: 0 }
 
-export const CHAT_OPTIONS: Rows = { turns: 0, messages: 0, conversationId: 0, throttleMs: 0 }
+export const CHAT_OPTIONS: Rows = {
+  turns: 0,
+  messages: 0,
+  conversationId: 0,
+  persist: 0,
+  throttleMs: 0,
+}
 
 export const CONFORMANCE_OPTIONS: Rows = { patienceMs: 0 }
 

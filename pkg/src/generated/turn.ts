@@ -1410,6 +1410,71 @@ export interface RunTurnOptions {
   redact?: Redactor | undefined
 }
 
+/** The options of `localTurns`: those of `runTurn` that are the same for every turn. */
+export interface LocalTurnsOptions {
+  /** The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`. */
+  model: Model
+  /** As in `runTurn`. */
+  fallbacks?: Model[] | undefined
+  /**
+   * Whether a request that the provider refuses for its history (status 400, 422 or 500, with a
+   * text that `explainProviderError` knows) is repaired and sent once more, before any fallback.
+   * The text only selects among the repairs that `normalizeHistory` makes: nothing of the user is
+   * left out, and no result is added that claims success.
+   * @defaultValue true
+   */
+  repairOnError?: boolean | undefined
+  /**
+   * A system prompt before the history: it stands where the model's API wants it, before the
+   * history's own instructions.
+   */
+  system?: string | undefined
+  /** As in `runTurn`. */
+  answerSchema?: JsonSchema | StandardSchema | undefined
+  /** The tools by name. */
+  tools?: Record<string, Tool> | undefined
+  /** Two phases, or the plain loop. @defaultValue "two_stage" */
+  mode?: Mode | undefined
+  /** Limits and switches. */
+  policy?: Policy | undefined
+  /** Part of every signature. */
+  projectId?: string | null | undefined
+  /**
+   * The id of the conversation: in events, trace events, the context of tools, the result and the
+   * store.
+   */
+  conversationId?: string | undefined
+  /**
+   * `thread`: the model keeps the conversation, so a request has only what its thread lacks, with
+   * the `threadId` that is made of `conversationId`, and results are boxes in system messages,
+   * whatever `policy.resultsAs` says. The Responses API keeps it by itself: see
+   * `previousResponseId`; results are native. Otherwise `reconstruct`.
+   * @defaultValue "reconstruct"
+   */
+  strategy?: Strategy | undefined
+  /**
+   * A secret of the host, at least 32 characters, from which the nonces of boxes derive, with the
+   * id of the turn and the content: a turn that is made again with the same `requestId` sends the
+   * same bytes, so that a recorded model answers it.
+   * @defaultValue randomness of each turn
+   */
+  boxSecret?: string | undefined
+  /**
+   * Stores the turns. The default is lost with the page; `indexedDbStore()` survives a reload and
+   * is seen by other tabs.
+   * @defaultValue `memoryStore()`
+   */
+  store?: Store | undefined
+  /** The tenant that the turn belongs to. Part of every name in the store. @defaultValue "" */
+  tenant?: string | undefined
+  /** How much is stored, and for how long. */
+  keep?: Keep | undefined
+  /** Receives trace events. Its exceptions are ignored. */
+  onTrace?: Method<[event: TraceEvent], void> | undefined
+  /** As in `runTurn`. */
+  redact?: Redactor | undefined
+}
+
 /** Limits on what a store persists of a turn. */
 export interface Keep {
   /**

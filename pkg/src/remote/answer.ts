@@ -15,6 +15,7 @@ export async function answer(
   { resume, calls = [] }: PausedTurn,
   tools: Record<string, Tool> = {},
   describe: (error: unknown) => string,
+  signal?: AbortSignal,
 ): Promise<RemoteTurn | undefined> {
   // Calls of tools that this page does not have are another one's.
   const clientCalls = calls.filter(({ name }) => Object.hasOwn(tools, name))
@@ -25,7 +26,8 @@ export async function answer(
   const { granted } = await claimed(wire, body)
   const mine = clientCalls.filter(({ id }) => granted.includes(id))
   if (!mine.length) return undefined
-  const run = (call: ToolCall) => outcomeOf(call, tools[call.name] as Tool, resume, describe)
+  const run = (call: ToolCall) =>
+    outcomeOf(call, tools[call.name] as Tool, resume, describe, signal)
   return turns.resume({ ...resume, outcomes: await Promise.all(mine.map(run)) })
 }
 
@@ -45,10 +47,14 @@ async function outcomeOf(
   tool: Tool,
   { requestId, toolBatchId }: PausedTurn['resume'],
   describe: (error: unknown) => string,
+  signal: AbortSignal | undefined,
 ): Promise<CallOutcome> {
   const controller = new AbortController()
+  const stop = () => controller.abort()
+  signal?.addEventListener('abort', stop)
   const late = tool.timeoutMs && setTimeout(() => controller.abort(), tool.timeoutMs)
   try {
+    if (signal?.aborted) throw new Error('the page has stopped it')
     const checked = await tool.check(args)
     if (!checked.valid)
       throw new Error(`the page's tool does not take the arguments: ${checked.errors}`)
@@ -63,8 +69,10 @@ async function outcomeOf(
       reportUsage() {},
     })
     const timeout = new Promise<never>((_, reject) => {
-      const rejectLate = () => reject(new Error('the tool took too long'))
+      const rejectLate = () =>
+        reject(new Error(signal?.aborted ? 'the page has stopped it' : 'the tool took too long'))
       controller.signal.addEventListener('abort', rejectLate)
+      if (controller.signal.aborted) rejectLate()
     })
     const result = (await Promise.race([ran, timeout])) ?? null
     const text = JSON.stringify(result) as string | undefined
@@ -74,5 +82,6 @@ async function outcomeOf(
     return { toolCallId, error: { message: describe(error) } }
   } finally {
     clearTimeout(late || undefined)
+    signal?.removeEventListener('abort', stop)
   }
 }

@@ -49,9 +49,10 @@ export interface RemoteTurns {
   /**
    * Runs the calls of a turn that waits for this page, with `tools`: claims them, so that no other
    * page starts them too, runs those that were granted, and resumes the turn with their outcomes.
-   * `undefined` where nothing was granted: another page runs them. Rejects with the handler's error.
+   * `undefined` where nothing was granted: another page runs them. `signal` aborts the tools, which
+   * settles their calls with an error. Rejects with the handler's error.
    */
-  answer(paused: PausedTurn): Promise<RemoteTurn | undefined>
+  answer(paused: PausedTurn, options?: { signal?: AbortSignal }): Promise<RemoteTurn | undefined>
   /**
    * The turns of this client that are open, of a conversation if one is named, so that a page that was
    * reloaded follows or resumes them. Rejects with the handler's error.
@@ -124,10 +125,10 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
       checkId(requestId)
       return remoteTurn(wire, { requestId, after: countOf('after', after) ?? 0, signal, onSeq })
     },
-    async answer(paused) {
+    async answer(paused, { signal } = {}) {
       if (!paused) throw wrong('paused', 'the result of a turn that waits')
       const { answer } = await import('./answer.js')
-      return answer(turns, wire, paused, options.tools, describe)
+      return answer(turns, wire, paused, options.tools, describe, signal)
     },
     async list(of) {
       const conversationId = of?.conversationId

@@ -113,6 +113,7 @@ import type {
   FollowTurnOptions,
   Keep,
   ListTurnsOptions,
+  LocalTurnsOptions,
   ModelHistory,
   PauseTurnOptions,
   Policy,
@@ -227,6 +228,7 @@ export const PASS_OPTIONS: Partial<PassOptions> = {
   planPrompt: undefined,
   planIsJson: undefined,
   secret: undefined,
+  boxSecret: undefined,
   replay: undefined,
   strict: undefined,
   startedAt: undefined,
@@ -467,6 +469,25 @@ export const RUN_TURN_OPTIONS: Partial<RunTurnOptions> = {
   tenant: undefined,
   keep: undefined,
   signal: undefined,
+  onTrace: undefined,
+  redact: undefined,
+}
+
+export const LOCAL_TURNS_OPTIONS: Partial<LocalTurnsOptions> = {
+  fallbacks: undefined,
+  repairOnError: undefined,
+  system: undefined,
+  answerSchema: undefined,
+  tools: undefined,
+  mode: undefined,
+  policy: undefined,
+  projectId: undefined,
+  conversationId: undefined,
+  strategy: undefined,
+  boxSecret: undefined,
+  store: undefined,
+  tenant: undefined,
+  keep: undefined,
   onTrace: undefined,
   redact: undefined,
 }
@@ -837,6 +858,7 @@ export const PLANNING_OPTIONS: Partial<PlanningOptions> = {
   record: undefined,
   replay: undefined,
   strict: undefined,
+  boxSecret: undefined,
   startedAt: undefined,
   onTrace: undefined,
   redact: undefined,
@@ -1068,6 +1090,7 @@ export const REMOTE_FOLLOW_OPTIONS: Partial<RemoteFollowOptions> = {
 export const CHAT_OPTIONS: Partial<ChatOptions> = {
   messages: undefined,
   conversationId: undefined,
+  persist: undefined,
   throttleMs: undefined,
 }
 

@@ -159,6 +159,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ),
     ("../evidence/types.js", &["ReportedUsage"]),
     ("../chat/turns.js", &["ChatTurns"]),
+    ("../chat/saved.js", &["ChatPersistence"]),
     ("../chain/breaker.js", &["ChainBreaker"]),
     ("../chain/learn.js", &["PatternStats"]),
     ("./providers.js", &["ChatDialect"]),

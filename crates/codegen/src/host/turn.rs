@@ -52,6 +52,38 @@ pub(super) fn tables() -> Vec<Table> {
             }
         },
         table! {
+            /// The options of `localTurns`: those of `runTurn` that are the same for every turn.
+            "LocalTurnsOptions" for "localTurns" {
+                /// The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`.
+                model: "Model" | required;
+                /// As in `runTurn`.
+                fallbacks: "Model[]";
+                repairOnError from "TurnOptions";
+                system from "TurnOptions";
+                /// As in `runTurn`.
+                answerSchema: "JsonSchema | StandardSchema";
+                /// The tools by name.
+                tools: "Record<string, Tool>";
+                mode from "TurnOptions";
+                policy from "TurnOptions";
+                projectId: "string | null" from "TurnOptions";
+                conversationId from "TurnOptions";
+                strategy from "TurnOptions";
+                boxSecret: "string" from "TurnOptions";
+                /// Stores the turns. The default is lost with the page; `indexedDbStore()` survives a
+                /// reload and is seen by other tabs.
+                store: "Store" = "`memoryStore()`";
+                /// Part of every name in the store.
+                tenant from "StoredAs" = "\"\"";
+                /// How much is stored, and for how long.
+                keep: "Keep";
+                /// Receives trace events. Its exceptions are ignored.
+                onTrace: "(event: TraceEvent): void";
+                /// As in `runTurn`.
+                redact: "Redactor";
+            }
+        },
+        table! {
             /// Limits on what a store persists of a turn.
             "Keep" {
                 events from "StoredAs";
