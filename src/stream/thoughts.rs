@@ -146,7 +146,12 @@ impl Thoughts {
 
 /// Returns how many bytes at the end of `text` may be the beginning of `tag`.
 fn overlap(text: &str, tag: &str) -> usize {
-    let ends = |bytes: &usize| text.len().checked_sub(*bytes).and_then(|at| text.get(at..)).is_some_and(|end| begins_tag(end, tag));
+    let ends = |bytes: &usize| {
+        text.len()
+            .checked_sub(*bytes)
+            .and_then(|at| text.get(at..))
+            .is_some_and(|end| begins_tag(end, tag))
+    };
     (1..tag.len()).rev().find(ends).unwrap_or(0)
 }
 
