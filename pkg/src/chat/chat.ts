@@ -21,7 +21,7 @@ import {
   saidNow,
   type Round,
 } from './rounds.js'
-import { isPersistence, Saved } from './saved.js'
+import type { ChatStorage, Saved } from './saved.js'
 
 /** `idle` before the first turn, `running`, or how the last turn ended. */
 export type ChatStatus = 'idle' | 'running' | 'paused' | 'complete' | 'cancelled' | 'failed'
@@ -113,9 +113,10 @@ const THROTTLE = 50
 export function createChat(given: ChatOptions): Chat {
   let options = checked(given)
   let root = roundsOf(options.messages)
-  const saved = options.persist && new Saved(options.persist, options.conversationId)
+  /** Where the chat is kept, once it was read. */
+  let saved: Saved | undefined
   /** Whether the chat that was kept has been read, or is being read. */
-  let loaded: 'no' | 'reading' | 'yes' = saved ? 'no' : 'yes'
+  let loaded: 'no' | 'reading' | 'yes' = options.persist === undefined ? 'yes' : 'no'
   /** Ends the reading of a turn that the chat is attached to. */
   let reading: AbortController | undefined
   /** Ends the page's tools. */
@@ -185,7 +186,7 @@ export function createChat(given: ChatOptions): Chat {
 
   /** Keeps the chat as it is now. */
   function keep(): void {
-    if (!saved || loaded !== 'yes') return
+    if (!saved) return
     const { requestId, status } = now
     const isOpen = status === 'running' || status === 'paused'
     void saved
@@ -200,10 +201,14 @@ export function createChat(given: ChatOptions): Chat {
 
   /** Reads the chat that is kept, and goes on with the turn that was open. */
   async function load(): Promise<void> {
-    if (!saved || loaded !== 'no') return
+    const { persist, conversationId } = options
+    if (persist === undefined || loaded !== 'no') return
     loaded = 'reading'
     let kept
     try {
+      // Loaded by the chats that are kept alone.
+      const { Saved } = await import('./saved.js')
+      saved = new Saved(persist, conversationId)
       kept = await saved.read()
     } catch (error) {
       notKept(error)
@@ -482,7 +487,10 @@ const elementOf = (message: string | object) =>
 function checked(given: ChatOptions) {
   const options = { messages: [], throttleMs: THROTTLE, ...takeOptions(given, CHAT_OPTIONS) }
   const { turns, messages, throttleMs, persist } = options
-  if (persist !== undefined && !isPersistence(persist))
+  const { getItem, setItem } = Object(persist ?? {}) as Partial<ChatStorage>
+  const isPlace = persist === undefined || persist === 'localStorage' || persist === 'indexedDB'
+  const isStorage = typeof getItem === 'function' && typeof setItem === 'function'
+  if (!isPlace && !isStorage && typeof persist !== 'function')
     throw wrong('persist', '`localStorage`, `indexedDB`, a storage or a function')
   if (typeof turns?.run !== 'function') throw wrong('turns', 'what runs them')
   if (typeof (options.conversationId ?? '') !== 'string') throw wrong('conversationId', 'a string')

@@ -1,5 +1,4 @@
 /** Where a chat is kept, so that it is there after a reload. */
-import { isObject } from '../checks.js'
 import type { Round } from './rounds.js'
 
 /** A chat as it is kept: JSON. */
@@ -23,16 +22,6 @@ export interface ChatStorage {
  */
 export type ChatPersistence =
   'localStorage' | 'indexedDB' | ChatStorage | ((key: string, text?: string) => unknown)
-
-/** Whether a value says where a chat is kept. */
-export function isPersistence(given: unknown): given is ChatPersistence {
-  if (given === 'localStorage' || given === 'indexedDB' || typeof given === 'function') return true
-  return (
-    isObject(given) &&
-    typeof given['getItem'] === 'function' &&
-    typeof given['setItem'] === 'function'
-  )
-}
 
 /** Reads and writes the text of one chat. */
 export class Saved {
