@@ -76,6 +76,7 @@ test('wrong input ends with 2, an error with its code, and nothing on standard o
     ['command.usage', 'proxy', '--upstream', 'foo'],
     ['command.usage', 'proxy', '--upstream', 'ftp://x'],
     ['command.usage', 'proxy', ...upstream, '--max-repeats', '0'],
+    ['command.usage', 'proxy', ...upstream, '--max-same-call', '0'],
     ['command.usage', 'replay', 'a', '--step'],
     ['command.file', 'doctor', '/nowhere/to/be/found'],
     ['command.file', 'replay', tmpdir()],

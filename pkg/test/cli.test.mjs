@@ -204,6 +204,56 @@ test('proxy bounds a client on this machine, and says so', async (t) => {
   assert.deepEqual(total, { requests: 1, repaired: 0, refused: 0, failed: 0 })
 })
 
+test('proxy reports loops, blocks by count if asked, and remembers stored conversations', async (t) => {
+  const upstream = createServer(async (request, response) => {
+    const pieces = []
+    for await (const piece of request) pieces.push(piece)
+    const body = JSON.parse(Buffer.concat(pieces))
+    const call = { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}' }
+    const said = { type: 'message', role: 'assistant', content: [] }
+    const output = [body.tool_choice === 'none' ? said : { ...call, id: 'fc_1' }]
+    const answer = { id: 'resp_1', object: 'response', status: 'completed', output }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(answer))
+  })
+  upstream.listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  t.after(() => upstream.close())
+  const url = `http://127.0.0.1:${upstream.address().port}/v1`
+  const path = fileURLToPath(new URL(bin.turnlock, folder))
+  const call = (n) => [
+    { type: 'function_call', call_id: `c${n}`, name: 'look', arguments: '{}' },
+    { type: 'function_call_output', call_id: `c${n}`, output: `at ${n}` },
+  ]
+  const polled = [{ role: 'user', content: 'go' }, ...[1, 2, 3, 4, 5, 6, 7].flatMap(call)]
+  const next = { type: 'function_call_output', call_id: 'call_1', output: 'at 8' }
+  const run = async (...more) => {
+    const args = [path, 'proxy', '--upstream', url, '--mode', 'bound', '--port', '0', ...more]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    t.after(() => child.kill('SIGKILL'))
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+    const line = async () => (await lines.next()).value
+    const [address] = /http:\S+?v1/.exec(await line())
+    const found = []
+    for (const body of [{ input: polled }, { previous_response_id: 'resp_1', input: [next] }]) {
+      const tools = [{ type: 'function', name: 'look' }]
+      const sent = { method: 'POST', body: JSON.stringify({ model: 'm', tools, ...body }) }
+      await (await fetch(`${address}/responses`, sent)).text()
+      found.push(await line())
+    }
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+    return found
+  }
+  const [loop, longer] = await run()
+  assert.match(loop, /calls look; loop: look 8 times in a row$/)
+  assert.match(longer, /loop: look 9 times in a row$/)
+  const [blocked] = await run('--max-same-call', '7')
+  assert.match(blocked, /look refused \(.*answer forced: duplicate$/)
+  const [, remembered] = (await run('--json')).map((line) => JSON.parse(line))
+  assert.equal(remembered.history, 'remembered')
+})
+
 test('proxy says what it would do as that, and why an upstream fails', async (t) => {
   const path = fileURLToPath(new URL(bin.turnlock, folder))
   const gone = await createProvider()

@@ -38,7 +38,7 @@ options! {
         name "name": String | required;
         /// Its signatures, as those of a call that is judged.
         signatures "signatures": Vec<String>;
-        /// What its result is compared by. Default: it has no result.
+        /// Its result: JSON text, or any other text. Default: it has no result.
         result "result": Option<String>;
     }
 }
@@ -74,6 +74,8 @@ record! {
         repeats "repeats": u32;
         /// Equal calls that were judged or recorded, with this one, whatever their results.
         times "times": u32;
+        /// How many of them came last, with no other call between them.
+        row "row": u32;
     }
 }
 
@@ -89,6 +91,9 @@ pub struct PolicyGuard {
     untrusted: bool,
     /// Whether an earlier window has ended.
     later: bool,
+    /// The signature of the last call that was judged or recorded, and how many equal ones in a row
+    /// it ends.
+    row: (String, u32),
 }
 
 impl PolicyGuard {
@@ -100,8 +105,10 @@ impl PolicyGuard {
         let mut options = GuardOptions::blank();
         options.read(json.clone().into_owned(), &At::ROOT)?;
         let guard = Guard::read(&mut options.state)?;
+        let state = &mut options.state;
+        let row = (std::mem::take(&mut state.last_signature).unwrap_or_default(), state.row);
         let GuardState { closed, untrusted, last, later, .. } = options.state;
-        Ok(Self { options, guard, last, closed, untrusted, later })
+        Ok(Self { options, guard, last, closed, untrusted, later, row })
     }
 
     /// Records calls of a history. Those with a result count as executed.
@@ -115,10 +122,13 @@ impl PolicyGuard {
             let signatures: Vec<_> = call.signatures.iter().map(String::as_str).collect();
             self.see(&signatures);
             if let Some(result) = &call.result {
+                let json =
+                    Json::parse_str(result).unwrap_or_else(|_| Json::string(result.as_str()));
+                let result = self.fingerprint(&json);
                 self.last = self.last.saturating_add(1);
                 self.guard.accept(&signatures, self.last);
                 self.guard.count_run(&call.name);
-                self.guard.settle(&signatures, self.last, &Json::Null, Some(result));
+                self.guard.settle(&signatures, self.last, &Json::Null, Some(&result));
             }
         }
         Ok(())
@@ -171,6 +181,7 @@ impl PolicyGuard {
             outcome: Vec::new(),
             repeats: in_a_row.unwrap_or(0),
             times: 0,
+            row: 0,
         };
         match verdict {
             CallVerdict::Run | CallVerdict::Recall => {
@@ -197,6 +208,7 @@ impl PolicyGuard {
             }
         }
         told.times = self.see(&signatures);
+        told.row = if signatures.is_empty() { 0 } else { self.row.1 };
         Ok(told)
     }
 
@@ -243,6 +255,7 @@ impl PolicyGuard {
         let forgets_denials = next == Window::UserTurn;
         if ends {
             let before = std::mem::take(&mut self.guard);
+            self.row = (String::new(), 0);
             self.later = true;
             for (signature, _) in before.entries().filter(|(_, entry)| entry.denied) {
                 self.guard.deny(&[signature]);
@@ -275,7 +288,9 @@ impl PolicyGuard {
     pub fn state(&self) -> GuardState {
         let (calls, runs) = self.guard.write();
         let Self { closed, untrusted, last, later, .. } = *self;
-        GuardState { calls, runs, closed, untrusted, last, later }
+        let (signature, row) = &self.row;
+        let last_signature = Some(signature).filter(|_| *row > 0).cloned();
+        GuardState { calls, runs, closed, untrusted, last, later, last_signature, row: *row }
     }
 
     fn approval(&self, call: &GuardCall, tool: Option<&GuardTool>) -> Approval {
@@ -298,7 +313,14 @@ impl PolicyGuard {
 
     /// Counts an equal call. Equal are those whose arguments are the same as they are.
     fn see(&mut self, signatures: &[&str]) -> u32 {
-        let Some(signature) = signatures.first() else { return 0 };
+        let Some(signature) = signatures.first() else {
+            self.row.1 = 0;
+            return 0;
+        };
+        if self.row.1 == 0 || self.row.0 != *signature {
+            self.row = ((*signature).to_owned(), 0);
+        }
+        self.row.1 = self.row.1.saturating_add(1);
         let entry = self.guard.entry(signature);
         entry.seen = entry.seen.saturating_add(1);
         entry.seen

@@ -43,6 +43,10 @@ options! {
         last "last": u32 = 0;
         /// Whether an earlier window has ended.
         later "later": bool = false;
+        /// The signature of the last call that was judged or recorded.
+        last_signature "lastSignature": Option<String>;
+        /// How many equal calls in a row that one ends.
+        row "row": u32 = 0;
     }
 }
 

@@ -5,6 +5,8 @@ use crate::json::write_string;
 /// A call of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Call {
+    /// What its result names it by; empty in Chat Completions, whose histories are always whole.
+    pub id: String,
     /// The name of the tool.
     pub name: String,
     /// JSON text.
@@ -28,10 +30,14 @@ pub(super) struct Keyed {
 }
 
 impl Call {
-    /// Appends the JSON form: `{ name, args, isText?, readings?, copies?, isUnclear? }`.
+    /// Appends the JSON form: `{ name, args, id?, isText?, readings?, copies?, isUnclear? }`.
     pub fn write_json(&self, out: &mut String) {
         out.push('{');
         write_call(&self.name, &self.arguments, out);
+        if !self.id.is_empty() {
+            out.push_str(",\"id\":");
+            write_string(&self.id, out);
+        }
         if self.is_text {
             out.push_str(",\"isText\":true");
         }

@@ -92,7 +92,7 @@ impl Stream for ChatStream {
         let mut step = Step::default();
         let usage = part(&json, "usage");
         if matches!(usage, Json::Object(_) | Json::Array(_)) {
-            step.usage = Some(Said { raw: usage.to_text(), adds: false });
+            step.usage = Some(Said { usage: usage.clone(), adds: false });
         }
         for choice in list(&json, "choices") {
             let delta = part(choice, "delta");

@@ -3,16 +3,18 @@
 mod second;
 mod settle;
 mod take;
+mod usage;
 
 use super::call::{Call, Keyed};
 use super::frame::{Frame, frames};
 use super::scan::{Found, Scanner};
-use super::step::{Event, Fact, Reason, Said, Stream, Verdicts};
+use super::step::{Event, Fact, Reason, Stream, Usage, Verdicts};
 use super::stray::{Source, clean};
 use super::terminal::Terminal;
 use super::tree::parse;
 use super::whole::Read;
 use super::wire::Wire;
+use crate::json::Json;
 
 /// How the responses to a request are watched.
 #[derive(Debug, Clone, Copy)]
@@ -126,6 +128,9 @@ pub struct Gate {
     unknown: Vec<Held>,
     unknown_bytes: usize,
     has_usage: bool,
+    /// The usage of this response, and that of the one before it, which it answers.
+    usage: Usage,
+    spent: Json<'static>,
     /// The client was shown a text.
     said: bool,
     /// The client was shown the end of the response.
@@ -169,6 +174,8 @@ impl Gate {
             unknown: Vec::new(),
             unknown_bytes: 0,
             has_usage: false,
+            usage: Usage::default(),
+            spent: Json::Null,
             said: false,
             is_over: false,
             reason: Reason::Duplicate,
@@ -354,18 +361,10 @@ impl Gate {
         if !stays {
             return;
         }
-        let step = self.stream.read(&mut event);
+        let mut step = self.stream.read(&mut event);
         self.open = step.open;
-        self.usage(step.usage);
+        self.describe(&mut step);
         let calls = step.complete.into_iter().map(|Keyed { call, .. }| Fact::Judge(call));
         self.progress.facts.extend(calls);
-    }
-
-    /// The usage of this response; what was said of it before is replaced, or added to.
-    fn usage(&mut self, usage: Option<Said>) {
-        if let Some(Said { raw, adds }) = usage {
-            let is_first = !std::mem::replace(&mut self.has_usage, true);
-            self.progress.facts.push(Fact::Usage { raw, is_first, adds });
-        }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::call::{Call, Keyed};
 use super::open::OpenCalls;
-use super::step::{Event, Said, Step, Stream, Verdicts};
+use super::step::{Event, Said, Step, Stream, Usage, Verdicts};
 use super::tree::{
     Place, Places, are_texts, is_arguments, is_blank, is_number, joined_text, member, set,
 };
-use crate::index::{Index, slot};
+use crate::index::slot;
 use crate::json::{Json, object};
 use crate::stream::{list, part, text};
 
@@ -27,25 +27,6 @@ pub(super) struct MessagesStream {
     usage: Usage,
 }
 
-/// The usage that was said so far.
-#[derive(Debug, Default)]
-struct Usage {
-    names: Index,
-    members: Vec<(String, Json<'static>)>,
-}
-
-impl Usage {
-    fn add(&mut self, usage: &Json<'static>) {
-        for (name, value) in usage.members() {
-            let number = self.names.number(name);
-            match self.members.get_mut(number) {
-                Some(before) => before.1 = value.clone(),
-                None => self.members.push((name.to_owned(), value.clone())),
-            }
-        }
-    }
-}
-
 pub(super) fn is_call(block: &Json<'_>) -> bool {
     block.as_object().is_some() && joined_text(part(block, "type")) == "tool_use"
 }
@@ -54,6 +35,7 @@ pub(super) fn call_of(block: &Json<'_>) -> Call {
     let (kind, id, name) = (part(block, "type"), part(block, "id"), part(block, "name"));
     let input = part(block, "input");
     Call {
+        id: id.as_str().unwrap_or_default().to_owned(),
         name: name.as_str().unwrap_or_default().to_owned(),
         arguments: if input.is_null() { "{}".to_owned() } else { input.to_text() },
         is_unclear: !are_texts(&[kind, id, name]) || !is_arguments(input),
@@ -160,15 +142,11 @@ impl Stream for MessagesStream {
 
     fn ended(&mut self) -> Vec<Json<'static>> {
         let delta = object! { "stop_reason": "end_turn", "stop_sequence": Json::Null };
-        let mut usage = object! { "output_tokens": Json::integer(0) };
-        if let Json::Object(members) = &mut usage {
-            for (name, value) in &self.usage.members {
-                match members.iter_mut().find(|(member, _)| member == name) {
-                    Some((_, before)) => *before = value.clone(),
-                    None => members.push((name.clone().into(), value.clone())),
-                }
-            }
+        let mut usage = self.usage.clone();
+        if usage.get("output_tokens").is_none() {
+            usage.add(&object! { "output_tokens": Json::integer(0) });
         }
+        let usage = usage.into_json();
         vec![
             object! { "type": "message_delta", "delta": delta, "usage": usage },
             object! { "type": "message_stop" },
@@ -231,7 +209,7 @@ impl MessagesStream {
                 let usage = part(json, "usage");
                 self.usage.add(usage);
                 let mut step = Step::open(!self.open.is_empty());
-                step.usage = Some(Said { raw: text_of(usage), adds: true });
+                step.usage = Some(Said { usage: object_of(usage), adds: true });
                 step.finish = !text(part(json, "delta"), "stop_reason").is_empty();
                 if step.finish {
                     step.open = false;
@@ -257,8 +235,8 @@ impl MessagesStream {
         let complete = if keys.is_empty() { Vec::new() } else { self.open.take() };
         self.usage = Usage::default();
         self.usage.add(part(message, "usage"));
-        let usage = Some(Said { raw: text_of(part(message, "usage")), adds: false });
-        Step { complete, usage, ..Step::default() }
+        let usage = Some(Said { usage: object_of(part(message, "usage")), adds: false });
+        Step { complete, usage, id: text(message, "id").to_owned(), ..Step::default() }
     }
 
     fn delta(&mut self, json: &Json<'_>, at: (Place, bool), call: Option<usize>) -> Step {
@@ -297,9 +275,9 @@ impl MessagesStream {
     }
 }
 
-/// The JSON of an object; that of an empty one for anything else.
-fn text_of(usage: &Json<'_>) -> String {
-    if usage.as_object().is_some() { usage.to_text() } else { "{}".to_owned() }
+/// An object; an empty one for anything else.
+fn object_of(usage: &Json<'static>) -> Json<'static> {
+    if usage.as_object().is_some() { usage.clone() } else { Json::Object(Vec::new()) }
 }
 
 /// A response without calls has not ended with calls.

@@ -228,7 +228,7 @@ impl ResponsesStream {
     }
 
     /// The calls that have begun are over: another response may not bring others in their places.
-    fn finish(&mut self, response: &Json<'_>, keys: &mut Vec<Option<usize>>) -> Step {
+    fn finish(&mut self, response: &Json<'static>, keys: &mut Vec<Option<usize>>) -> Step {
         let outputs = self.outputs(response);
         let mut complete = self.open.take();
         for (item, told) in outputs {
@@ -255,8 +255,9 @@ impl ResponsesStream {
             Json::Number(_) => usage.as_f64() != Some(0.0),
             _ => true,
         };
-        let usage = is_said.then(|| Said { raw: usage.to_text(), adds: false });
-        Step { finish: true, complete, usage, ..Step::default() }
+        let usage = is_said.then(|| Said { usage: usage.clone(), adds: false });
+        let id = text(response, "id").to_owned();
+        Step { finish: true, complete, usage, id, ..Step::default() }
     }
 
     /// The calls of a whole response: each that was told once, and those that were not.

@@ -3,6 +3,7 @@
 use super::call::{Call, Keyed};
 use super::tree::Tree;
 use crate::guard::{Refusal, Unread};
+use crate::index::Index;
 use crate::json::Json;
 use crate::json::table::names;
 
@@ -53,6 +54,8 @@ pub enum Fact {
         /// Its members are added to those before.
         adds: bool,
     },
+    /// The id by which a later request continues the response.
+    Id(String),
     /// Why calls were withheld: a code of an error.
     Error(&'static str),
 }
@@ -78,10 +81,39 @@ impl From<Tree> for Event {
     }
 }
 
+/// The usage of a response: what its events have said so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Usage {
+    names: Index,
+    members: Vec<(String, Json<'static>)>,
+}
+
+impl Usage {
+    /// Replaces members by those of a later event. `null` says nothing of a count.
+    pub(super) fn add(&mut self, usage: &Json<'static>) {
+        for (name, value) in usage.members() {
+            let number = self.names.number(name);
+            match self.members.get_mut(number) {
+                Some(_) if value.is_null() => {}
+                Some(before) => before.1 = value.clone(),
+                None => self.members.push((name.to_owned(), value.clone())),
+            }
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Json<'static>> {
+        Some(&self.members.get(self.names.find(name)?)?.1)
+    }
+
+    pub(super) fn into_json(self) -> Json<'static> {
+        Json::Object(self.members.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
+}
+
 /// The usage that an event says.
 #[derive(Debug)]
 pub(super) struct Said {
-    pub(super) raw: String,
+    pub(super) usage: Json<'static>,
     pub(super) adds: bool,
 }
 
@@ -95,6 +127,8 @@ pub(super) struct Step {
     /// The response says why it ends.
     pub(super) finish: bool,
     pub(super) usage: Option<Said>,
+    /// The id of the response, if the event has it; empty otherwise.
+    pub(super) id: String,
     /// Text is shown to the user.
     pub(super) text: bool,
     /// The event goes on with a call that is over, or that never began.

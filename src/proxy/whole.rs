@@ -23,8 +23,12 @@ pub struct Whole {
     pub is_changed: bool,
     /// It could not be read: no part of it passes.
     pub is_unread: bool,
+    /// The id by which a later request continues it.
+    pub id: String,
     /// Its usage, as JSON text.
     pub usage: Option<String>,
+    /// The usage of the response before it was added to its own, so it is written anew.
+    pub has_sum: bool,
 }
 
 /// A response that was read, with the number of its calls.
@@ -63,15 +67,22 @@ impl Gate {
             };
         };
         let (strays, stays) = clean(&mut tree.json, wire, Source::Whole);
-        let json = if stays { tree.json } else { Json::Object(Vec::new()) };
-        let usage = Some(part(&json, "usage")).filter(|usage| !usage.is_null());
-        let whole = Whole {
+        let mut json = if stays { tree.json } else { Json::Object(Vec::new()) };
+        let usage = Some(part(&json, "usage")).filter(|usage| !usage.is_null()).cloned();
+        let mut whole = Whole {
             calls: calls(&json, wire).into_iter().map(|keyed| keyed.call).collect(),
             is_changed: !strays.is_empty() || (holds && tree.names_call && tree.repeats),
             strays,
             is_unread: false,
-            usage: usage.map(Json::to_text),
+            id: part(&json, "id").as_str().unwrap_or_default().to_owned(),
+            usage: usage.as_ref().map(Json::to_text),
+            has_sum: false,
         };
+        if is_second {
+            whole.has_sum = self.add_spent(&mut json);
+        } else {
+            self.spend(usage.unwrap_or_default());
+        }
         self.wholes.push(Read { json });
         if holds && !is_second {
             for call in &whole.strays {

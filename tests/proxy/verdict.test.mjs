@@ -109,7 +109,8 @@ for (const wire of NAMES) {
 
 test('a call is refused if there is nothing to judge it by', () => {
   const report = { calls: [], blocked: [] }
-  const refused = judged(undefined, { name: 'ls', args: '{}' }, report)
+  const given = { report, record: undefined, holds: true }
+  const refused = judged(undefined, { name: 'ls', args: '{}' }, given)
   assert.equal(refused.reason, 'unjudged')
   assert.deepEqual(report, { calls: [], blocked: [refused] })
 })

@@ -131,7 +131,7 @@ pub fn gate_take(handle: u32) -> Vec<u8> {
     GATES.with(|all| all.with(handle, take)).unwrap_or_default()
 }
 
-/// Reads a whole response: `{ calls, strays, isChanged, isUnread, usage? }`, or `{ failure }`. Empty
+/// Reads a whole response: `{ calls, strays, isChanged, isUnread, hasSum, id, usage? }`, or `{ failure }`. Empty
 /// if it passes unread.
 #[wasm_bindgen]
 #[must_use]
@@ -153,6 +153,10 @@ pub fn gate_whole(handle: u32, bytes: &[u8], is_second: bool) -> String {
     out.push_str(&whole.is_changed.to_string());
     out.push_str(",\"isUnread\":");
     out.push_str(&whole.is_unread.to_string());
+    out.push_str(",\"hasSum\":");
+    out.push_str(&whole.has_sum.to_string());
+    out.push_str(",\"id\":");
+    write_string(&whole.id, &mut out);
     if let Some(usage) = whole.usage {
         out.push_str(",\"usage\":");
         out.push_str(&usage);
@@ -244,6 +248,12 @@ fn write_fact(fact: &Fact, text: &mut String) {
             text.push_str(&format!(
                 "{{\"type\":\"usage\",\"isFirst\":{is_first},\"adds\":{adds},\"usage\":{raw}}}"
             ));
+            return;
+        }
+        Fact::Id(id) => {
+            text.push_str("{\"type\":\"id\",\"id\":");
+            write_string(id, text);
+            text.push('}');
             return;
         }
         Fact::Error(code) => {

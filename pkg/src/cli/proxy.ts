@@ -22,6 +22,11 @@ export const proxy = command({
     },
     'max-repeats': { type: 'string', value: 'N', about: 'how often a call may come again' },
     'max-tools': { type: 'string', value: 'N', about: 'the budget of a user turn' },
+    'max-same-call': {
+      type: 'string',
+      value: 'N',
+      about: 'how often a call may run, whatever its results; a poll repeats too',
+    },
     port: { type: 'string', value: 'N', default: '8787', about: '0 is a free one' },
     'allow-host': {
       type: 'string',
@@ -49,9 +54,13 @@ export const proxy = command({
     if (variable !== undefined && !apiKey) throw new Usage(`--key-env: ${variable} is not set`)
     const maxRepeats = wholeNumber(values, 'max-repeats', { least: 1 })
     const maxTools = wholeNumber(values, 'max-tools')
+    const maxSameCall = wholeNumber(values, 'max-same-call', { least: 1 })
     const forwardHeaders = (values['forward-headers'] ?? '').split(',').filter(Boolean)
     const hosts = [...LOCAL, ...namesOf(values['allow-host'])]
-    const { createProxy } = await import('turnlock/proxy')
+    const [{ createProxy }, { memoryStore }] = await Promise.all([
+      import('turnlock/proxy'),
+      import('turnlock'),
+    ])
     const { repaired, refused } = DOES[mode]
     const total: Record<string, number> = { requests: 0, [repaired]: 0, [refused]: 0, failed: 0 }
     const count = (what: string) => (total[what] = (total[what] ?? 0) + 1)
@@ -74,9 +83,11 @@ export const proxy = command({
       mode,
       hosts,
       forwardHeaders,
+      store: memoryStore(),
       policy: {
         ...(maxRepeats !== undefined && { maxRepeats }),
         ...(maxTools !== undefined && { maxTools }),
+        ...(maxSameCall !== undefined && { maxSameCall }),
       },
       authorize: () => ({ tenant: 'local' }),
       onReport(report) {
@@ -150,7 +161,7 @@ const summed = (total: Record<string, number>) =>
 
 function reportLine(report: ProxyReport): string {
   const { mode, route, repairs, calls, blocked, forced, status, ms, bytes } = report
-  const { outcome, error } = report
+  const { outcome, error, repeats } = report
   const { repaired, refused } = DOES[mode]
   const parts = [
     ...(calls.length ? [`calls ${calls.map((name) => line(name, 64)).join(', ')}`] : []),
@@ -158,6 +169,9 @@ function reportLine(report: ProxyReport): string {
     ...blocked.map(
       ({ name, repeats }) => `${line(name, 64)} ${spoken(refused)} (${repeats} before)`,
     ),
+    ...repeats
+      .filter(({ isLoop }) => isLoop)
+      .map(({ name, row }) => `loop: ${line(name, 64)} ${row} times in a row`),
     ...(forced ? [`answer forced: ${forced}`] : []),
     ...(outcome === 'failed' && error ? [`failed: ${error}`] : []),
   ]

@@ -109,6 +109,10 @@ export interface GuardState {
   last?: number | undefined
   /** Whether an earlier window has ended. @defaultValue false */
   later?: boolean | undefined
+  /** The signature of the last call that was judged or recorded. */
+  lastSignature?: string | undefined
+  /** How many equal calls in a row that one ends. @defaultValue 0 */
+  row?: number | undefined
 }
 
 /** What is recorded of a signature. */
@@ -161,7 +165,7 @@ export interface PastCall {
   name: string
   /** Its signatures, as those of a call that is judged. @defaultValue [] */
   signatures?: string[] | undefined
-  /** What its result is compared by. @defaultValue it has no result */
+  /** Its result: JSON text, or any other text. @defaultValue it has no result */
   result?: string | undefined
 }
 
@@ -181,6 +185,8 @@ export interface GuardVerdict {
   repeats: number
   /** Equal calls that were judged or recorded, with this one, whatever their results. */
   times: number
+  /** How many of them came last, with no other call between them. */
+  row: number
 }
 
 /**

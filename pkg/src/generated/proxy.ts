@@ -4,6 +4,7 @@ import type { Method } from '../options.js'
 import type { DecodeBody, ProxySession, UpstreamFor } from '../proxy/options.js'
 import type { ProxyReport } from '../proxy/report.js'
 import type { Environment } from '../server/two-stage.js'
+import type { Store } from '../stores/store.js'
 import type { CorsOptions } from './server.js'
 
 /** The options of `createProxy`. */
@@ -67,6 +68,14 @@ export interface ProxyOptions<S extends ProxySession = ProxySession> {
   /** Limits of requests. */
   limits?: ProxyLimits | undefined
   /**
+   * Where the calls of responses are remembered, by tenant and id, for `limits.rememberMs`. A
+   * request that continues one of them (`previous_response_id`, `thread.previous_message_id`) is
+   * then judged by the calls of the whole user turn. Signatures and hashes are stored, no arguments
+   * and no results.
+   * @defaultValue none: such a history is partial
+   */
+  store?: Store | undefined
+  /**
    * What happens to a response whose client disconnects: it is cancelled, or read to its end, so
    * that its usage is known. One that is not watched is cancelled.
    * @defaultValue "stop"
@@ -116,6 +125,18 @@ export interface ProxyPolicy {
    * @defaultValue no budget
    */
   maxTools?: number | undefined
+  /**
+   * Calls of the same name and arguments with a result in the current user turn after which another
+   * one is refused, whatever their results. A poll repeats too. From 1.
+   * @defaultValue no limit
+   */
+  maxSameCall?: number | undefined
+  /**
+   * Literal beginnings of lines that are left out when results are compared, beside `Chunk ID:` and
+   * `Wall time:` of Codex.
+   * @defaultValue []
+   */
+  volatilePrefixes?: string[] | undefined
 }
 
 /** The limits of a proxy. */
@@ -148,6 +169,11 @@ export interface ProxyLimits {
    * @defaultValue 10000
    */
   keepAliveMs?: number | undefined
+  /**
+   * Milliseconds for which the calls of a response are remembered in `store`. 1 to 2147483647.
+   * @defaultValue 3600000
+   */
+  rememberMs?: number | undefined
 }
 
 /** The options of `guardFetch`. */

@@ -526,7 +526,12 @@ export const MEMORY_PASS_EVENTS_OPTIONS: Rows = { maxEvents: 0, maxCharacters: 0
 
 export const NODE_LISTENER_OPTIONS: Rows = { protocol: 0, forwarded: 0, onError: 0 }
 
-export const PROXY_POLICY: Rows = { maxRepeats: 0, maxTools: 0 }
+export const PROXY_POLICY: Rows = {
+  maxRepeats: 0,
+  maxTools: 0,
+  maxSameCall: 0,
+  volatilePrefixes: 0,
+}
 
 export const PROXY_LIMITS: Rows = {
   bodyBytes: 0,
@@ -534,6 +539,7 @@ export const PROXY_LIMITS: Rows = {
   firstByteMs: 0,
   idleMs: 0,
   keepAliveMs: 0,
+  rememberMs: 0,
 }
 
 export const PROXY_OPTIONS: Rows = {
@@ -549,6 +555,7 @@ export const PROXY_OPTIONS: Rows = {
   hosts: 0,
   forwardHeaders: 0,
   limits: PROXY_LIMITS,
+  store: 0,
   clientGone: 0,
   decode: 0,
   fetch: 0,

@@ -20,8 +20,9 @@ export const callSignature = (call: SignedCall): string => signCall(part, call)
 /** A limit that the guard takes: a larger one is none in practice. */
 export const guardLimit = (count: number): number => Math.min(count, 1_000_000)
 
-/** Calls that are recorded at once. */
+/** Calls, and characters of their results, that are recorded at once. */
 const PIECE = 1000
+const PIECE_LENGTH = 1 << 19
 
 /** The notice of calls that do not run for `reason`. `hasResults`: it may point to results. */
 export function callNotice(reason: string, names: readonly string[], hasResults: boolean): string {
@@ -49,10 +50,24 @@ export class GuardMachine {
   /** Records calls of a history. */
   record(past: readonly PastCall[]): void {
     // In pieces: a text for the core has a limit.
-    for (let from = 0; from < past.length; from += PIECE) {
-      const bytes = bytesOf(past.slice(from, from + PIECE))
-      this.#use((glue, handle) => glue.guard_record(handle, bytes))
+    let piece: PastCall[] = []
+    let length = 0
+    for (const call of past) {
+      const { length: characters } = call.result ?? ''
+      if (piece.length === PIECE || (piece.length > 0 && length + characters > PIECE_LENGTH)) {
+        this.#record(piece)
+        piece = []
+        length = 0
+      }
+      piece.push(call)
+      length += characters
     }
+    if (piece.length > 0) this.#record(piece)
+  }
+
+  #record(piece: readonly PastCall[]): void {
+    const bytes = bytesOf(piece)
+    this.#use((glue, handle) => glue.guard_record(handle, bytes))
   }
 
   /**

@@ -1,6 +1,7 @@
 /** OpenAI's Chat Completions: the history of a request. */
 import { isSaid, resultText, type Call, type PastCall } from './judge.js'
 import { list, object, stringify, text, type Members } from './json.js'
+import type { RememberedCall } from './conversation.js'
 import { INTERRUPTED, rowEnds, type Wire } from './wire.js'
 
 /** The name and the arguments of a call: of a function, or of a custom tool. */
@@ -14,12 +15,12 @@ function callOf(value: unknown): Call {
   return { name: text(called.name ?? custom.name), args: json, ...(isText && { isText }) }
 }
 
-function turn(history: readonly unknown[]): PastCall[] {
-  let calls = new Map<string, PastCall>()
-  let earlier: PastCall[] = []
+function turn(history: readonly unknown[], before: readonly RememberedCall[] = []): PastCall[] {
+  let calls = new Map<string, PastCall>(before.map((call) => [call.id, call]))
+  let earlier: PastCall[] = [...before]
   for (const message of history.map(object)) {
     const { role, content } = message
-    if (role === 'user' && saysSomething(content)) [calls, earlier] = [new Map(), []]
+    if (isSpoken(message)) [calls, earlier] = [new Map(), []]
     for (const call of list(message.tool_calls).map(object)) {
       const made: PastCall = { ...callOf(call), result: undefined }
       calls.set(text(call.id), made)
@@ -30,6 +31,8 @@ function turn(history: readonly unknown[]): PastCall[] {
   }
   return earlier
 }
+
+const isSpoken = ({ role, content }: Members): boolean => role === 'user' && saysSomething(content)
 
 /** Pictures and sounds are the user's words too. */
 export const saysSomething = (content: unknown): boolean =>
@@ -49,16 +52,17 @@ export const chat: Wire = {
   noTools: (body) => [list(body.functions).length ? 'function_call' : 'tool_choice', '"none"'],
   isWhole: () => true,
   orphans: () => [],
-  mend(elements, history, repairs) {
+  mend(elements, history, repairs, result = INTERRUPTED) {
     const ends = rowEnds(history, (message) => object(message).role === 'tool')
     for (const { code, index, toolCallId } of repairs) {
       if (code === 'TOOL_RESULT_ORPHAN') elements.set(index, [])
       else {
-        const made = { role: 'tool', tool_call_id: toolCallId, content: INTERRUPTED }
+        const made = { role: 'tool', tool_call_id: toolCallId, content: result }
         elements.add(ends[index] ?? index, JSON.stringify(made))
       }
     }
   },
+  isSpoken,
   turn,
   ping: ': keep-alive\n\n',
   failure(code, message) {

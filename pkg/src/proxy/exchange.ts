@@ -4,6 +4,7 @@ import { clientLeft, Refusal } from '../server/refusal.js'
 import { quietly } from '../shared/quietly.js'
 import type { ProxyLimits, ProxySession, Settings } from './options.js'
 import type { Filled } from '../options.js'
+import type { Conversations } from './conversation.js'
 import { sourceOf, type Source } from './source.js'
 
 /** What a watched request needs of its client and its provider. */
@@ -13,6 +14,8 @@ export interface WatchedExchange {
   readonly context: RequestContext
   readonly began: number
   readonly limits: Filled<ProxyLimits>
+  /** The responses that later requests may continue, if there is a store. */
+  readonly conversations?: Conversations | undefined
   abort(): void
   onLeave(listener: () => void): void
   reportError(error: unknown): void
@@ -39,6 +42,7 @@ export class Exchange<S extends ProxySession> implements WatchedExchange {
   readonly settings: Settings<S>
   readonly request: Request
   readonly context: RequestContext
+  readonly conversations: Conversations | undefined
   /** When the client's request arrived, in milliseconds. */
   readonly began = Date.now()
   /** The limits of the session; those of the proxy until the session is known. */
@@ -46,8 +50,14 @@ export class Exchange<S extends ProxySession> implements WatchedExchange {
   readonly #abort = new AbortController()
   #leaveListener: (() => void) | undefined
 
-  constructor(settings: Settings<S>, request: Request, context: RequestContext) {
+  constructor(
+    settings: Settings<S>,
+    request: Request,
+    context: RequestContext,
+    conversations: Conversations | undefined,
+  ) {
     this.settings = settings
+    this.conversations = conversations
     this.request = request
     this.context = context
     this.limits = settings.limits

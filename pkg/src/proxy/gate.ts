@@ -7,6 +7,7 @@ import { onceFreed } from '../shared/finalize.js'
 import { judged, misplaced, unjudged, type Call, type Judge, type Refused } from './judge.js'
 import { object } from './json.js'
 import { NOTHING } from './frames.js'
+import type { ResponseRecord } from './conversation.js'
 import type { ProxyReport } from './report.js'
 import type { Wire } from './wire.js'
 
@@ -33,6 +34,10 @@ export interface Gated {
   most: number
   /** Choices that the request asks for. */
   choices: number
+  /** Takes the calls and the ids of responses; missing if no later request continues them. */
+  record: ResponseRecord | undefined
+  /** Called when the client is about to get the event with which its response ends. */
+  onTerminal(): void
   judge(): Judge | undefined
 }
 
@@ -40,6 +45,7 @@ export interface Gated {
 type Fact =
   | { type: 'judge' | 'misplaced'; call: Call }
   | { type: 'unjudged'; name: string }
+  | { type: 'id'; id: string }
   /** `isFirst`: of this response. `adds`: its members are added to those before. */
   | { type: 'usage'; usage: unknown; isFirst: boolean; adds: boolean }
   | { type: 'error'; code: string }
@@ -79,6 +85,9 @@ export interface Whole {
   isChanged: boolean
   /** Whether it could not be read. */
   isUnread: boolean
+  /** Whether the usage of the response before it was added to its own. */
+  hasSum: boolean
+  id: string
   /** Takes why each of its calls may not run; `undefined` for one that may. */
   settle(verdicts: readonly (Refused['reason'] | undefined)[]): void
   /** The JSON of it without the calls at these places. */
@@ -184,8 +193,9 @@ export class Gate {
       failure?: 'foreign'
     }
     if (read.failure) throw foreign()
-    const { calls, strays, isChanged, isUnread, usage } = read
-    for (const call of isSecond ? [] : strays) report.blocked.push(misplaced(call))
+    const { calls, strays, isChanged, isUnread, hasSum, id, usage } = read
+    this.#given.record?.named(id)
+    for (const call of isSecond ? [] : strays) this.#misplace(call)
     if (isChanged && holds && !isUnread) report.error ??= 'proxy.call_form'
     if (usage) report.usage.push(usage)
     const number = this.#wholes++
@@ -194,7 +204,14 @@ export class Gate {
         glue.gate_without(handle, number, Uint32Array.from(refused), reason),
       )
     const settle: Whole['settle'] = (verdicts) => void this.#settle(verdicts)
-    return { calls, isChanged, isUnread, settle, without }
+    return { calls, isChanged, isUnread, hasSum, id, settle, without }
+  }
+
+  /** Reports a call that is left out for its place or its form. */
+  #misplace(call: Call): void {
+    const { report, holds, record } = this.#given
+    report.blocked.push(misplaced(call))
+    if (holds) record?.withheld(call, 'form')
   }
 
   #call(work: (glue: Glue, handle: number) => string): string {
@@ -217,6 +234,7 @@ export class Gate {
       const { facts, passes, waits, failure, hasOut, state } = progress
       if (state) this.#state = state
       const verdicts = facts.flatMap((fact) => this.#take(fact) ?? [])
+      if (this.#state.hasEnded) this.#given.onTerminal()
       if (failure) throw failure === 'foreign' ? foreign() : tooLong()
       if (passes) return input
       if (hasOut) out.push(part.callOn(this.#on, (glue) => glue.gate_take(this.#handle)))
@@ -233,12 +251,15 @@ export class Gate {
 
   /** Reports a fact; the verdict on a call, which is empty if it may run. */
   #take(fact: Fact): string | undefined {
-    const { report, judge } = this.#given
+    const { report, record, judge } = this.#given
     switch (fact.type) {
       case 'judge':
-        return judged(judge(), fact.call, report)?.reason ?? ''
+        return judged(judge(), fact.call, this.#given)?.reason ?? ''
       case 'misplaced':
-        report.blocked.push(misplaced(fact.call))
+        this.#misplace(fact.call)
+        return undefined
+      case 'id':
+        record?.named(fact.id)
         return undefined
       case 'unjudged':
         report.blocked.push(unjudged({ name: fact.name, args: '' }, false))

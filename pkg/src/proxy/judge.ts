@@ -1,10 +1,11 @@
 /** Whether a call may run: the call guard, over the history that the client sends. */
 import { isTurnlockError } from '../errors.js'
-import type { GuardOptions } from '../generated/guard.js'
+import type { GuardOptions, GuardState } from '../generated/guard.js'
 import type { ProxyPolicy } from '../generated/proxy.js'
 import { callSignature, guardLimit, GuardMachine } from '../guard/machine.js'
+import type { ResponseRecord } from './conversation.js'
 import { asDeclared } from './declared.js'
-import { membersOf, stringify, type Members } from './json.js'
+import { membersOf, object, stringify, type Members } from './json.js'
 import { repairArguments } from './repair-arguments.js'
 import { RepeatCount, type Repeat } from './repeats.js'
 
@@ -13,6 +14,8 @@ export interface Call {
   name: string
   /** JSON text. */
   args: string
+  /** What its result names it by. */
+  id?: string
   /** Whether `args` is free text, of a custom tool. */
   isText?: boolean
   /** What other clients read, who put the pieces of calls together in another way. */
@@ -26,6 +29,8 @@ export interface Call {
 /** A call of a history. `result` is `undefined` while there is none. */
 export interface PastCall extends Call {
   result: string | undefined
+  /** Those of a call that was remembered, whose arguments are not. */
+  signatures?: readonly string[]
 }
 
 type Reason = 'duplicate' | 'budget' | 'form' | 'unjudged'
@@ -172,6 +177,13 @@ export const unjudged = (call: Call, isWhole: boolean): Refused => ({
   repeats: 0,
 })
 
+/**
+ * Characters of a result whose lines are compared without volatile ones.
+ *
+ * Limit | a result that is compared by its lines | characters | compared as a whole, within a request
+ */
+const LONGEST_RESULT = 1 << 18
+
 /** Judges the calls of the current user turn. */
 export class Judge {
   readonly #machine: GuardMachine
@@ -183,30 +195,56 @@ export class Judge {
   /**
    * @param repeats receives calls of the response that were made often
    * @param schemas of the request's tools
+   * @param remembered the state of the guard before the past calls. Results are then compared with
+   * those of other requests
    */
   constructor(
     policy: ProxyPolicy,
     past: readonly PastCall[],
     repeats: Repeat[],
     schemas: ReadonlyMap<string, Members>,
+    remembered?: { state: GuardState | undefined },
   ) {
     this.#schemas = schemas
-    this.#machine = machineOf(policy, schemas)
+    this.#machine = machineOf(policy, schemas, remembered?.state)
     this.#repeats = new RepeatCount(repeats)
-    this.hasResults = past.some(({ result }) => result !== undefined)
-    // Results are compared here, where their texts are.
-    const results = new Map<string, string>()
-    const numberOf = (result: string) => {
-      const number = results.get(result) ?? String(results.size)
-      results.set(result, number)
-      return number
+    this.hasResults =
+      past.some(({ result }) => result !== undefined) || remembered?.state !== undefined
+    this.#machine.record(this.#recordOf(past, remembered !== undefined))
+  }
+
+  /** What the guard compares of past calls. */
+  #recordOf(past: readonly PastCall[], comparesAll: boolean) {
+    const counts = new Map<string, number>()
+    const signed = past.map((call) => {
+      const signatures = [...(call.signatures ?? this.signaturesOf(call))]
+      for (const signature of signatures) counts.set(signature, (counts.get(signature) ?? 0) + 1)
+      return { call, signatures }
+    })
+    const long = new Map<string, number>()
+    const compared = (result: string, signatures: readonly string[]): string => {
+      // Of a call that was made once, no results are compared.
+      const isRepeated = signatures.some((signature) => counts.get(signature)! > 1)
+      if (!isRepeated && !comparesAll) return ''
+      if (result.length <= LONGEST_RESULT) return result
+      long.set(result, long.get(result) ?? long.size)
+      return `result ${long.get(result)} of those that are too long`
     }
-    const record = past.map((call) => ({
-      name: call.name,
-      signatures: signaturesOf([this.#read(call)]),
-      result: call.result === undefined ? undefined : numberOf(call.result),
+    return signed.map(({ call: { name, result }, signatures }) => ({
+      name,
+      signatures,
+      result: result === undefined ? undefined : compared(result, signatures),
     }))
-    this.#machine.record(record)
+  }
+
+  /** The signatures by which a call is a repeat. */
+  signaturesOf(call: Call): string[] {
+    return signaturesOf([this.#read(call)])
+  }
+
+  /** The state of the guard, for a request that continues this one. */
+  get state(): GuardState {
+    return this.#machine.state()
   }
 
   /** Whether no call may run any more. */
@@ -225,7 +263,7 @@ export class Judge {
     for (const { identity } of all) clear &&= identity.isClear
     for (const text of new Set(copies)) clear &&= identityOf({ ...call, args: text }).key === key
     const verdict = this.#machine.judge({ name, signatures: signaturesOf(all), clear })
-    this.#repeats.add({ name, signature: key, times: verdict.times })
+    this.#repeats.add({ name, signature: key, times: verdict.times, row: verdict.row })
     if (verdict.action === 'run') return undefined
     return { name, signature: key, reason: verdict.reason as Reason, repeats: verdict.repeats }
   }
@@ -243,9 +281,16 @@ export class Judge {
 }
 
 /** The guard of a user turn. It fits arguments to the schemas. */
-function machineOf({ maxRepeats, maxTools }: ProxyPolicy, schemas: ReadonlyMap<string, Members>) {
+function machineOf(
+  { maxRepeats, maxTools, maxSameCall, volatilePrefixes }: ProxyPolicy,
+  schemas: ReadonlyMap<string, Members>,
+  state: GuardState | undefined,
+) {
   const options: GuardOptions = {
     repeatBy: 'result',
+    maxSameCall: maxSameCall && guardLimit(maxSameCall),
+    volatilePrefixes,
+    state,
     maxRepeats: maxRepeats && guardLimit(maxRepeats),
     maxCalls: maxTools === undefined ? maxTools : guardLimit(maxTools),
   }
@@ -268,19 +313,41 @@ const signaturesOf = (readings: readonly Readings[]): string[] => [
 export function judged(
   judge: Judge | undefined,
   call: Call,
-  report: { calls: string[]; blocked: Refused[] },
+  { report, record, holds }: Judged,
 ): Refused | undefined {
+  if (judge) record?.judgedFrom(() => judge.state)
   const refused = judge ? judge.refuse(call) : unjudged(call, true)
   if (refused) report.blocked.push(refused)
   else report.calls.push(call.name)
+  if (refused && holds) record?.withheld(call, refused.reason)
+  else record?.passed(call, judge?.signaturesOf(call) ?? [])
   return refused
+}
+
+/** Where a verdict is noted. */
+interface Judged {
+  report: { calls: string[]; blocked: Refused[] }
+  record: ResponseRecord | undefined
+  /** Whether a refused call is withheld from the client. */
+  holds: boolean
 }
 
 /** The text of a result, without what changes between requests. */
 export function resultText(value: unknown): string {
   if (typeof value === 'string') return value
-  return stringify(value, (name, member) => (name === 'cache_control' ? undefined : member))
+  // The lines of texts are compared as those of one text.
+  if (Array.isArray(value)) return value.map(partText).join('\n')
+  return stringify(value, withoutCacheControl)
 }
+
+function partText(part: unknown): string {
+  const { text: said, ...others } = object(part)
+  if (typeof said !== 'string') return stringify(part, withoutCacheControl)
+  return `${said}\n${stringify(others, withoutCacheControl)}`
+}
+
+const withoutCacheControl = (name: string, member: unknown) =>
+  name === 'cache_control' ? undefined : member
 
 /** What coding agents add to what the user says; it is no message of the user. */
 const INJECTED = /^\s*<(system-reminder|environment_context|user_instructions)>[\s\S]*<\/\1>\s*$/

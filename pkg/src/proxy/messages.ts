@@ -13,15 +13,19 @@ import {
 } from './json.js'
 import type { Repair } from '../generated/common.js'
 import type { Elements } from './history.js'
+import type { RememberedCall } from './conversation.js'
 import { INTERRUPTED, type Wire } from './wire.js'
 
-function turn(history: readonly unknown[]): PastCall[] {
-  let calls = new Map<string, PastCall>()
-  let earlier: PastCall[] = []
-  for (const { role, content } of history.map(object)) {
-    const blocks = list(content).map(object)
+const isSpoken = ({ role, content }: Members): boolean =>
+  role === 'user' && saysSomething(content, list(content).map(object))
+
+function turn(history: readonly unknown[], before: readonly RememberedCall[] = []): PastCall[] {
+  let calls = new Map<string, PastCall>(before.map((call) => [call.id, call]))
+  let earlier: PastCall[] = [...before]
+  for (const message of history.map(object)) {
+    const blocks = list(message.content).map(object)
     // The results of the turn before a message of the user stand in that message.
-    if (role === 'user' && saysSomething(content, blocks)) [calls, earlier] = [new Map(), []]
+    if (isSpoken(message)) [calls, earlier] = [new Map(), []]
     for (const block of blocks) {
       if (isCall(block)) {
         const made: PastCall = { ...callOf(block), result: undefined }
@@ -29,7 +33,7 @@ function turn(history: readonly unknown[]): PastCall[] {
         earlier.push(made)
       }
       const called = block.type === 'tool_result' ? calls.get(text(block.tool_use_id)) : undefined
-      if (called) called.result = `${block.is_error === true}:${resultText(block.content)}`
+      if (called) called.result = `${block.is_error === true}\n${resultText(block.content)}`
     }
   }
   return earlier
@@ -49,7 +53,12 @@ interface Edit {
 }
 
 /** Edits each message once, however many repairs it needs. */
-function mend(elements: Elements, history: readonly unknown[], repairs: readonly Repair[]): void {
+function mend(
+  elements: Elements,
+  history: readonly unknown[],
+  repairs: readonly Repair[],
+  result = INTERRUPTED,
+): void {
   const edits = new Map<number, Edit>()
   /** Results of a message behind which no message of the user stands. */
   const behind = new Map<number, string[]>()
@@ -64,7 +73,7 @@ function mend(elements: Elements, history: readonly unknown[], repairs: readonly
       drops.set(toolCallId, (drops.get(toolCallId) ?? 0) + 1)
       continue
     }
-    const block = { type: 'tool_result', tool_use_id: toolCallId, content: INTERRUPTED }
+    const block = { type: 'tool_result', tool_use_id: toolCallId, content: result }
     const made = JSON.stringify({ ...block, is_error: true })
     if (object(history[index + 1]).role === 'user') editOf(index + 1).adds.push(made)
     else
@@ -136,6 +145,7 @@ export const messages: Wire = {
   isWhole: () => true,
   orphans: () => [],
   mend,
+  isSpoken,
   turn,
   ping: 'event: ping\ndata: {"type":"ping"}\n\n',
   failure(code, message) {

@@ -6,6 +6,7 @@ import { PROXY_OPTIONS } from '../generated/rows.js'
 import { readOptions, type Filled } from '../options.js'
 import { Cors } from '../server/cors.js'
 import type { Environment } from '../server/two-stage.js'
+import { checkStore } from '../stores/store.js'
 import { isConnectionHeader, isKeyHeader } from './headers.js'
 
 export type { DecodeBody } from './body.js'
@@ -43,6 +44,7 @@ export const DEFAULTS: Filled<ProxyLimits> = {
   firstByteMs: 600_000,
   idleMs: 300_000,
   keepAliveMs: 10_000,
+  rememberMs: 3_600_000,
 }
 
 const UPSTREAM: Record<keyof Upstream, 0> = { url: 0, apiKey: 0, headers: 0, passAuthorization: 0 }
@@ -66,6 +68,7 @@ export function settingsOf<S extends ProxySession>(options: ProxyOptions<S>): Se
   }
   checkMode(mode)
   checkFlags({ repairOnError: options.repairOnError })
+  if (options.store !== undefined) checkStore(options.store)
   return {
     ...options,
     mode,
@@ -136,6 +139,11 @@ export function policyOf(given: ProxyPolicy | undefined): ProxyPolicy {
   const policy = members(given, 'policy')
   count(policy.maxRepeats, 'policy.maxRepeats', 1)
   count(policy.maxTools, 'policy.maxTools', 0)
+  count(policy.maxSameCall, 'policy.maxSameCall', 1)
+  const prefixes: unknown = policy.volatilePrefixes ?? []
+  if (!Array.isArray(prefixes) || !prefixes.every((prefix) => typeof prefix === 'string')) {
+    throw wrong('policy.volatilePrefixes', 'a list of strings')
+  }
   return policy
 }
 

@@ -1,10 +1,10 @@
 /** Handles a request: whose it is, where it goes, and what comes back. */
 import type { ProxyOptions, Upstream } from '../generated/proxy.js'
 import type { Handler } from '../server/handler.js'
-import type { RequestContext } from '../server/options.js'
 import { readBody } from '../server/bytes.js'
 import { Refusal } from '../server/refusal.js'
 import { whenGone } from '../server/stream.js'
+import { Conversations } from './conversation.js'
 import { refusalResponse } from './errors.js'
 import { Exchange } from './exchange.js'
 import { addressOf, REPORT, requestHeaders, responseHeaders } from './headers.js'
@@ -36,7 +36,9 @@ export function createProxy<S extends ProxySession = ProxySession>(
   options: ProxyOptions<S>,
 ): Handler {
   const settings = settingsOf(options)
-  return (request, context = {}) => new ProxiedRequest(settings, request, context).respond()
+  const conversations = settings.store && new Conversations(settings.store)
+  return (request, context = {}) =>
+    new ProxiedRequest(settings, new Exchange(settings, request, context, conversations)).respond()
 }
 
 class ProxiedRequest<S extends ProxySession> {
@@ -46,10 +48,10 @@ class ProxiedRequest<S extends ProxySession> {
   readonly #path: string
   readonly #wire: Wire | undefined
 
-  constructor(settings: Settings<S>, request: Request, context: RequestContext) {
+  constructor(settings: Settings<S>, exchange: Exchange<S>) {
     this.#settings = settings
-    this.#exchange = new Exchange(settings, request, context)
-    this.#url = new URL(request.url)
+    this.#exchange = exchange
+    this.#url = new URL(exchange.request.url)
     this.#path = this.#url.pathname.slice(settings.basePath.length)
     this.#wire = wireOf(this.#path)
   }

@@ -243,6 +243,7 @@ class Run {
   async #endWhole(controller: Controller): Promise<boolean> {
     const body = await this.#judged(controller)
     if (this.#over) return true
+    this.#relay.onTerminal()
     this.#send(controller, body)
     return this.#close(controller)
   }
@@ -257,7 +258,7 @@ class Run {
     const read = isTooLong ? undefined : this.#gate.whole(inOnePiece(this.#whole), false)
     if (!read && !isTooLong) return before()
     const { calls = [], isChanged = true } = read ?? {}
-    const verdicts = calls.map((call) => judged(this.#relay.judge(), call, report)?.reason)
+    const verdicts = calls.map((call) => judged(this.#relay.judge(), call, this.#relay)?.reason)
     const refused = new Map<number, Refused['reason']>()
     for (const [at, verdict] of verdicts.entries()) if (verdict) refused.set(at, verdict)
     if (!holds || (refused.size === 0 && !isChanged)) return before()
@@ -268,7 +269,8 @@ class Run {
     const answer = source && (await this.#answer(source))
     const second = answer && this.#gate.whole(answer, true)
     if (!answer || second?.isUnread) return this.#without(read, [...refused.keys()], reason)
-    if (!second || (second.calls.length === 0 && !second.isChanged)) return answer
+    this.#relay.record?.replaced()
+    if (!second || (second.calls.length === 0 && !second.isChanged && !second.hasSum)) return answer
     return this.#without(second, [...second.calls.keys()], reason)
   }
 

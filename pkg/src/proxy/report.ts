@@ -13,9 +13,9 @@ export interface ProxyReport {
   /**
    * `partial`: the request continues state at the provider (`thread`, `previous_response_id`,
    * `conversation`, references to items). Its earlier calls are not known here, so `bound` judges
-   * the calls of its response alone.
+   * the calls of its response alone. `remembered`: they are known from `store`.
    */
-  history: 'whole' | 'partial'
+  history: 'whole' | 'partial' | 'remembered'
   /** Changes of the history; `index` is the place in the request. Not applied in `observe`. */
   repairs: Repair[]
   /** The names of calls that may run; of a response that is too long to be judged, none. */

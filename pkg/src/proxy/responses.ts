@@ -2,6 +2,7 @@
 import { saysSomething } from './chat.js'
 import { resultText, type Call, type PastCall } from './judge.js'
 import { joinedText, list, object, stringify, text, type Members } from './json.js'
+import type { RememberedCall } from './conversation.js'
 import { INTERRUPTED, rowEnds, type Wire } from './wire.js'
 
 /** Calls that the provider runs itself. */
@@ -38,11 +39,13 @@ const isReference = (item: Members): boolean =>
 
 const idOf = ({ call_id, id }: Members): string => text(call_id) || text(id)
 
-function turn(history: readonly unknown[]): PastCall[] {
-  let calls = new Map<string, PastCall>()
-  let earlier: PastCall[] = []
+const isSpoken = ({ role, content }: Members): boolean => role === 'user' && saysSomething(content)
+
+function turn(history: readonly unknown[], before: readonly RememberedCall[] = []): PastCall[] {
+  let calls = new Map<string, PastCall>(before.map((call) => [call.id, call]))
+  let earlier: PastCall[] = [...before]
   for (const item of history.map(object)) {
-    if (item.role === 'user' && saysSomething(item.content)) [calls, earlier] = [new Map(), []]
+    if (isSpoken(item)) [calls, earlier] = [new Map(), []]
     if (isCall(item)) {
       const made: PastCall = { ...callOf(item), result: undefined }
       // The result of a call of a shell has the id of the item.
@@ -78,18 +81,19 @@ export const responses: Wire = {
       return [{ code: 'TOOL_RESULT_ORPHAN', action: 'dropped', ...about }]
     })
   },
-  mend(elements, history, repairs) {
+  mend(elements, history, repairs, result = INTERRUPTED) {
     // Behind the calls that were made together.
     const ends = rowEnds(history, (item) => /call(_output)?$/.test(text(object(item).type)))
     for (const { code, index, toolCallId } of repairs) {
       if (code === 'TOOL_RESULT_ORPHAN') elements.set(index, [])
       else {
         const kind = object(history[index]).type === 'custom_tool_call' ? 'custom_tool' : 'function'
-        const made = { type: `${kind}_call_output`, call_id: toolCallId, output: INTERRUPTED }
+        const made = { type: `${kind}_call_output`, call_id: toolCallId, output: result }
         elements.add(ends[index] ?? index, JSON.stringify(made))
       }
     }
   },
+  isSpoken,
   turn,
   ping: ': keep-alive\n\n',
   failure(code, message) {

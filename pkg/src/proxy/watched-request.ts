@@ -5,15 +5,24 @@ import { isPartial } from '../history/partial.js'
 import { readBody } from '../server/bytes.js'
 import { Refusal } from '../server/refusal.js'
 import { readJson, type Body } from './body.js'
+import {
+  callsOf,
+  continuedBy,
+  isKept,
+  missingResults,
+  ResponseRecord,
+  withContinued,
+  type Remembered,
+} from './conversation.js'
 import { declaredSchemas } from './declared.js'
 import type { Route, WatchedExchange } from './exchange.js'
 import { isAsciiLike } from './frames.js'
 import { foreign } from './gate.js'
 import { REPORT } from './headers.js'
 import { repairRequest } from '../history/repair.js'
-import { mend } from './history.js'
+import { Elements, mend } from './history.js'
 import { Judge } from './judge.js'
-import { list, object, withMember } from './json.js'
+import { list, membersOf, object, withMember } from './json.js'
 import { checkMode, policyOf, type ProxySession } from './options.js'
 import { relayed } from './relay.js'
 import { headerOf, sessionOf, type ProxyReport } from './report.js'
@@ -37,6 +46,11 @@ export class WatchedRequest {
   #body: Body = unread(new Uint8Array())
   /** Set when it is needed first; without `judge` if the history cannot be read. */
   #judgement: { judge: Judge | undefined } | undefined
+  /** The response that the request continues, if it is remembered. */
+  #remembered: Remembered | undefined
+  /** The response, if later requests may continue it. */
+  #record: ResponseRecord | undefined
+  #isRecorded = false
 
   /** @throws TurnlockError `options.invalid` for the mode or the policy of the session */
   constructor(exchange: WatchedExchange, wire: Wire, session: ProxySession, route: Route) {
@@ -53,6 +67,7 @@ export class WatchedRequest {
   /** @throws Refusal for a body that is not read, and for a provider that does not answer */
   async respond(): Promise<Response> {
     await this.#read()
+    await this.#recall()
     this.#repair()
     const isSpent = this.#hasSpentBudget()
     if (isSpent) this.#report.forced = 'budget'
@@ -90,14 +105,63 @@ export class WatchedRequest {
     this.#body = unread(received)
   }
 
+  /** Finds out what is known of the response that the request continues. A store may fail. */
+  async #recall(): Promise<void> {
+    const { conversations } = this.#exchange
+    const { members } = this.#body
+    if (!members) return
+    if (isPartial(members) || !this.#wire.isWhole(members)) this.#report.history = 'partial'
+    if (!conversations) return
+    if (isKept(this.#wire.name, members)) this.#record = new ResponseRecord()
+    const continued = continuedBy(members)
+    if (!continued) return
+    const { tenant, mode } = this.#report
+    try {
+      this.#remembered = await conversations.recall(tenant, this.#wire.name, continued.id)
+    } catch (error) {
+      this.#exchange.reportError(error)
+    }
+    if (!this.#remembered) return
+    this.#report.history = 'remembered'
+    if (mode !== 'observe') this.#continue(this.#remembered, continued.path)
+  }
+
+  /**
+   * Continues what the provider has: the answer that the client received in place of a response, and
+   * the results of calls that it did not receive.
+   */
+  #continue(remembered: Remembered, path: readonly string[]): void {
+    const { answer } = remembered
+    if (answer !== undefined) this.#rewrite(withContinued(this.#body.json, path, answer))
+    const name = this.#wire.history
+    for (const { repair, result } of missingResults(remembered)) {
+      const said = this.#body.members?.[name]
+      if (typeof said === 'string') {
+        const list = JSON.stringify([{ role: 'user', content: said }])
+        this.#rewrite(withMember(this.#body.json, name, list))
+      }
+      const { json, members } = this.#body
+      const at = membersOf(json).get(name)
+      const history = members?.[name]
+      if (!at || !Array.isArray(history)) return
+      const elements = new Elements(json, at)
+      this.#wire.mend(elements, history, [repair], result)
+      this.#rewrite(json.slice(0, at.start) + elements.join() + json.slice(at.end))
+      this.#report.repairs.push(repair)
+    }
+  }
+
+  #rewrite(json: string): void {
+    this.#body = { bytes: encode(json), json, members: object(JSON.parse(json)) }
+  }
+
   /** Repairs the history. `observe` reports the repairs alone. */
   #repair(): void {
     const { json, members } = this.#body
     if (!members) return
-    if (isPartial(members) || !this.#wire.isWhole(members)) this.#report.history = 'partial'
     const mended = this.#reportingErrors(() => mend(json, members, this.#wire))
     if (!mended) return
-    this.#report.repairs = mended.repairs
+    this.#report.repairs.push(...mended.repairs)
     if (this.#report.mode === 'observe') return
     this.#body = { bytes: encode(mended.json), json: mended.json, members: mended.body }
   }
@@ -115,9 +179,15 @@ export class WatchedRequest {
   #judge(): Judge | undefined {
     this.#judgement ??= {
       judge: this.#reportingErrors(() => {
-        const past = this.#wire.turn(this.#history())
+        const history = this.#history()
         const schemas = declaredSchemas(this.#body.members)
-        return new Judge(this.#policy, past, this.#report.repeats, schemas)
+        const before = this.#remembered && callsOf(this.#remembered)
+        const past = this.#wire.turn(history, before)
+        // What was made before the user spoke does not count.
+        const isSpoken = history.some((element) => this.#wire.isSpoken(object(element)))
+        const state = isSpoken ? undefined : this.#remembered?.state
+        const remembered = this.#record && { state }
+        return new Judge(this.#policy, past, this.#report.repeats, schemas, remembered)
       }),
     }
     return this.#judgement.judge
@@ -173,8 +243,7 @@ export class WatchedRequest {
     )
     if (!repaired) return new Response(rest, { status, headers })
     source.cancel()
-    const next = withMember(json, repaired.member, repaired.list)
-    this.#body = { bytes: encode(next), json: next, members: object(JSON.parse(next)) }
+    this.#rewrite(withMember(json, repaired.member, repaired.list))
     const reason = ', because the provider refused the request'
     const repairs = repaired.repairs.map((one) => ({ ...one, detail: one.detail + reason }))
     this.#report.repairs = [...this.#report.repairs, ...repairs]
@@ -218,6 +287,8 @@ export class WatchedRequest {
       holds: this.#holds && isOk,
       forced: isForced,
       choices: Number(members?.n ?? 1),
+      record: this.#record,
+      onTerminal: () => this.#remember(),
       most: limits.heldBytes,
       keepAliveMs: limits.keepAliveMs,
       clientGone: settings.clientGone ?? 'stop',
@@ -231,9 +302,22 @@ export class WatchedRequest {
     })
   }
 
+  /** Stores the response, once, before the client can continue it. */
+  #remember(): void {
+    const { conversations, limits, context } = this.#exchange
+    const made = this.#record?.result
+    if (!conversations || !made || this.#isRecorded) return
+    this.#isRecorded = true
+    const key = [this.#report.tenant, this.#wire.name, made.id] as const
+    const stored = conversations.remember(key, made.response, limits.rememberMs)
+    const handled = stored.catch((error: unknown) => this.#exchange.reportError(error))
+    context.waitUntil?.(handled)
+  }
+
   /** Ends the request: the host gets its report. */
   #end(outcome: ProxyReport['outcome'], error?: unknown): void {
     const { settings, context, began } = this.#exchange
+    this.#remember()
     this.#judgement?.judge?.free()
     this.#report.outcome = outcome
     this.#report.ms = Date.now() - began

@@ -2,6 +2,7 @@
 import type { Dialect } from '../types.js'
 import type { Repair } from '../generated/common.js'
 import type { Elements } from './history.js'
+import type { RememberedCall } from './conversation.js'
 import type { PastCall } from './judge.js'
 import type { Members } from './json.js'
 
@@ -16,10 +17,25 @@ export interface Wire {
   isWhole(body: Members): boolean
   /** Results without a call that `diagnoseHistory` takes for ones whose call the provider keeps. */
   orphans(history: readonly unknown[]): Repair[]
-  /** Leaves out the results that the repairs name, and adds those of the calls that they name. */
-  mend(elements: Elements, history: readonly unknown[], repairs: readonly Repair[]): void
-  /** The calls since the user's last message, in their order. */
-  turn(history: readonly unknown[]): PastCall[]
+  /**
+   * Leaves out the results that the repairs name, and adds those of the calls that they name.
+   *
+   * @param result the text of an added result. Default: {@link INTERRUPTED}
+   */
+  mend(
+    elements: Elements,
+    history: readonly unknown[],
+    repairs: readonly Repair[],
+    result?: string,
+  ): void
+  /** Whether the user says something in an element of a history. */
+  isSpoken(element: Members): boolean
+  /**
+   * The calls since the user's last message, in their order.
+   *
+   * @param before calls of the same turn, whose results may be in the history
+   */
+  turn(history: readonly unknown[], before?: readonly RememberedCall[]): PastCall[]
   /** A comment, or an event that every client ignores. */
   ping: string
   /** The error in the stream of a response that `bound` refuses. */

@@ -300,6 +300,8 @@ export const GUARD_STATE: Partial<GuardState> = {
   untrusted: undefined,
   last: undefined,
   later: undefined,
+  lastSignature: undefined,
+  row: undefined,
 }
 
 export const GUARD_ENTRY: Partial<GuardEntry> = {
@@ -1015,6 +1017,7 @@ export const PROXY_OPTIONS: Partial<ProxyOptions> = {
   hosts: undefined,
   forwardHeaders: undefined,
   limits: undefined,
+  store: undefined,
   clientGone: undefined,
   decode: undefined,
   fetch: undefined,
@@ -1026,7 +1029,12 @@ export const UPSTREAM: Partial<Upstream> = {
   passAuthorization: undefined,
 }
 
-export const PROXY_POLICY: Partial<ProxyPolicy> = { maxRepeats: undefined, maxTools: undefined }
+export const PROXY_POLICY: Partial<ProxyPolicy> = {
+  maxRepeats: undefined,
+  maxTools: undefined,
+  maxSameCall: undefined,
+  volatilePrefixes: undefined,
+}
 
 export const PROXY_LIMITS: Partial<ProxyLimits> = {
   bodyBytes: undefined,
@@ -1034,6 +1042,7 @@ export const PROXY_LIMITS: Partial<ProxyLimits> = {
   firstByteMs: undefined,
   idleMs: undefined,
   keepAliveMs: undefined,
+  rememberMs: undefined,
 }
 
 export const GUARD_FETCH_OPTIONS: Partial<GuardFetchOptions> = {

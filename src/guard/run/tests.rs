@@ -210,6 +210,39 @@ fn histories_count_by_their_results() {
 }
 
 #[test]
+fn recorded_results_are_compared_as_settled_ones() {
+    let options = r#"{"repeatBy":"result","volatilePrefixes":["took "]}"#;
+    let mut guard = guard(options);
+    let past = |n: u32| {
+        let text = format!("Chunk ID: {n}\nWall time: 0.{n} s\ntook {n}\nthe same\n");
+        // A host gives a text as it is, or as JSON.
+        let text = if n == 0 { Json::from(text).to_text() } else { text };
+        let result = Json::from(text).to_text();
+        json(&format!(r#"[{{"name":"sh","signatures":["s"],"result":{result}}}]"#))
+    };
+    guard.record(past(0)).unwrap();
+    assert_eq!(verdict(&mut guard, "sh", "s"), "run");
+    settle(&mut guard, "sh", "s", &Json::from("Chunk ID: x\nthe same\n").to_text());
+    guard.record(past(2)).unwrap();
+    let judgement = guard.judge(call("sh", "s")).unwrap();
+    assert_eq!((judgement.reason.as_deref(), judgement.repeats), (Some("duplicate"), 3));
+}
+
+#[test]
+fn a_row_ends_at_another_call_and_outlives_the_process() {
+    let mut first = guard(r#"{"repeatBy":"result","maxRepeats":9}"#);
+    let rows = |guard: &mut PolicyGuard, signatures: &str| -> Vec<u32> {
+        let judged = signatures.split(' ').map(|signature| guard.judge(call("ls", signature)));
+        judged.map(|judgement| judgement.unwrap().row).collect()
+    };
+    assert_eq!(rows(&mut first, "a a b a a a"), [1, 2, 1, 1, 2, 3]);
+    let mut again = restored(&first, r#"{"repeatBy":"result","maxRepeats":9}"#);
+    assert_eq!(rows(&mut again, "a b"), [4, 1]);
+    again.begin(Window::UserTurn);
+    assert_eq!(rows(&mut again, "b"), [1]);
+}
+
+#[test]
 fn wrong_options_have_a_path() {
     for (options, path) in [
         (r#"{"maxCalls":-1}"#, "`maxCalls`"),

@@ -39,11 +39,11 @@ impl Gate {
         let mut is_last = frame.data == "[DONE]";
         let mut ended = None;
         if let Some(mut event) = event {
-            let step = self.stream.read(&mut event);
+            let mut step = self.stream.read(&mut event);
             if step.stray {
                 return;
             }
-            self.usage(step.usage);
+            self.describe(&mut step);
             is_last = self.stream.is_last(&event.json);
             ended = Some(event);
         }
@@ -91,6 +91,8 @@ impl Gate {
         // Of the text before, what passed unread is not known: this response is to say something.
         self.said = false;
         self.has_usage = false;
+        let spent = std::mem::take(&mut self.usage).into_json();
+        self.spend(spent);
         self.open = false;
         self.verdicts.refuse(Refusing::All);
         self.doubt = Doubt::None;

@@ -88,11 +88,11 @@ impl Gate {
         }
         let step = held.event.as_mut().map(|event| self.stream.read(event));
         let has_event = step.is_some();
-        let step = step.unwrap_or_default();
+        let mut step = step.unwrap_or_default();
         if step.stray {
             return self.stray(Vec::new());
         }
-        self.usage(step.usage);
+        self.describe(&mut step);
         self.said |= step.text;
         if has_event {
             self.open = step.open;
@@ -199,7 +199,10 @@ impl Gate {
 
     pub(super) fn write(&mut self, events: &[Json<'static>]) {
         for json in events {
-            write(json, self.options.wire, &mut self.progress.out);
+            match self.with_spent(json) {
+                Some(json) => write(&json, self.options.wire, &mut self.progress.out),
+                None => write(json, self.options.wire, &mut self.progress.out),
+            }
         }
     }
 }

@@ -93,7 +93,8 @@ pub(in crate::proxy) fn call_of(item: &Json<'_>) -> Call {
     };
     let is_other = !matches!(text(item, "type"), "function_call" | "custom_tool_call");
     let name = if name.is_empty() && is_other { text(item, "type") } else { name };
-    Call { name: name.to_owned(), is_unclear: call.is_unclear || !is_formed, ..call }
+    let is_unclear = call.is_unclear || !is_formed;
+    Call { id: id_of(item).to_owned(), name: name.to_owned(), is_unclear, ..call }
 }
 
 pub(super) fn id_of<'a>(item: &'a Json<'_>) -> &'a str {

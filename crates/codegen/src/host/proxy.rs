@@ -45,6 +45,11 @@ pub(super) fn tables() -> Vec<Table> {
                 forwardHeaders: "string[]" = "none";
                 /// Limits of requests.
                 limits: "ProxyLimits" | deep;
+                /// Where the calls of responses are remembered, by tenant and id, for
+                /// `limits.rememberMs`. A request that continues one of them (`previous_response_id`,
+                /// `thread.previous_message_id`) is then judged by the calls of the whole user turn.
+                /// Signatures and hashes are stored, no arguments and no results.
+                store: "Store" = "none: such a history is partial";
                 /// What happens to a response whose client disconnects: it is cancelled, or read to
                 /// its end, so that its usage is known. One that is not watched is cancelled.
                 clientGone: "'stop' | 'continue'" = "\"stop\"";
@@ -79,6 +84,12 @@ pub(super) fn tables() -> Vec<Table> {
                 maxRepeats: "number" = "2", "from 1";
                 /// Calls with results in the current user turn after which the answer is forced.
                 maxTools: "number" = "no budget", "from 0";
+                /// Calls of the same name and arguments with a result in the current user turn after
+                /// which another one is refused, whatever their results. A poll repeats too.
+                maxSameCall: "number" = "no limit", "from 1";
+                /// Literal beginnings of lines that are left out when results are compared, beside
+                /// `Chunk ID:` and `Wall time:` of Codex.
+                volatilePrefixes: "string[]" = "[]";
             }
         },
         table! {
@@ -105,6 +116,10 @@ pub(super) fn tables() -> Vec<Table> {
                 idleMs: "number" = "300000", "1 to 2147483647";
                 /// Milliseconds without a byte while a stream is held, before a ping.
                 keepAliveMs: "number" = "10000", "1 to 2147483647";
+                /// Milliseconds for which the calls of a response are remembered in `store`.
+                ///
+                /// Limit | ms | a request that continues the response has a partial history
+                rememberMs: "number" = "3600000", "1 to 2147483647";
             }
         },
         table! {
