@@ -14,10 +14,15 @@ interface Primitives {
 
 /**
  * The data that a literal schema accepts, as far as a type can say it: `const`, `enum`, `anyOf`,
- * `oneOf`, `type`, `properties` with `required`, and `items`. What it does not say is `any`, and so
- * is all of a schema that is no literal.
+ * `oneOf`, `type`, `nullable`, `properties` with `required`, and `items`. What it does not say is
+ * `any`, and so is all of a schema that is no literal.
  */
-export type FromJsonSchema<S> = S extends { readonly const: infer Value }
+export type FromJsonSchema<S> = S extends { readonly nullable: true }
+  ? NotNull<S> | null
+  : NotNull<S>
+
+/** As {@link FromJsonSchema}, without `nullable`. */
+type NotNull<S> = S extends { readonly const: infer Value }
   ? Value
   : S extends { readonly enum: readonly (infer Value)[] }
     ? Value

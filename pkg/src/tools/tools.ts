@@ -9,6 +9,7 @@ import { present, readOptions } from '../options.js'
 import { issueLine } from '../shared/issues.js'
 import { describe } from '../shared/serialize.js'
 import type { Usage } from '../types.js'
+import { completeSchema, withNull } from './complete-schema.js'
 import { validatorOf } from './validate.js'
 import type { FromJsonSchema, Literal } from './json-schema-types.js'
 import { quietly } from '../shared/quietly.js'
@@ -151,7 +152,7 @@ export function defineTool(options: ToolOptions): Tool {
   const { readOnly, idempotent } = options
   const limits = present({ dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, untrusted })
   checkValues({ ...limits, name: '', readOnly, idempotent }, TOOL_SPEC)
-  const validate = checkOf(inputSchema, 'inputSchema')
+  const validate = checkOf(nullableSchema(inputSchema), 'inputSchema')
   // Both say at once what they say; a promise says yes, and what it rejects with ends nothing.
   const observed = (made: unknown) => {
     quietly(() => made)
@@ -170,7 +171,7 @@ export function defineTool(options: ToolOptions): Tool {
   }
   return {
     description: description ?? '',
-    inputSchema: wireSchema(inputSchema, options.jsonSchema, 'jsonSchema'),
+    inputSchema: completeSchema(wireSchema(inputSchema, options.jsonSchema, 'jsonSchema')),
     readOnly: readOnly ?? false,
     idempotent: idempotent ?? false,
     needsApproval: needsApproval !== false,
@@ -190,6 +191,18 @@ export function isStandard(schema: unknown): schema is StandardSchema {
   // arktype's schemas are functions.
   const holds = typeof schema === 'object' || typeof schema === 'function'
   return holds && schema !== null && '~standard' in schema
+}
+
+/** A JSON Schema with `nullable: true` in its own words; any other value as it is. */
+function nullableSchema(schema: unknown): unknown {
+  if (isStandard(schema)) return schema
+  try {
+    const text = JSON.stringify(schema)
+    return text.includes('"nullable"') ? withNull(JSON.parse(text)) : schema
+  } catch {
+    // `validatorOf` says why it is not a JSON Schema.
+    return schema
+  }
 }
 
 /** Checks a value against a schema, which is the option of this name. */

@@ -58,17 +58,20 @@ defineTool({
       path: { type: 'string' },
       depth: { type: 'integer' },
       kind: { enum: ['file', 'folder'] },
+      note: { type: 'string', nullable: true },
       tags: { type: 'array', items: { type: ['string', 'null'] } },
       owner: { anyOf: [{ type: 'null' }, { type: 'object', properties: { id: { const: 7 } } }] },
     },
     required: ['path', 'kind'],
   },
-  execute({ path, depth, kind, tags, owner }) {
+  execute({ path, depth, kind, tags, owner, note }) {
+    // Null is among its values.
+    const isNullable: null extends typeof note ? true : false = true
     const all: [string, number | undefined, 'file' | 'folder', (string | null)[] | undefined] = [
       ...([path, depth, kind, tags] as const),
     ]
     const id: 7 | undefined = owner?.id
-    return [all, id]
+    return [all, id, isNullable]
   },
 })
 runTurn({

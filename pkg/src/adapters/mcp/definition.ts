@@ -6,8 +6,8 @@ import { describe } from '../../shared/serialize.js'
 import { stringify, withoutControls } from '../../shared/text.js'
 import { signature } from '../../signature.js'
 import { validatorOf } from '../../tools/validate.js'
+import { completeSchema, withNull } from '../../tools/complete-schema.js'
 import type { JsonSchema, StandardSchema } from '../../tools/tools.js'
-import { withItems, withNull } from './schema.js'
 
 /** A definition, checked. All of it is plain JSON of this package's own making. */
 export interface Definition {
@@ -72,10 +72,8 @@ export function readDefinition(name: string, json: string): Definition {
   if (!isObject(inputSchema)) {
     throw new TurnlockError('tool.invalid_schema', '`inputSchema`: expected a JSON Schema')
   }
-  // Some providers refuse every tool of a request because one leaves these out.
-  const whole = { type: 'object', properties: {}, ...inputSchema }
-  const jsonSchema = withItems(whole) as typeof whole
-  if (![jsonSchema.type].flat().includes('object')) {
+  const jsonSchema = completeSchema(inputSchema)
+  if (![jsonSchema['type']].flat().includes('object')) {
     throw new TurnlockError('tool.invalid_schema', '`inputSchema`: `type` must be "object"')
   }
   const schema = withNull(jsonSchema)

@@ -1,17 +1,33 @@
 /**
- * Schemas of a server's tools. OpenAI refuses an array without `items` ("array schema
- * missing items", ruvnet/ruflo#1294, 2026-03-05). `nullable` is OpenAPI's, which JSON Schema does not
- * know.
+ * Completes the schemas of tools, because some providers refuse all tools of a request for what one
+ * leaves out: OpenAI an object without `properties` (bnb-chain/bnbchain-mcp#68, 2026-03-30) and an
+ * array without `items` (ruvnet/ruflo#1294, 2026-03-05), MiniMax an empty schema
+ * (QwenLM/qwen-code#11905, 2026). `nullable` is OpenAPI's, which JSON Schema does not know.
  */
-import { isObject } from '../../checks.js'
+import { isObject } from '../checks.js'
 
 type Schema = Record<string, unknown>
 
 /** Keywords whose values are data. */
 const DATA = new Set(['const', 'default', 'enum', 'example', 'examples'])
 
-/** The schema with `items` in each array that has none. */
-export function withItems(schema: unknown): unknown {
+/**
+ * Returns the schema with `type` and `properties` at its root and with `items` in each array. A schema
+ * whose root is no object, or that is no JSON, stays as it is.
+ */
+export function completeSchema(schema: Schema): Schema {
+  const { type = 'object' } = schema
+  if (![type].flat().includes('object')) return schema
+  try {
+    const copy = JSON.parse(JSON.stringify({ type, properties: {}, ...schema })) as Schema
+    return withItems(copy) as Schema
+  } catch {
+    return schema
+  }
+}
+
+/** Returns the schema with `items` in each array that has none. */
+function withItems(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withItems)
   if (!isObject(schema)) return schema
   const all = Object.fromEntries(
@@ -21,7 +37,7 @@ export function withItems(schema: unknown): unknown {
   return isArray && !('items' in all) && !('prefixItems' in all) ? { ...all, items: {} } : all
 }
 
-/** The schema with `nullable: true` in the words of JSON Schema. */
+/** Returns the schema with `nullable: true` in the words of JSON Schema. */
 export function withNull(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withNull)
   if (!isObject(schema)) return schema
