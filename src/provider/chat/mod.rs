@@ -25,11 +25,14 @@ pub(super) const fn rules(own: Marks, write: Write) -> Rules {
     Rules { most_calls: 128, result_parts: ResultParts::Listed, ..Rules::common(own, write) }
 }
 
-/// The largest image and file that OpenAI takes.
+/// The largest image and file that OpenAI takes. Its guide on images names 50 MB for a request until
+/// 2026-04, and 512 MB since. On 2026-09-18 the API refused 37 MB of small images ("Total image size is
+/// 50.56MB, which exceeds the allowed limit of 50MB") and took 97 MB of large ones: it counts images as
+/// it has scaled them.
 pub(super) const OPENAI_MEDIA: MediaBytes = MediaBytes {
     image: 50_000_000,
     file: 50_000_000,
-    source: "https://platform.openai.com/docs/guides/pdf-files (read 2026-11-30)",
+    source: "https://developers.openai.com/api/docs/guides/images-vision (until 2026-04)",
 };
 
 /// The schemas of strict tools.

@@ -28,8 +28,8 @@ pub(super) const INFO: ProviderInfo = ProviderInfo {
 
 pub(super) const RULES: Rules = Rules {
     reasoning: Replay::Native,
-    // Its models that see images take no tools: https://docs.cohere.com/docs/command-a-vision (read
-    // 2026-11-30).
+    // Its models that see images take no tools: https://docs.cohere.com/docs/command-a-vision (not
+    // confirmed on 2026-11-30).
     result_media: |_| ResultMedia::Note,
     fields: Fields { message: &["citations"], text: &["tool_plan"], ..Fields::NONE },
     blocks: &["image_url", "document", "thinking"],

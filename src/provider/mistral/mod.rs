@@ -31,10 +31,12 @@ pub(super) const RULES: Rules = Rules {
     bridge: Bridge::Better,
     ids: Ids::Nine,
     null: false,
+    // Not confirmed: on 2026-11-30 no page of Mistral was found that states it. Its list of limitations
+    // (https://docs.mistral.ai/resources/known-limitations) does not.
     media_bytes: MediaBytes {
         image: 10_000_000,
         file: 0,
-        source: "https://docs.mistral.ai/capabilities/vision (read 2026-11-30)",
+        source: "https://docs.mistral.ai/capabilities/vision (not confirmed 2026-11-30)",
     },
     arguments: Arguments::Text { read: true },
     reasoning: Replay::Native,
