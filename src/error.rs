@@ -98,13 +98,12 @@ impl fmt::Display for Error {
                 write!(f, "unknown dialect `{name}`: expected {}", Dialect::NAMES)
             }
             Self::Dialect { name, known: true } => write!(f, "dialect `{name}` has no stream"),
-            Self::MessageShape { index } | Self::MessageParts { index } => {
-                let has = if matches!(self, Self::MessageShape { .. }) {
-                    "no known shape"
-                } else {
-                    "too many parts"
-                };
-                write!(f, "message {index} has {has}")
+            Self::MessageShape { index } => write!(f, "message {index} has no known shape"),
+            Self::MessageParts { index } => {
+                write!(
+                    f,
+                    "the history has too many parts, with message {index} and those before it"
+                )
             }
             Self::ToolName { name, reason } => write!(f, "tool `{name}`: {reason}"),
             Self::Plan(error) => error.fmt(f),

@@ -43,17 +43,18 @@ pub const HISTORY_PARTS: usize = 1 << 16;
 
 /// Bytes of JSON for each part behind the first [`HISTORY_TINY`], on average. A part takes some 450
 /// bytes while a history is read, however short it is, so that a history takes at most 40 bytes for
-/// each of its own, and 2 MiB. A call counts as eight parts, an image, a result and any other
+/// each of its own, and 8 MiB. A call counts as eight parts, an image, a result and any other
 /// block as two; a member that its provider may not know is one more. `{"type":"text","text":"a"}`
 /// has 26 bytes.
 ///
-/// Limit | bytes for each part of a history, on average | bytes, at least | `message.too_many_parts`
+/// Limit | bytes for each part of a history, on average; a call counts as eight parts, a result, an image and another block as two | bytes, at least | `message.too_many_parts`
 pub const HISTORY_PART_BYTES: usize = 20;
 
-/// Parts of a history that may have any size.
+/// Parts of a history that may have any size. Texts and results that the host holds count as few bytes,
+/// so that a history of short calls needs some of these.
 ///
 /// Limit | parts of a history of any size | parts | `message.too_many_parts`
-pub const HISTORY_TINY: usize = 4096;
+pub const HISTORY_TINY: usize = 1 << 14;
 
 /// Bytes of the input of [`RestoreOptions::parse`](crate::turn::RestoreOptions::parse): 256 MiB. It holds the
 /// original options as a JSON string, where escapes take twice the space, and the turn's batches,
@@ -207,6 +208,12 @@ pub const PLAN_BYTES: usize = 256 * 1024;
 ///
 /// Limit | steps of any plan | steps | `plan.too_many_steps`
 pub const PLAN_STEPS: usize = 64;
+
+/// Bytes of a provider's refusal that are searched for its cause: 64 KiB. Providers write a sentence; the
+/// rest of a longer text is what was sent.
+///
+/// Limit | a refusal that is explained | bytes | not read further
+pub const REFUSAL_BYTES: usize = 64 * 1024;
 
 /// Steps that a chain runs by default, not counting its final synthesis.
 ///

@@ -1,6 +1,7 @@
 //! Maps a provider's refusal to the rules that it is about.
 
 use super::code::Code;
+use crate::limits;
 use crate::text::find;
 
 /// Fragments of the providers' error messages, in lower case, and the codes that explain them. The
@@ -162,7 +163,8 @@ const REFUSALS: &[(&str, &[Code])] = &[
     ("unexpected tool call id", &[Code::ToolResultOrphan]),
 ];
 
-/// Returns the codes of the rules that a provider's refusal is about; empty if it matches no rule.
+/// Returns the codes of the rules that a provider's refusal is about; empty if it matches no rule. Only
+/// the first [`limits::REFUSAL_BYTES`] are read.
 ///
 /// ```
 /// use turnlock::history::{Code, explain};
@@ -174,6 +176,8 @@ const REFUSALS: &[(&str, &[Code])] = &[
 #[inline(never)]
 pub fn explain(refusal: &str) -> Vec<Code> {
     // Gateways repeat the body of a provider as a text in JSON, with a backslash before each quote.
+    let start = refusal.floor_char_boundary(limits::REFUSAL_BYTES);
+    let refusal = refusal.get(..start).unwrap_or_default();
     let text = refusal.to_ascii_lowercase().replace('\\', "");
     let mut codes = Vec::new();
     for (fragments, named) in REFUSALS {
@@ -200,6 +204,14 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn only_the_beginning_of_a_text_is_read() {
+        let text = "Unexpected role 'user' after role 'tool'";
+        let before = |bytes: usize| explain(&("é".repeat(bytes / 2) + text));
+        assert_eq!(before(limits::REFUSAL_BYTES - text.len()), [Code::AssistantBridgeRequired]);
+        assert_eq!(before(limits::REFUSAL_BYTES - text.len() + 2), []);
+    }
 
     #[test]
     fn each_entry_explains_a_message_that_a_provider_sent() {

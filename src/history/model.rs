@@ -193,6 +193,8 @@ pub(super) struct Call<'a> {
     pub(super) untyped: bool,
     /// Whether only the provider has the call: its result is sent, and it is not.
     pub(super) stored: bool,
+    /// The member of its arguments that LangChain does not read, and what it reads.
+    pub(super) misnamed: Option<(&'static str, &'static str)>,
     /// Whether its message describes it with other arguments too.
     pub(super) conflict: bool,
     /// The part of the same message that is a call with the same id before it.
@@ -254,6 +256,8 @@ pub(super) struct ToolResult<'a> {
     pub(super) inner: Marks,
     /// Whether it names its call as `toolCallId`.
     pub(super) camel: bool,
+    /// The member that names its call, if that is another one than `tool_call_id`.
+    pub(super) id_member: Option<&'static str>,
     /// Whether it is a message without content.
     pub(super) null: bool,
     /// Whether its content was an empty list.

@@ -282,6 +282,12 @@ impl Work<'_> {
             }
             self.path.truncate(before);
         }
+        if let Some(properties) = schema.get("properties")
+            && properties.as_object().is_none()
+        {
+            let form = ToolCode::SchemaKeyword;
+            self.at("properties", form, "it must be an object: properties by their names".into());
+        }
         let items = ["items", "prefixItems"].iter().any(|key| schema.get(key).is_some());
         if self.row.whole && is_of(schema, "array") && !items {
             self.say(ToolCode::SchemaItems, "an array must have `items`".into());

@@ -44,7 +44,7 @@ use crate::error::{Error, Failure};
 use crate::guard::Dedupe;
 use crate::inference::{self, Heard, Inference};
 use crate::next::Next;
-use crate::stream::Response;
+use crate::stream::{FinishReason, Response};
 use crate::tool::{CallView, Outcome};
 
 /// A turn without a store.
@@ -430,12 +430,17 @@ impl Machine {
         self.go_on();
     }
 
-    /// Goes on after a response. `cut`: it was not read to its end.
+    /// Goes on after a response. `cut`: it was not read to its end. Calls that a refusal cut are left out:
+    /// the response is the answer.
     fn responded(&mut self, mut response: Response, cut: bool) {
-        if cut {
+        let refused = is_cut_by_refusal(&response);
+        if cut || refused {
             response.id = None;
         }
         self.record.response_done(&response, cut, TurnStatus::Complete);
+        if refused {
+            response.calls.clear();
+        }
         if let State::Asking(inference) = &mut self.state
             && let Some(mut next) = self.record.go_on_after(inference, &response)
         {
@@ -648,6 +653,16 @@ impl Machine {
         self.record.ended(&end);
         self.end = Some(end);
     }
+}
+
+/// Whether Anthropic refused while the model wrote its calls, none of which is complete. Going on leads
+/// to further refusals: "Reset context after refusal",
+/// <https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>
+/// (read 2026-11-30).
+fn is_cut_by_refusal(response: &Response) -> bool {
+    let refused = matches!(&response.finish,
+        Some((FinishReason::ContentFilter, raw)) if raw == "refusal");
+    refused && !response.calls.is_empty() && response.calls.iter().all(|call| !call.ended)
 }
 
 /// The end of a turn without a valid answer.

@@ -16,6 +16,11 @@ impl<'a> History<'a> {
         if entry.calls().any(|call| call.own) {
             self.misspelt("/toolCalls", CALLS_MEMBERS, entry.index);
         }
+        let misnamed = entry.calls().enumerate().find_map(|(at, call)| Some((at, call.misnamed?)));
+        if let Some((at, (member, expected))) = misnamed {
+            let path = format!("/tool_calls/{at}/{member}");
+            self.misspelt(&path, &[(Marks::LANGCHAIN, expected)], entry.index);
+        }
         self.document_names(&mut entry.parts, entry.index);
         let place = match self.one_message(&entry) {
             true => self.entries.last().map(|last| (self.entries.len() - 1, last.parts.len())),

@@ -219,14 +219,36 @@ impl<'a> History<'a> {
                     Some(Part::Call(call)) => call.id.to_string(),
                     _ => String::new(),
                 };
-                let finding = finding.call(&id).more("toolCallId").done("now tool_call_id");
+                let mut finding = finding.call(&id).more("toolCallId").done("now tool_call_id");
+                finding.member = Some(("/toolCallId".into(), "tool_call_id"));
                 self.read.push(finding.risk_if(true));
             }
         }
+        self.safety_checks(&result, place);
         self.cached_result(&result, place);
         if let Some(call) = self.call_at(place) {
             call.result = Some(result);
         }
+    }
+
+    /// Reports an output of a computer that does not acknowledge each safety check of its call: "Computer
+    /// tool has unacknowledged safety check" (openai/openai-agents-python#843, 2025-06-11). Only the user
+    /// can acknowledge one.
+    fn safety_checks(&mut self, result: &ToolResult<'a>, place: Place) {
+        let Some(output) = result.item.as_deref() else { return };
+        let Some(call) = self.call_at(place).and_then(|call| call.item.as_deref()) else { return };
+        let ids = |item: &Json<'_>, key: &str| {
+            let checks = item.get(key).and_then(Json::as_array).unwrap_or_default();
+            checks.iter().map(|check| check.get("id").map(Json::to_text)).collect::<Vec<_>>()
+        };
+        let known = ids(output, "acknowledged_safety_checks");
+        if ids(call, "pending_safety_checks").iter().all(|id| known.contains(id)) {
+            return;
+        }
+        let mut finding = Finding::new(Code::ContentShape, Action::Converted, result.index);
+        finding.member =
+            Some(("/acknowledged_safety_checks".into(), "the pending_safety_checks of the call"));
+        self.read.push(finding.more("a safety check is not acknowledged").spelling());
     }
 
     /// Applies arguments that arrived before their call.

@@ -41,8 +41,8 @@ impl<'a> History<'a> {
 
     pub(super) fn result(&mut self, id: &str, mut result: ToolResult<'a>) {
         self.shape(result.marks, result.index);
-        if result.camel {
-            self.misspelt("/toolCallId", ID_MEMBERS, result.index);
+        if let Some(member) = result.id_member {
+            self.misspelt(&format!("/{member}"), ID_MEMBERS, result.index);
         }
         self.foreign(result.inner, result.index);
         if let Content::Parts(parts) = &mut result.content {

@@ -60,6 +60,22 @@ pub(super) fn argue<'a>(known: &mut Call<'a>, other: Args<'a>, trusted: bool) {
     }
 }
 
+/// The member of a call's arguments that LangChain does not read, and what it reads: a call that is not
+/// in OpenAI's form stays as it is, so its `args` must be an object. `_coerceToolCall` of
+/// `@langchain/core` 1.2 (2026-11).
+fn misnamed(list: &str, call: &Json<'_>) -> Option<(&'static str, &'static str)> {
+    if list != "tool_calls" || call.get("function").is_some() {
+        return None;
+    }
+    match call.get("args") {
+        Some(args) => args.is_text().then_some(("args", "an object")),
+        None => {
+            let others = ["arguments", "input", "parameters"].into_iter();
+            others.map(|key| (key, "args")).find(|(key, _)| call.get(key).is_some())
+        }
+    }
+}
+
 /// Reads the calls beside the content of a message.
 pub(super) fn beside<'a>(
     fields: &mut Fields<'a>,
@@ -82,6 +98,7 @@ pub(super) fn beside<'a>(
             let mut list = List::of(entry, pieces);
             for item in items {
                 let mut marks = Marks::NONE;
+                let misnamed = misnamed(key, &item);
                 let call = call::call(item, index, &mut marks);
                 let named = |call: &Call<'a>| trusted(key) || !call.name.is_empty();
                 let Some(mut call) = call.filter(named) else {
@@ -93,6 +110,10 @@ pub(super) fn beside<'a>(
                     continue;
                 };
                 call.own = key == "toolCalls";
+                call.misnamed = misnamed;
+                if misnamed.is_some() {
+                    marks.add(Marks::EVENT);
+                }
                 entry.marks.add(marks.and(match key {
                     "tool_calls" => Marks::NONE,
                     "toolCalls" => Marks::CAMEL,

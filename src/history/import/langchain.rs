@@ -10,8 +10,21 @@ use crate::json::Json;
 use crate::provider::Marks;
 use crate::text::holds;
 
-const TYPES: [&str; 9] =
-    ["human", "ai", "system", "developer", "tool", "function", "remove", "chat", "generic"];
+/// `user` and `assistant` are other names of `human` and `ai`: `coerceMessageLikeToMessage` of
+/// `@langchain/core` 1.2 (2026-11).
+const TYPES: [&str; 11] = [
+    "human",
+    "user",
+    "ai",
+    "assistant",
+    "system",
+    "developer",
+    "tool",
+    "function",
+    "remove",
+    "chat",
+    "generic",
+];
 
 /// `{ type: "human" | "ai" | …, content }` or a class name as type.
 pub(super) fn is(fields: &Fields<'_>) -> bool {
@@ -42,8 +55,8 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     let short = short.strip_suffix("Message").unwrap_or(short).to_ascii_lowercase();
     let id = fields.take_any_text(&["id"]);
     let speaker = match short.as_str() {
-        "human" => Speaker::User,
-        "ai" => Speaker::Assistant,
+        "human" | "user" => Speaker::User,
+        "ai" | "assistant" => Speaker::Assistant,
         "system" => Speaker::System,
         "developer" => Speaker::Developer,
         "chat" => match fields.take_text("role").as_deref() {
@@ -58,8 +71,12 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
             for piece in &mut pieces {
                 if let Piece::Result { result, .. } = piece {
                     // Its constructors know `tool_call_id` only.
-                    let camel = if result.camel { Marks::CAMEL } else { Marks::NONE };
-                    result.marks = Marks::LANGCHAIN.and(camel);
+                    let other = match result.id_member {
+                        Some(_) if result.camel => Marks::CAMEL,
+                        Some(_) => Marks::EVENT,
+                        None => Marks::NONE,
+                    };
+                    result.marks = Marks::LANGCHAIN.and(other);
                     result.extra.clear();
                 }
             }

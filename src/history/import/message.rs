@@ -263,6 +263,9 @@ fn hidden<'a>(fields: &mut Fields<'a>, entry: &mut Entry<'a>) {
     }
 }
 
+/// Other members than `tool_call_id` that name the call of a result.
+const OTHER_IDS: [&str; 4] = ["toolCallId", "toolUseId", "tool_use_id", "call_id"];
+
 /// Parses a message that is a result.
 fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let mut marks = Marks::NONE;
@@ -294,6 +297,7 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         marks.add(Marks::CAMEL);
     }
     let own_id = fields.has_text("tool_call_id");
+    let named = OTHER_IDS.into_iter().find(|key| !own_id && fields.has_text(key));
     let listed = fields.take_list("tool_call_ids").and_then(|ids| ids.into_iter().next());
     let id = fields
         .take_any_text(&["tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "call_id"])
@@ -359,6 +363,7 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let mut piece = call::answer(called, content, (marks, fields.rest()), index);
     if let Piece::Result { result, .. } = &mut piece {
         (result.camel, result.null, result.hollow) = (spelled, null, hollow);
+        result.id_member = named;
     }
     one(piece)
 }

@@ -151,11 +151,12 @@ pub(in crate::history) fn is_input(block: &Json<'_>) -> bool {
 }
 
 /// What a block says that only another provider knows: the text of a refusal, of a document, a search
-/// result or a sound, the summary of a conversation, or what a tool of MCP has returned.
+/// result or a sound, the summary of a conversation, or what a tool of MCP or a search has returned.
 pub(in crate::history) fn words<'a>(block: &Json<'a>) -> Option<Json<'a>> {
     let text = |key| block.get(key).filter(|text| text.is_text() && !text.is_blank()).cloned();
     match block.kind() {
         Some("compaction") => text("content"),
+        Some("web_search_tool_result") => found(block),
         Some("mcp_call") => text("output").or_else(|| text("error")).map(|output| {
             let mut all = Joined::default();
             all.text("[");
@@ -169,6 +170,22 @@ pub(in crate::history) fn words<'a>(block: &Json<'a>) -> Option<Json<'a>> {
             refusal.cloned().or_else(|| document(block))
         }
     }
+}
+
+/// The titles and addresses that a search has found. The texts of the pages are encrypted.
+fn found<'a>(block: &Json<'a>) -> Option<Json<'a>> {
+    let mut all = Joined::default();
+    for page in block.get("content")?.items() {
+        let Some(url) = page.get("url").filter(|url| url.is_text()) else { continue };
+        all.text(if all.is_empty() { "[web_search]" } else { "" });
+        all.text("\n");
+        if let Some(title) = page.get("title").filter(|title| title.is_text()) {
+            all.value(title);
+            all.text(": ");
+        }
+        all.value(url);
+    }
+    (!all.is_empty()).then(|| all.into_json())
 }
 
 fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::read::{keep, list, object, reason, text};
 use super::unread::{BESIDE, has_content, is_of_call};
-use crate::json::{Json, JsonError, Kind, Reader};
+use crate::json::{Json, JsonError, Kind, Reader, object};
 use crate::stream::{StreamError, Usage, failure};
 
 /// The relevant members of one chunk.
@@ -111,6 +111,10 @@ impl<'a> Chunk<'a> {
                 if kind == "error" {
                     self.error = Json::parse_str(data).ok().map(|whole| failure(&whole, data));
                 }
+                Ok(())
+            }
+            "base_resp" => {
+                self.error = minimax_failure(&reader.value()?).or_else(|| self.error.take());
                 Ok(())
             }
             // Of a gateway that wraps its chunks, or of another wire format.
@@ -394,6 +398,24 @@ impl<'a> Fragment<'a> {
         self.unread |= has_content && !BESIDE.contains(&key);
         Ok(())
     }
+}
+
+/// The failure that MiniMax reports beside the choices, with the HTTP status 200 (lobehub/lobehub#10255).
+/// Codes: <https://platform.minimax.io/docs/api-reference/errorcode> (read 2026-11-30); 2013 stands for
+/// invalid parameters.
+fn minimax_failure(reported: &Json<'_>) -> Option<StreamError> {
+    let code = reported.get("status_code").and_then(Json::as_u64).filter(|code| *code != 0)?;
+    let status: u64 = match code {
+        1001 => 408,
+        1002 => 429,
+        1004 => 401,
+        1008 => 402,
+        2013 => 400,
+        _ => 0,
+    };
+    let message = reported.get("status_msg").cloned().unwrap_or_default();
+    let error = object! { "message": message, "status": Json::Number(status.to_string().into()) };
+    Some(failure(&error, &reported.to_text()))
 }
 
 fn usage(json: &Json<'_>) -> Option<Usage> {
