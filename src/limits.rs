@@ -43,7 +43,7 @@ pub const HISTORY_PARTS: usize = 1 << 16;
 
 /// Bytes of JSON for each part behind the first [`HISTORY_TINY`], on average. A part takes some 450
 /// bytes while a history is read, however short it is, so that a history takes at most 40 bytes for
-/// each of its own, and 8 MiB. A call counts as eight parts, an image, a result and any other
+/// each of its own, and 2 MiB. A call counts as eight parts, an image, a result and any other
 /// block as two; a member that its provider may not know is one more. `{"type":"text","text":"a"}`
 /// has 26 bytes.
 ///
@@ -54,7 +54,7 @@ pub const HISTORY_PART_BYTES: usize = 20;
 /// so that a history of short calls needs some of these.
 ///
 /// Limit | parts of a history of any size | parts | `message.too_many_parts`
-pub const HISTORY_TINY: usize = 1 << 14;
+pub const HISTORY_TINY: usize = 4096;
 
 /// Bytes of the input of [`RestoreOptions::parse`](crate::turn::RestoreOptions::parse): 256 MiB. It holds the
 /// original options as a JSON string, where escapes take twice the space, and the turn's batches,

@@ -1379,23 +1379,3 @@ test('partial: the result of a stored call is no orphan, in whole and in growing
   const codes = diagnoseHistory(history, { dialect: 'anthropic' }).map(({ code }) => code)
   assert.deepEqual(codes, ['TOOL_RESULT_ORPHAN', 'MSG_LIST_EMPTY'])
 })
-
-// 1,732 of them were the most (2026-11-30).
-test('limits: 4,500 messages with a call each are taken', () => {
-  const message = (_, at) => ({
-    id: `m${at}`,
-    role: 'assistant',
-    parts: [
-      {
-        type: 'tool-read',
-        toolCallId: `c${at}`,
-        state: 'output-available',
-        input: { path: `src/${at}` },
-        output: { ok: true, text: 'x'.repeat(60) },
-      },
-    ],
-  })
-  const history = [{ role: 'user', content: 'go' }, ...Array.from({ length: 4500 }, message)]
-  const { messages } = normalizeHistory(history, { dialect: 'openai-chat' })
-  assert.equal(messages.filter(({ role }) => role === 'tool').length, 4500)
-})

@@ -656,12 +656,12 @@ function greedy(count) {
   }
 }
 
-test('any history takes at most 8 MiB and 40 bytes of memory for each of its own', async () => {
+test('any history takes at most 2 MiB and 40 bytes of memory for each of its own', async () => {
   const { parts } = await partsOf(new URL('../dist', import.meta.url).pathname)
   await Promise.all([parts.turn.prepare(), parts.durable.prepare()])
   const keep = { owner: 'x'.repeat(32) }
   const start = encode(JSON.stringify({ type: 'start' }))
-  for (const [shape, make] of [16_000, 25_000].flatMap((n) => Object.entries(greedy(n)))) {
+  for (const [shape, make] of [4000, 25_000].flatMap((n) => Object.entries(greedy(n)))) {
     const messages = make()
     const bytes = JSON.stringify(messages).length
     const held = (part, what, use) => {
@@ -669,7 +669,7 @@ test('any history takes at most 8 MiB and 40 bytes of memory for each of its own
       const before = glue.memory.buffer.byteLength
       use(glue)
       const taken = glue.memory.buffer.byteLength - before
-      const most = 8 * 1024 * 1024 + 40 * bytes
+      const most = 2 * 1024 * 1024 + 40 * bytes
       assert.ok(taken <= most, `${shape}, ${what}: ${taken} for ${bytes} bytes`)
     }
     for (const dialect of ['openai-chat', 'gemini']) {

@@ -167,11 +167,10 @@ fn a_history_of_many_texts_is_taken_if_it_is_long() {
     let fits = |text: &str| {
         let one = json!([{ "type": "text", "text": text }]).to_string();
         let mut history = open(Dialect::Anthropic);
-        (0..24_000)
-            .all(|_| history.append(elements(&one).into_iter().map(Json::into_owned)).is_ok())
+        (0..6000).all(|_| history.append(elements(&one).into_iter().map(Json::into_owned)).is_ok())
     };
     assert!(fits("a text that is as long as most"));
-    let tiny = json!([{ "role": "user", "content": vec![""; 24_000] }]).to_string();
+    let tiny = json!([{ "role": "user", "content": vec![""; 6000] }]).to_string();
     let refused = open(Dialect::Anthropic).append_text(tiny.leak()).unwrap_err();
     assert_eq!(refused.code(), "message.too_many_parts");
 }

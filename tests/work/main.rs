@@ -34,7 +34,7 @@ static COUNTED: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 const PER_BYTE: usize = 200;
 /// Units that are free: what does not depend on the input, and the parts of a history that may have any
 /// size, however few bytes they are.
-const FREE: usize = 1 << 23;
+const FREE: usize = 1 << 21;
 /// Units that are free where there are no such parts.
 const ROUGH: usize = 1 << 16;
 

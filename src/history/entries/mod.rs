@@ -304,10 +304,10 @@ mod tests {
                 .into_owned()
         };
         let mut history = open("[]");
-        history.append([tiny(16_000)]).unwrap();
-        assert!(history.append([tiny(4000)]).is_err());
+        history.append([tiny(4000)]).unwrap();
+        assert!(history.append([tiny(1000)]).is_err());
         history.counted();
-        history.append([tiny(16_000)]).unwrap();
+        history.append([tiny(4000)]).unwrap();
     }
 
     #[test]
