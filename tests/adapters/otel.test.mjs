@@ -722,7 +722,8 @@ test('redacted spans: names of tools, ids of calls, content and errors', async (
           await until(() => open.size === 0)
           const shown = await everything()
           const where = `${run.name}, content ${content}, ${Object.keys(host)}`
-          assert.doesNotMatch(shown, /ada@|4111/, where)
+          // Times and ids may hold four such digits.
+          assert.doesNotMatch(shown, /ada@|41111111/, where)
           assert.match(shown, /\[redacted:email\]/, where)
           const { attributes } = spanOf('execute_tool list_files')
           const args = attributes['gen_ai.tool.call.arguments']
@@ -742,7 +743,7 @@ test('redacted spans: steps of a chain have ids of a model', async () => {
   openTelemetry({ ...own, redact: createRedactor() }).chain(steps)
   await until(() => open.size === 0)
   const shown = await everything()
-  assert.doesNotMatch(shown, /ada@|4111/)
+  assert.doesNotMatch(shown, /ada@|41111111/)
   assert.match(shown, /step \[redacted:card\]/)
 })
 
@@ -760,7 +761,7 @@ test('redacted spans: a redactor that fails shows nothing', async () => {
   await telemetry.turn((onTrace) => runTurn({ ...options, tools, onTrace })).result
   await until(() => open.size === 0)
   const shown = await everything()
-  assert.doesNotMatch(shown, /ada@|4111|secret/)
+  assert.doesNotMatch(shown, /ada@|41111111|secret/)
   assert.match(shown, /\[redaction failed\]/)
 })
 
