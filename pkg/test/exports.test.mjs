@@ -177,6 +177,7 @@ const USES = {
       wire: { name: 'chat' },
       report: { calls: [], blocked: [], usage: [] },
       judge: () => undefined,
+      onTerminal: () => {},
       holds: true,
       most: 1000,
       choices: 1,

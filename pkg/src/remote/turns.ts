@@ -125,10 +125,10 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
       checkId(requestId)
       return remoteTurn(wire, { requestId, after: countOf('after', after) ?? 0, signal, onSeq })
     },
-    async answer(paused, { signal } = {}) {
+    async answer(paused, given) {
       if (!paused) throw wrong('paused', 'the result of a turn that waits')
       const { answer } = await import('./answer.js')
-      return answer(turns, wire, paused, options.tools, describe, signal)
+      return answer(turns, wire, paused, options.tools, describe, given?.signal)
     },
     async list(of) {
       const conversationId = of?.conversationId

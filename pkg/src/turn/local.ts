@@ -12,7 +12,7 @@ import type { TurnEvent } from '../types.js'
 import type { OpenTurn } from './beside.js'
 import { followTurn } from './follow.js'
 import { cancelTurn, listTurns, pauseTurn, resumeTurn } from './resume.js'
-import { runTurn, type Turn } from './turn.js'
+import { checkModel, runTurn, type Turn } from './turn.js'
 
 export type { LocalTurnsOptions }
 
@@ -57,6 +57,7 @@ export interface LocalTurns {
  */
 export function localTurns(options: LocalTurnsOptions): LocalTurns {
   const { store = memoryStore(), ...base } = readOptions(options, LOCAL_TURNS_OPTIONS)
+  checkModel(base.model)
   checkStore(store)
   const { model, fallbacks, repairOnError, answerSchema, boxSecret, tools, tenant } = base
   const { onTrace, redact } = base
@@ -70,11 +71,16 @@ export function localTurns(options: LocalTurnsOptions): LocalTurns {
   return {
     run: (own) => runTurn({ ...base, store, ...own }),
     resume,
-    follow: ({ requestId, after = 0, signal }) =>
-      remoteTurn(wire, { requestId, after, signal, onSeq: () => {} }),
-    list: ({ conversationId } = {}) => listTurns({ ...at, ...present({ conversationId }) }),
-    pause: ({ requestId }) => pauseTurn({ ...at, requestId }),
-    cancel: ({ requestId, reason }) => cancelTurn({ ...at, requestId, ...present({ reason }) }),
+    follow(own) {
+      const { requestId, after = 0, signal } = Object(own) as Parameters<LocalTurns['follow']>[0]
+      // Throws for misuse, and reads nothing yet.
+      followTurn({ ...at, requestId, after })
+      return remoteTurn(wire, { requestId, after, signal, onSeq: () => {} })
+    },
+    list: async (own) => listTurns({ ...at, ...present({ conversationId: own?.conversationId }) }),
+    pause: async (own) => pauseTurn({ ...at, requestId: own?.requestId }),
+    cancel: async (own) =>
+      cancelTurn({ ...at, requestId: own?.requestId, ...present({ reason: own?.reason }) }),
   }
 }
 
