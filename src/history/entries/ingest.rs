@@ -169,17 +169,7 @@ impl<'a> History<'a> {
                     }
                 }
                 Piece::Void { request, from } => self.void(&request, from),
-                Piece::Replace(elements) => {
-                    // Every element is read before the history is cleared.
-                    let mut size = Size::default();
-                    let read = elements.into_iter().map(|one| self.pieces(one, index, &mut size));
-                    let read: Vec<_> = read.collect::<Result<_, _>>()?;
-                    size.check(index)?;
-                    self.clear();
-                    for pieces in read {
-                        self.take(pieces, index, size)?;
-                    }
-                }
+                Piece::Replace(elements) => self.replace(elements, index)?,
                 Piece::Remove(id) => self.remove(id.as_deref()),
                 Piece::Drop { code, id } => {
                     let mut finding = Finding::new(code, Action::Dropped, index);
@@ -195,10 +185,33 @@ impl<'a> History<'a> {
         Ok(())
     }
 
-    fn clear(&mut self) {
-        let fresh = Self::new(self.options.clone());
+    /// Replaces the history by the elements of a snapshot. After an error it is as before.
+    fn replace(&mut self, elements: Vec<Json<'a>>, index: usize) -> Result<(), Error> {
+        let mut other = self.emptied();
+        let before = other.read.len();
+        let mut size = Size::default();
+        let taken = elements.into_iter().try_for_each(|one| {
+            let pieces = other.pieces(one, index, &mut size)?;
+            other.take(pieces, index, size)
+        });
+        if taken.is_err() {
+            other.read.truncate(before);
+            self.read = other.read;
+        } else {
+            *self = other;
+        }
+        taken
+    }
+
+    /// A history without entries that goes on with the findings of this one.
+    fn emptied(&mut self) -> Self {
         let read = std::mem::take(&mut self.read);
-        *self = Self { elements: self.elements, told: self.told, read, ..fresh };
+        let fresh = Self::new(self.options.clone());
+        Self { elements: self.elements, told: self.told, read, ..fresh }
+    }
+
+    fn clear(&mut self) {
+        *self = self.emptied();
     }
 
     fn remove(&mut self, id: Option<&str>) {
