@@ -9,6 +9,7 @@ use super::super::pair::{Place, by_name};
 use super::super::report::{Action, Finding};
 use super::ingest::by_batch;
 use super::{CONFLICT, History};
+use crate::index::Index;
 use crate::json::Json;
 use crate::provider::{Elements, Ids, Marks, SentIds};
 
@@ -237,12 +238,18 @@ impl<'a> History<'a> {
     fn safety_checks(&mut self, result: &ToolResult<'a>, place: Place) {
         let Some(output) = result.item.as_deref() else { return };
         let Some(call) = self.call_at(place).and_then(|call| call.item.as_deref()) else { return };
-        let ids = |item: &Json<'_>, key: &str| {
+        let ids = |item: &Json<'_>, key: &str| -> Vec<String> {
             let checks = item.get(key).and_then(Json::as_array).unwrap_or_default();
-            checks.iter().map(|check| check.get("id").map(Json::to_text)).collect::<Vec<_>>()
+            checks
+                .iter()
+                .map(|check| check.get("id").map(Json::to_text).unwrap_or_default())
+                .collect()
         };
-        let known = ids(output, "acknowledged_safety_checks");
-        if ids(call, "pending_safety_checks").iter().all(|id| known.contains(id)) {
+        let mut known = Index::default();
+        for id in ids(output, "acknowledged_safety_checks") {
+            known.number(&id);
+        }
+        if ids(call, "pending_safety_checks").iter().all(|id| known.find(id).is_some()) {
             return;
         }
         let mut finding = Finding::new(Code::ContentShape, Action::Converted, result.index);
