@@ -216,3 +216,62 @@ test('misuse is refused at the call', () => {
   }
   for (const value of [undefined, null, {}, 7]) assert.equal(isChat(value), false)
 })
+
+/** A place for chats. */
+const place = (texts = new Map()) => ({
+  texts,
+  persist: (key, text) => (text === undefined ? texts.get(key) : void texts.set(key, text)),
+})
+const answering = { run: (own) => runTurn({ model: customModel(() => [say('yes')]), ...own }) }
+const loaded = (chat, count) => reach(chat, ({ messages }) => messages.length === count)
+
+test('a chat of thousands of rounds is kept and read', async () => {
+  const { persist, texts } = place()
+  const said = [
+    { role: 'user', content: 'q' },
+    { role: 'assistant', content: 'a' },
+  ]
+  const messages = Array.from({ length: 10_000 }, (_, at) => said[at % 2])
+  const chat = createChat({ turns: answering, messages, persist })
+  await loaded(chat, 10_000)
+  assert.equal(await until(() => chat.send('more')), true)
+  const { error } = await ended(chat)
+  assert.equal(error, undefined)
+  await until(() => JSON.parse(texts.get('turnlock:chat:') ?? '{}').rounds && !isOpen(texts))
+  const again = createChat({ turns: answering, persist })
+  await loaded(again, 10_002)
+  assert.deepEqual(again.history(), chat.history())
+})
+
+const isOpen = (texts) => 'open' in JSON.parse(texts.get('turnlock:chat:'))
+/** Waits until `look` is true. */
+async function until(look) {
+  while (!look()) await new Promise((resolve) => setTimeout(resolve))
+  return true
+}
+
+test('what cannot be kept or read throws nothing, and hides no failure of a turn', async () => {
+  const messages = [{ role: 'user', content: 'q' }]
+  const deaf = { run: (own) => answering.run({ ...own, messages }) }
+  const chat = createChat({ turns: deaf, persist: place().persist })
+  await until(() => chat.send({ role: 'user', content: 'q', at: 1n }))
+  const { error } = await reach(chat, ({ error }) => error)
+  assert.equal(error.code, 'store.unavailable')
+  const full = () => {
+    throw new Error('no room')
+  }
+  const failing = { run: () => assert.fail('no turn') }
+  const both = createChat({ turns: failing, persist: (_, text) => text && full() })
+  await until(() => both.send('q'))
+  assert.equal((await reach(both, ({ status }) => status === 'failed')).error.code, 'ERR_ASSERTION')
+  for (const text of ['{', '[]', '{"v":1,"rounds":[{}]}', '{"v":1,"rounds":[]}', '{"v":2}']) {
+    const { persist } = place(new Map([['turnlock:chat:', text]]))
+    const chat = createChat({
+      turns: answering,
+      messages: [{ role: 'user', content: 'q' }],
+      persist,
+    })
+    await until(() => chat.send('next'))
+    assert.equal((await ended(chat)).messages.length, 3, text)
+  }
+})

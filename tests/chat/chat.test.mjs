@@ -520,6 +520,10 @@ test('a component that only shows a turn leaves it alone when it goes', async ()
     asked.filter((url) => url.includes('cancel')),
     [],
   )
+  // Shown again, it reads the turn again, and can stop it.
+  await state((w) => void w.first.chat.hold())
+  await state((w) => w.first.chat.stop())
+  await page.waitForFunction("window.first.chat.getSnapshot().status === 'cancelled'")
 })
 
 test('a turn that the chat shows is not shown twice, nor told twice', async () => {

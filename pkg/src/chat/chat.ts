@@ -150,37 +150,36 @@ export function createChat(given: ChatOptions): Chat {
   const lastRound = () => pathOf(root).at(-1) as Round
 
   /** Whether the last round has, from the host, the beginning of what the turn is about to add. */
-  const isToldTwice = ({ requestId, elements }: Round, own: readonly unknown[]) =>
-    requestId === undefined && elements.length > 0 && isBeginningOf(elements, own)
+  const isToldTwice = ({ requestId, elements }: Round) =>
+    requestId === undefined && elements.length > 0 && isBeginningOf(elements, elementsNow())
 
-  /** All messages, with what the last turn has shown. */
-  function messagesNow(): ChatMessage[] {
+  /** A list of all rounds without what the turn tells again of the last one. */
+  function untold<T>(list: T[], member: 'elements' | 'answer'): T[] {
+    const round = lastRound()
+    return isToldTwice(round) ? list.slice(0, list.length - round[member].length) : list
+  }
+
+  /** What the last turn has shown. */
+  function answerNow(): ChatMessage[] {
     const { requestId } = now as Begun
     const parts = transcript?.parts() ?? []
-    if (!transcript || !parts.length) return messagesOf(root)
-    const text = transcript.text()
-    const answer: ChatMessage = { id: requestId, role: 'assistant', text, parts, requestId }
-    const messages = messagesOf(root)
-    const round = lastRound()
-    const kept = isToldTwice(round, transcript.messages()) ? -round.answer.length : undefined
-    return messages.slice(0, kept || undefined).concat(answer)
+    if (!transcript || !parts.length) return []
+    return [{ id: requestId, role: 'assistant', text: transcript.text(), parts, requestId }]
   }
+
+  const elementsNow = () => transcript?.messages() ?? []
+
+  const messagesNow = () => [...untold(messagesOf(root), 'answer'), ...answerNow()]
 
   /** What the last turn adds to the history and to the messages. */
   function settle(): void {
     if (!transcript) return
-    const own = transcript.messages()
-    const messages = messagesNow()
-    const round = lastRound()
     const { requestId } = now as Begun
-    const isShown = messages.at(-1)?.requestId === requestId && transcript.parts().length > 0
-    if (isToldTwice(round, own)) Object.assign(round, { elements: [], answer: [] })
-    if (round.requestId !== requestId && round.elements.length) {
-      // The host's history ends with an answer: this one is behind it.
-      add(round, roundOf([], []))
-    }
-    const place = lastRound()
-    Object.assign(place, { requestId, elements: own, answer: isShown ? messages.slice(-1) : [] })
+    let round = lastRound()
+    if (isToldTwice(round)) round.elements = []
+    // Behind an answer that is the host's or another turn's.
+    if (round.requestId !== requestId && round.elements.length) round = add(round, roundOf([], []))
+    Object.assign(round, { requestId, elements: elementsNow(), answer: answerNow() })
     transcript = undefined
   }
 
@@ -189,13 +188,12 @@ export function createChat(given: ChatOptions): Chat {
     if (!saved) return
     const { requestId, status } = now
     const isOpen = status === 'running' || status === 'paused'
-    void saved
-      .write({ v: 1, rounds: root, ...(isOpen && requestId !== undefined && { open: requestId }) })
-      .catch(notKept)
+    void saved.write(root, isOpen ? requestId : undefined).catch(notKept)
   }
 
   function notKept(error: unknown): void {
-    now.error = { code: 'store.unavailable', message: describe(error) }
+    // Why a turn failed says more.
+    now.error ??= { code: 'store.unavailable', message: describe(error) }
     publish()
   }
 
@@ -215,7 +213,7 @@ export function createChat(given: ChatOptions): Chat {
     }
     loaded = 'yes'
     if (!kept) return
-    root = kept.rounds
+    root = kept.root
     if (kept.open === undefined || !chat.attach(kept.open)) publish()
   }
 
@@ -370,13 +368,7 @@ export function createChat(given: ChatOptions): Chat {
       return () => void listeners.delete(listener)
     },
     getSnapshot: () => state,
-    history: () => {
-      const own = transcript?.messages() ?? []
-      const history = historyOf(root)
-      const round = lastRound()
-      const twice = isToldTwice(round, own) ? -round.elements.length : undefined
-      return [...history.slice(0, twice), ...own]
-    },
+    history: () => [...untold(historyOf(root), 'elements'), ...elementsNow()],
     send(message) {
       if (!isFree()) return false
       rest()
@@ -458,6 +450,8 @@ export function createChat(given: ChatOptions): Chat {
     hold() {
       const holder = {}
       holders.add(holder)
+      // A component that was hidden is shown again.
+      if (reading?.signal.aborted && now.status === 'running') chat.attach(now.requestId as string)
       return () => {
         holders.delete(holder)
         setTimeout(() => {
@@ -488,9 +482,9 @@ function checked(given: ChatOptions) {
   const options = { messages: [], throttleMs: THROTTLE, ...takeOptions(given, CHAT_OPTIONS) }
   const { turns, messages, throttleMs, persist } = options
   const { getItem, setItem } = Object(persist ?? {}) as Partial<ChatStorage>
-  const isPlace = persist === undefined || persist === 'localStorage' || persist === 'indexedDB'
-  const isStorage = typeof getItem === 'function' && typeof setItem === 'function'
-  if (!isPlace && !isStorage && typeof persist !== 'function')
+  const isNamed = [undefined, 'localStorage', 'indexedDB'].includes(persist as string | undefined)
+  const methods = typeof persist === 'function' ? [persist] : [getItem, setItem]
+  if (!isNamed && methods.some((method) => typeof method !== 'function'))
     throw wrong('persist', '`localStorage`, `indexedDB`, a storage or a function')
   if (typeof turns?.run !== 'function') throw wrong('turns', 'what runs them')
   if (typeof (options.conversationId ?? '') !== 'string') throw wrong('conversationId', 'a string')

@@ -1,13 +1,8 @@
-/** Where a chat is kept, so that it is there after a reload. */
+/**
+ * Where a chat is kept, so that it is there after a reload. Loaded when it is used, so it imports
+ * nothing: what it shares would be loaded apart from the rest by every page.
+ */
 import type { Round } from './rounds.js'
-
-/** A chat as it is kept: JSON. */
-export interface SavedChat {
-  v: 1
-  rounds: Round
-  /** The turn that was running or waiting. */
-  open?: string
-}
 
 /** Reads a text (`null` or `undefined`: there is none), and writes one. As `localStorage` does it. */
 export interface ChatStorage {
@@ -36,22 +31,23 @@ export class Saved {
     this.#storage = storageOf(given)
   }
 
-  /** The chat that is kept; `undefined` if there is none, or another version's. */
-  async read(): Promise<SavedChat | undefined> {
+  /** The chat that is kept, and the turn that was open; `undefined` if there is none that can be read. */
+  async read(): Promise<{ root: Round; open: string | undefined } | undefined> {
     const text = await this.#storage.getItem(this.#key)
     if (typeof text !== 'string') return undefined
     try {
-      const saved = JSON.parse(text) as SavedChat
-      return saved.v === 1 && Array.isArray(saved.rounds.next) ? saved : undefined
+      const { v, rounds, open } = JSON.parse(text) as Record<string, unknown>
+      const root = v === 1 ? treeOf(rounds) : undefined
+      return root && { root, open: typeof open === 'string' ? open : undefined }
     } catch {
       return undefined
     }
   }
 
-  /** Writes a chat. Rejects with what the storage throws. */
-  write(saved: SavedChat): Promise<unknown> {
-    this.#waiting = JSON.stringify(saved)
-    return (this.#writing ??= this.#write().finally(() => (this.#writing = undefined)))
+  /** Writes a chat. Rejects with what the storage throws, and for a history that is not JSON. */
+  async write(root: Round, open: string | undefined): Promise<void> {
+    this.#waiting = JSON.stringify({ v: 1, rounds: listOf(root), open })
+    await (this.#writing ??= this.#write().finally(() => (this.#writing = undefined)))
   }
 
   async #write(): Promise<void> {
@@ -63,6 +59,45 @@ export class Saved {
       await this.#storage.setItem(this.#key, text)
     }
   }
+}
+
+/** A round in a list. JSON of as many levels as a long chat has rounds cannot be written. */
+type ListedRound = Omit<Round, 'next'> & {
+  /** The place of the round before it; -1 for the first one. */
+  before: number
+}
+
+/** Lists all rounds, each behind the one before it. */
+function listOf(root: Round): ListedRound[] {
+  const list: ListedRound[] = []
+  const waiting: [Round, number][] = [[root, -1]]
+  for (const [{ next, ...round }, before] of waiting) {
+    const place = list.push({ ...round, before }) - 1
+    for (const one of next) waiting.push([one, place])
+  }
+  return list
+}
+
+/** Makes the tree of a list; `undefined` for any other value. */
+function treeOf(list: unknown): Round | undefined {
+  const rounds: Round[] = []
+  for (const [place, listed] of (Array.isArray(list) ? list : []).entries()) {
+    if (!isListed(listed)) return undefined
+    const { before, ...round } = listed
+    const made = { ...round, next: [] }
+    if (place > 0 && !rounds[before]) return undefined
+    rounds[before]?.next.push(made)
+    rounds.push(made)
+  }
+  return rounds[0]
+}
+
+const LISTS = ['said', 'shown', 'elements', 'answer']
+
+function isListed(value: unknown): value is ListedRound {
+  const round = (value ?? {}) as Record<string, unknown>
+  const numbers = [round['at'], round['before']]
+  return LISTS.every((name) => Array.isArray(round[name])) && numbers.every(Number.isInteger)
 }
 
 function storageOf(given: ChatPersistence): ChatStorage {

@@ -69,7 +69,7 @@ export function localTurns(options: LocalTurnsOptions): LocalTurns {
   const resume = (own: LocalResumeOptions) => resumeTurn({ ...again, ...own })
   const wire = wireOf(at, (requestId) => resume({ requestId }))
   return {
-    run: (own) => runTurn({ ...base, store, ...own }),
+    run: (own) => runTurn({ ...base, store, ...(own && present(own)) }),
     resume,
     follow(own) {
       const { requestId, after = 0, signal } = Object(own) as Parameters<LocalTurns['follow']>[0]
