@@ -661,6 +661,8 @@ test('names and ids that a model or a client wrote are cut, and have no controls
 // (read 2026-11-30).
 const MAIL = 'ada@example.com'
 const CARD = '4111111111111111'
+/** The beginning of either; signatures, times and ids of turns may hold the digits by chance. */
+const LEAK = /ada@|(?<![\da-f.])4111(?!-)/
 /** A model that calls a tool that there is not, and one whose id of a call is an address. */
 const inventive = () => {
   let step = 0
@@ -722,8 +724,7 @@ test('redacted spans: names of tools, ids of calls, content and errors', async (
           await until(() => open.size === 0)
           const shown = await everything()
           const where = `${run.name}, content ${content}, ${Object.keys(host)}`
-          // Times and ids may hold four such digits.
-          assert.doesNotMatch(shown, /ada@|41111111/, where)
+          assert.doesNotMatch(shown, LEAK, where)
           assert.match(shown, /\[redacted:email\]/, where)
           const { attributes } = spanOf('execute_tool list_files')
           const args = attributes['gen_ai.tool.call.arguments']
@@ -743,7 +744,7 @@ test('redacted spans: steps of a chain have ids of a model', async () => {
   openTelemetry({ ...own, redact: createRedactor() }).chain(steps)
   await until(() => open.size === 0)
   const shown = await everything()
-  assert.doesNotMatch(shown, /ada@|41111111/)
+  assert.doesNotMatch(shown, LEAK)
   assert.match(shown, /step \[redacted:card\]/)
 })
 
@@ -761,7 +762,8 @@ test('redacted spans: a redactor that fails shows nothing', async () => {
   await telemetry.turn((onTrace) => runTurn({ ...options, tools, onTrace })).result
   await until(() => open.size === 0)
   const shown = await everything()
-  assert.doesNotMatch(shown, /ada@|41111111|secret/)
+  assert.doesNotMatch(shown, LEAK)
+  assert.doesNotMatch(shown, /secret/)
   assert.match(shown, /\[redaction failed\]/)
 })
 
