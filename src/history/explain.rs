@@ -176,8 +176,8 @@ const REFUSALS: &[(&str, &[Code])] = &[
 #[inline(never)]
 pub fn explain(refusal: &str) -> Vec<Code> {
     // Gateways repeat the body of a provider as a text in JSON, with a backslash before each quote.
-    let start = refusal.floor_char_boundary(limits::REFUSAL_BYTES);
-    let refusal = refusal.get(..start).unwrap_or_default();
+    let end = refusal.floor_char_boundary(limits::REFUSAL_BYTES);
+    let refusal = refusal.get(..end).unwrap_or_default();
     let text = refusal.to_ascii_lowercase().replace('\\', "");
     let mut codes = Vec::new();
     for (fragments, named) in REFUSALS {

@@ -250,6 +250,7 @@ impl Attachment<'_> {
         known.map(|(_, format)| *format).or_else(|| self.is_text().then_some("txt"))
     }
 
+    /// Whether its type is that of a text, such as `text/csv` or JSON.
     pub(crate) fn is_text(&self) -> bool {
         self.mime.starts_with("text/") || TEXTS.contains(&self.mime.as_str())
     }

@@ -13,10 +13,10 @@
 //! # Ok::<(), turnlock::reply::Fault>(())
 //! ```
 //!
-//! Models think before the JSON, put it into a fence, or write about it. [`Reply`] drops a leading
-//! `<think>` block (or everything before a lone `</think>` that something follows) and a byte order mark, and finds the
-//! objects and arrays in the rest, with words and fences around them. A reply that is one value may
-//! be any JSON. Each value is read strictly: nothing is repaired inside it, and a value inside an
+//! Models think before the JSON, put it into a fence, or write about it. [`Reply`] drops a byte order
+//! mark and a leading `<think>` block (or everything before a lone `</think>`, unless that is the
+//! answer and nothing follows), and finds the objects and arrays in the rest, with words and fences
+//! around them. A reply that is one value may be any JSON. Each value is read strictly: nothing is repaired inside it, and a value inside an
 //! unreadable one is never taken. An integer whose digits a double does not keep, such as an id of 19
 //! digits, is `json.number_range`: RFC 8259 §6 and RFC 7493 §2.2 do not promise that a receiver reads
 //! the same integer, and JavaScript reads another one. A model has to write it as a string. The caller decides which value fits; two that fit are

@@ -131,8 +131,8 @@ pub fn gate_take(handle: u32) -> Vec<u8> {
     GATES.with(|all| all.with(handle, take)).unwrap_or_default()
 }
 
-/// Reads a whole response: `{ calls, strays, isChanged, isUnread, hasSum, id, usage? }`, or `{ failure }`. Empty
-/// if it passes unread.
+/// Reads a whole response: `{ calls, strays, isChanged, isUnread, hasSum, id, usage? }`, or
+/// `{ failure }`. Empty if it passes unread.
 #[wasm_bindgen]
 #[must_use]
 pub fn gate_whole(handle: u32, bytes: &[u8], is_second: bool) -> String {
