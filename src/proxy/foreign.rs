@@ -50,12 +50,16 @@ impl Wire {
             Self::Chat => matches!(name, "tool_calls" | "function_call" | "choices"),
             Self::Messages => name == "content_block",
             Self::Responses => false,
+            // The calls of tools that the provider runs are `toolCall`.
+            Self::Gemini => {
+                matches!(name, "candidates" | "functioncall" | "function_call" | "toolcall")
+            }
         }
     }
 
     fn has_type(self, kind: &str) -> bool {
         match self {
-            Self::Chat => false,
+            Self::Chat | Self::Gemini => false,
             Self::Messages => kind == "tool_use",
             Self::Responses => {
                 let kind = kind.strip_suffix("_output").unwrap_or(kind);

@@ -15,6 +15,7 @@ mod chat;
 mod foreign;
 mod frame;
 mod gate;
+mod gemini;
 mod messages;
 mod open;
 mod pieces;

@@ -35,6 +35,7 @@ const WORDS: [&[u8]; 10] = [
 fn words(wire: Wire) -> &'static [&'static [u8]] {
     match wire {
         Wire::Chat => &[b"usag", b"[don", b"\"fin", b"\"err"],
+        Wire::Gemini => &[b"usag", b"choi", b"\"fin", b"\"err", b"bloc"],
         Wire::Messages => &[b"usag", b"part", b"choi", b"mess", b"\"err"],
         Wire::Responses => &[b"choi", b"cust", b"outp", b"resp", b"_cal", b"mcp_", b"\"err"],
     }
@@ -145,6 +146,7 @@ fn is_word(first: u8, tail: &[u8], wire: Wire) -> bool {
         b't' => follows(tail, b"ool").is_some_and(|rest| is_tool(rest, wire)),
         b'f' => follows(tail, b"unction").is_some_and(|rest| is_function(rest, wire)),
         b'c' => is_of_c(tail, wire),
+        b'u' if wire == Wire::Gemini => follows(tail, b"sageMetadata\"").is_some(),
         b'u' => follows(tail, b"sage\"").is_some_and(|rest| is_usage(rest, wire)),
         b'p' => follows(tail, b"artial_json").is_some(),
         b'o' => follows(tail, b"utput_item.").is_some(),
@@ -177,7 +179,7 @@ fn is_tool(text: &[u8], wire: Wire) -> bool {
         return match wire {
             Wire::Chat => separator != Some(b'_') || is_said(behind),
             // What is a call there begins with `_call`, and not with `_calls`.
-            Wire::Messages | Wire::Responses => true,
+            Wire::Messages | Wire::Responses | Wire::Gemini => true,
         };
     }
     let has = |word| follows(rest, word).is_some();
@@ -232,10 +234,10 @@ fn is_of_c(text: &[u8], wire: Wire) -> bool {
         return follows(rest, b"block").is_some_and(|behind| match wire {
             // Where blocks begin is counted, in case that one is left out.
             Wire::Messages => separator != Some(b'_') || follows(behind, b"_start").is_some(),
-            Wire::Chat | Wire::Responses => true,
+            Wire::Chat | Wire::Responses | Wire::Gemini => true,
         });
     }
-    follows(text, b"andidates").is_some()
+    follows(text, b"andidates").is_some_and(|_| wire != Wire::Gemini)
         || wire != Wire::Chat && follows(text, b"hoices").is_some()
         || wire == Wire::Responses && follows(text, b"ustom_tool").is_some()
 }
@@ -245,7 +247,7 @@ fn is_usage(text: &[u8], wire: Wire) -> bool {
     match wire {
         Wire::Chat => matches!(text, [b':', b'{', ..] | [b':', b' ', b'{', ..]),
         Wire::Messages => true,
-        Wire::Responses => false,
+        Wire::Responses | Wire::Gemini => false,
     }
 }
 
@@ -287,6 +289,10 @@ fn is_end(first: u8, tail: &[u8], wire: Wire) -> bool {
             reason.is_some_and(|rest| value(rest, b"\""))
                 || tail.strip_prefix(b"error\"").is_some_and(|rest| value(rest, b"{\""))
         }
+        (b'"', Wire::Gemini) => {
+            [b"finishReason\"".as_slice(), b"error\""].iter().any(|name| tail.starts_with(name))
+        }
+        (b'b', Wire::Gemini) => tail.starts_with(b"lockReason\""),
         (b'"', _) => tail.starts_with(b"error\""),
         (b'm', Wire::Messages) => tail.starts_with(b"essage_stop"),
         (b'r', Wire::Responses) => tail.strip_prefix(b"esponse.").is_some_and(|rest| {

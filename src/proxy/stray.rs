@@ -7,7 +7,7 @@ use super::chat;
 use super::foreign::is_member_of_calls;
 use super::tree::{joined_text, keep_last, value};
 use super::wire::Wire;
-use super::{messages, responses};
+use super::{gemini, messages, responses};
 use crate::json::Json;
 
 /// No client reads calls that are nested deeper.
@@ -209,6 +209,18 @@ impl Cleaner {
                 let is_holder = matches!(names.as_slice(), [Some("item" | "response")]);
                 is_holder || is_list_of("output")
             }
+            Wire::Gemini => {
+                let member = names.iter().rev().find_map(|name| *name).unwrap_or_default();
+                is_member_of_calls(&folded(member))
+                    || is_list_of("parts")
+                    || matches!(
+                        names.as_slice(),
+                        [Some("candidates")]
+                            | [Some("candidates"), None]
+                            | [Some("candidates"), None, Some("content")]
+                            | [Some("candidates"), None, Some("content"), Some("parts")]
+                    )
+            }
         }
     }
 
@@ -225,6 +237,7 @@ impl Cleaner {
     fn calls(&self, name: &str, value: &Json<'_>) -> Vec<Call> {
         match self.wire {
             Wire::Chat => chat::calls_of(name, value),
+            Wire::Gemini => gemini::calls_of(name, value),
             Wire::Messages if messages::is_call(value) => vec![messages::call_of(value)],
             Wire::Responses if responses::is_call(value) => vec![responses::call_of(value)],
             _ => Vec::new(),
@@ -241,6 +254,10 @@ impl Cleaner {
                 *holder == if is_event { "delta" } else { "message" }
                     && (*name == "tool_calls" && is_list || *name == "function_call" && !is_list)
             }
+            (
+                Wire::Gemini,
+                [Some("candidates"), None, Some("content"), Some("parts"), None, Some(name)],
+            ) => *name == gemini::CALL,
             (Wire::Messages, [Some("content_block")]) => {
                 is_event && self.kind == "content_block_start"
             }

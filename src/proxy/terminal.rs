@@ -14,7 +14,7 @@ const LONGEST_ENDING: usize = 80;
 /// connection at this event (Codex does), which is not a cancellation.
 ///
 /// Chat Completions ends with `[DONE]`, or with a finish reason for each of its choices: some clients
-/// do not read further.
+/// do not read further. Gemini ends with a finish reason for each of its candidates.
 #[derive(Debug, Clone)]
 pub(super) struct Terminal {
     wire: Wire,
@@ -62,8 +62,7 @@ impl Terminal {
         }
         let mut all = std::mem::take(&mut self.rest);
         all.extend_from_slice(bytes);
-        let lacks =
-            if self.wire == Wire::Chat { self.choices.saturating_sub(self.count) } else { 1 };
+        let lacks = if self.wire.has_types() { 1 } else { self.choices.saturating_sub(self.count) };
         let mut missing = self.missing.unwrap_or(lacks);
         let mut rest = all.as_slice();
         let mut at = 0;
@@ -101,7 +100,7 @@ impl Terminal {
                 let ends = ["completed", "incomplete", "failed", "cancelled", "done"];
                 return kind == "error" || ends.contains(&end);
             }
-            Wire::Chat => {}
+            Wire::Chat | Wire::Gemini => {}
         }
         let fails = match part(&json, "error") {
             Json::Null | Json::Bool(false) => false,
@@ -111,8 +110,15 @@ impl Terminal {
         if fails {
             return true;
         }
-        for choice in list(&json, "choices") {
-            if !text(choice, "finish_reason").is_empty() {
+        let (choices, reason) = match self.wire {
+            Wire::Gemini => ("candidates", "finishReason"),
+            _ => ("choices", "finish_reason"),
+        };
+        if !text(part(&json, "promptFeedback"), "blockReason").is_empty() {
+            return true;
+        }
+        for choice in list(&json, choices) {
+            if !text(choice, reason).is_empty() {
                 let name = choice.get("index").map_or_else(|| "0".to_owned(), place_name);
                 self.count = self.count.max(self.finished.number(&name) + 1);
             }
@@ -129,11 +135,13 @@ fn ending(bytes: &[u8], wire: Wire) -> (usize, bool) {
         Some(rest.trim_ascii_start())
     };
     let until = |rest: &[u8]| bytes.len() - rest.len();
-    if wire == Wire::Chat {
-        if bytes.starts_with(b"[DONE]") {
+    if !wire.has_types() {
+        if wire == Wire::Chat && bytes.starts_with(b"[DONE]") {
             return (6, false);
         }
-        if let Some([b'"', rest @ ..]) = member(b"\"finish_reason\"") {
+        let reason: &[u8] =
+            if wire == Wire::Chat { b"\"finish_reason\"" } else { b"\"finishReason\"" };
+        if let Some([b'"', rest @ ..]) = member(reason) {
             return (until(rest), true);
         }
         return match member(b"\"error\"") {

@@ -8,7 +8,7 @@ use super::step::Reason;
 use super::stray::{Source, clean, is_ambiguous};
 use super::tree::{is_full, member, parse, remove, set};
 use super::wire::Wire;
-use super::{messages, responses};
+use super::{gemini, messages, responses};
 use crate::json::{Json, object};
 use crate::stream::{list, part, text};
 
@@ -68,7 +68,8 @@ impl Gate {
         };
         let (strays, stays) = clean(&mut tree.json, wire, Source::Whole);
         let mut json = if stays { tree.json } else { Json::Object(Vec::new()) };
-        let usage = Some(part(&json, "usage")).filter(|usage| !usage.is_null()).cloned();
+        let usage =
+            Some(part(&json, wire.usage_member())).filter(|usage| !usage.is_null()).cloned();
         let mut whole = Whole {
             calls: calls(&json, wire).into_iter().map(|keyed| keyed.call).collect(),
             is_changed: !strays.is_empty() || (holds && tree.names_call && tree.repeats),
@@ -121,6 +122,7 @@ fn calls(json: &Json<'_>, wire: Wire) -> Vec<Keyed> {
             let blocks = list(json, "content").iter().filter(|block| messages::is_call(block));
             calls.extend(blocks.map(messages::call_of));
         }
+        Wire::Gemini => calls.extend(gemini::calls(json)),
         Wire::Responses => {
             let items = list(json, "output").iter().filter(|item| responses::is_call(item));
             calls.extend(items.map(responses::call_of));
@@ -156,6 +158,7 @@ fn without(
             }
             messages::end_of(&mut json);
         }
+        Wire::Gemini => gemini::without(&mut json, &mut stays, notice),
         Wire::Responses => {
             let Some(Json::Array(output)) = member(&mut json, "output") else { return json };
             output.retain(|item| !responses::is_call(item) || stays());

@@ -1,6 +1,7 @@
 //! What is known of each API: its events, and the words of its calls.
 
 use super::chat::ChatStream;
+use super::gemini::GeminiStream;
 use super::messages::MessagesStream;
 use super::responses::ResponsesStream;
 use super::step::Stream;
@@ -18,6 +19,8 @@ names! {
         Responses "responses",
         /// Anthropic's Messages.
         Messages "messages",
+        /// Gemini's `generateContent` and `streamGenerateContent`.
+        Gemini "gemini",
     }
 }
 
@@ -25,18 +28,31 @@ names! {
 const CHUNK: [&str; 6] =
     ["choices", "error", "usage", "prompt_filter_results", "obfuscation", "x_groq"];
 
+/// Members of Gemini's responses; one that is refused, or has only its usage, has no candidates.
+const GEMINI: [&str; 4] = ["candidates", "promptFeedback", "usageMetadata", "error"];
+
+fn is_gemini(json: &Json<'_>) -> bool {
+    GEMINI.iter().any(|name| json.get(name).is_some_and(|value| !value.is_null()))
+}
+
 impl Wire {
+    /// The member of an event or a response with its usage.
+    pub(super) fn usage_member(self) -> &'static str {
+        if self == Self::Gemini { "usageMetadata" } else { "usage" }
+    }
+
     pub(super) fn stream(self) -> Box<dyn Stream> {
         match self {
             Self::Chat => Box::new(ChatStream::default()),
             Self::Responses => Box::new(ResponsesStream::default()),
             Self::Messages => Box::new(MessagesStream::default()),
+            Self::Gemini => Box::new(GeminiStream::default()),
         }
     }
 
     /// Whether the JSON of each event has its type.
     pub(super) fn has_types(self) -> bool {
-        self != Self::Chat
+        matches!(self, Self::Responses | Self::Messages)
     }
 
     /// Whether the name of an event means something; `event:` may name others.
@@ -52,6 +68,7 @@ impl Wire {
                 let has = |word| find(name, word).is_some();
                 name == "error" || has("message_") || has("content_block_")
             }
+            Self::Gemini => name.trim() == "error",
         }
     }
 
@@ -68,6 +85,7 @@ impl Wire {
             Self::Messages => {
                 ["message_", "content_block_", "error"].iter().any(|word| kind.starts_with(word))
             }
+            Self::Gemini => is_gemini(json),
         }
     }
 
@@ -84,6 +102,7 @@ impl Wire {
             Self::Messages => {
                 is_list("content") || matches!(json.kind(), Some("message" | "error"))
             }
+            Self::Gemini => is_gemini(json),
         }
     }
 
@@ -97,13 +116,16 @@ impl Wire {
 
     /// As [`Wire::names_call`], of a text in small letters.
     pub(super) fn has_word(self, text: &str) -> bool {
+        if self == Self::Gemini {
+            return find(text, "functioncall").is_some() || find(text, "function_call").is_some();
+        }
         // Each of them has this letter, and few names do.
         if !text.as_bytes().contains(&b'_') {
             return false;
         }
         let has = |word| find(text, word).is_some();
         match self {
-            Self::Chat => has("tool_calls") || has("function_call"),
+            Self::Chat | Self::Gemini => has("tool_calls") || has("function_call"),
             Self::Messages => has("tool_use") || has("partial_json"),
             Self::Responses => {
                 let mut rest = text;
@@ -122,6 +144,7 @@ impl Wire {
     pub(super) fn is_data(self, name: &str) -> bool {
         match self {
             Self::Chat => false,
+            Self::Gemini => name == "args",
             Self::Messages => matches!(name, "input" | "tools" | "metadata"),
             Self::Responses => matches!(
                 name,

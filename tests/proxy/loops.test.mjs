@@ -126,3 +126,28 @@ test('policy: wrong limits and prefixes are refused with their path', () => {
     assert.throws(made({ volatilePrefixes }), { message: /policy\.volatilePrefixes/ })
   }
 })
+
+// Servers that end a stream without `[DONE]` or `message_stop`: the answer was requested, and not read.
+for (const wire of ['chat', 'messages']) {
+  test(`a loop, ${wire}, in a stream without its last frame: the answer follows`, async () => {
+    let requests = 0
+    const proxy = createProxy({
+      upstream: 'https://provider.example/v1',
+      mode: 'bound',
+      authorize: () => ({ tenant: 'me' }),
+      fetch: async (_, init) => {
+        requests += 1
+        const body = JSON.parse(Buffer.from(init.body).toString())
+        const entry = WIRES[wire].none(body) ? { text: ['Fine.'] } : { calls: [LOOP] }
+        const events = WIRES[wire].stream(entry, { n: requests, body })
+        const headers = { 'content-type': 'text/event-stream' }
+        return new Response(events.slice(0, -1).join(''), { headers })
+      },
+    })
+    const body = JSON.stringify(WIRES[wire].body(looped(2)))
+    const url = `https://edge.example${WIRES[wire].path}`
+    const text = await (await proxy(new Request(url, { method: 'POST', body }))).text()
+    assert.match(text, /Fine\./)
+    assert.equal(requests, 2)
+  })
+}

@@ -2,6 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod gemini;
+
 use turnlock::proxy::{Fact, Failure, Gate, GateOptions, Progress, Reason, Wire};
 
 const OPTIONS: GateOptions =
@@ -166,7 +168,10 @@ fn lines_that_clients_read_differently_end_the_response() {
 
 /// Frames of JSON and of other things, by a generator of numbers.
 fn frames(wire: Wire, seed: &mut u64) -> String {
-    const PIECES: [&str; 24] = [
+    const PIECES: [&str; 27] = [
+        "{\"candidates\":[{\"content\":{\"parts\":[",
+        "{\"functionCall\":{\"name\":\"cat\"}}",
+        "]}}]}",
         "{\"choices\":[{\"index\":0,\"delta\":",
         "{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]}",
         "}]}",
@@ -199,7 +204,7 @@ fn frames(wire: Wire, seed: &mut u64) -> String {
     };
     let mut text = String::from(if next(2) == 0 { "data: " } else { "" });
     for _ in 0..next(12) {
-        let at = usize::try_from(next(24)).unwrap();
+        let at = usize::try_from(next(27)).unwrap();
         text.push_str(PIECES.get(at).unwrap());
     }
     if next(2) == 0 && wire == Wire::Chat {
@@ -212,7 +217,8 @@ fn frames(wire: Wire, seed: &mut u64) -> String {
 fn whatever_comes_a_call_that_was_not_judged_never_passes() {
     let mut seed = 1;
     for round in 0..6000_u32 {
-        let wire = [Wire::Chat, Wire::Messages, Wire::Responses][round as usize % 3];
+        let all = [Wire::Chat, Wire::Messages, Wire::Responses, Wire::Gemini];
+        let wire = all[round as usize / 4 % all.len()];
         let holds = round % 4 != 0;
         let options = GateOptions { wire, holds, held_bytes: 300, ..OPTIONS };
         let mut gate = Gate::new(options);
@@ -241,6 +247,7 @@ fn whatever_comes_a_call_that_was_not_judged_never_passes() {
             Wire::Chat => "\"name\":\"ls\"",
             Wire::Messages => "\"type\":\"tool_use\"",
             Wire::Responses => "\"type\":\"function_call\"",
+            Wire::Gemini => "\"functionCall\":{\"name\"",
         });
         assert!(!holds || !has_call, "{wire:?}: {shown}");
     }

@@ -1,5 +1,6 @@
-// The three wires: histories with repeated calls, streams and bodies of a scripted upstream.
+// The wires: histories with repeated calls, streams and bodies of a scripted upstream.
 import * as anthropic from '../../pkg/dist/testing/provider/wire/anthropic.js'
+import * as gemini from '../../pkg/dist/testing/provider/wire/gemini.js'
 import * as openaiChat from '../../pkg/dist/testing/provider/wire/openai-chat.js'
 import * as openaiResponses from '../../pkg/dist/testing/provider/wire/openai-responses.js'
 
@@ -151,6 +152,33 @@ export const WIRES = {
     ends: (json) => json.status,
     user: (text) => ({ role: 'user', content: text }),
   },
+}
+
+/** Gemini, whose path has the model and says whether the answer is a stream. */
+export const GEMINI = {
+  path: '/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse',
+  wholePath: '/v1beta/models/gemini-2.5-flash:generateContent',
+  stream: gemini.stream,
+  none: (body) => body.toolConfig?.functionCallingConfig?.mode === 'NONE',
+  body: (calls, { said = 'go', more = [], ids = true } = {}) => ({
+    contents: [
+      { role: 'user', parts: [{ text: said }] },
+      ...rounds(calls).flatMap(({ id, name, args, result }) => [
+        { role: 'model', parts: [{ functionCall: { name, args, ...(ids && { id }) } }] },
+        {
+          role: 'user',
+          parts: [{ functionResponse: { name, response: { result }, ...(ids && { id }) } }],
+        },
+      ]),
+      ...more,
+    ],
+    tools: [{ functionDeclarations: [{ name: 'ls', parameters: { type: 'OBJECT' } }] }],
+  }),
+  whole: ({ text, calls = [] }) => gemini.responseBody({ text: text ? [text] : [], calls }),
+  said: (json) => json.candidates[0].content.parts.map(({ text = '' }) => text).join(''),
+  called: (json) =>
+    json.candidates[0].content.parts.flatMap(({ functionCall }) => functionCall?.name ?? []),
+  user: (text) => ({ role: 'user', parts: [{ text }] }),
 }
 
 /** The call that loops, and a history in which it was made `times` times with one result. */

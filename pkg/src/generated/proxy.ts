@@ -99,8 +99,9 @@ export interface Upstream {
    */
   url: string
   /**
-   * The provider's key. It is sent as `x-api-key` where the client asks as Anthropic's clients do,
-   * else as a bearer token. The client's own key is never sent with it.
+   * The provider's key. It is sent as `x-api-key` if the client asks as Anthropic's clients do, as
+   * `x-goog-api-key` if it asks as Gemini's do, otherwise as a bearer token. The client's own key
+   * is never sent with it.
    */
   apiKey?: string | undefined
   /** Headers that replace those of the client and of the proxy. */

@@ -1,4 +1,4 @@
-/** The rules of the proxy inside a client: a `fetch` for OpenAI's, Anthropic's and other clients. */
+/** The rules of the proxy inside a client: a `fetch` for clients of OpenAI, Anthropic, Gemini and others. */
 import { checkFunctions } from '../checks.js'
 import { wrong } from '../errors.js'
 import type { Fetch } from '../models/model.js'
@@ -13,7 +13,7 @@ export type { GuardFetchOptions }
 export type HostFetch = typeof globalThis extends { fetch: infer Own } ? Own : Fetch
 
 /** Whether a path may be that of a watched API. `wireOf` decides. */
-const MAY_BE_WATCHED = /completions|responses|messages|%/i
+const MAY_BE_WATCHED = /completions|responses|messages|generatecontent|%/i
 
 /**
  * Makes a `fetch` for a client of a model: it repairs the history of a request, bounds repeated calls

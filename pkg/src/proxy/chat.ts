@@ -2,7 +2,7 @@
 import { isSaid, resultText, type Call, type PastCall } from './judge.js'
 import { list, object, stringify, text, type Members } from './json.js'
 import type { RememberedCall } from './conversation.js'
-import { INTERRUPTED, rowEnds, type Wire } from './wire.js'
+import { INTERRUPTED, rowEnds, SAID_IN_BODY, type Wire } from './wire.js'
 
 /** The name and the arguments of a call: of a function, or of a custom tool. */
 function callOf(value: unknown): Call {
@@ -51,6 +51,7 @@ export const chat: Wire = {
   history: 'messages',
   noTools: (body) => [list(body.functions).length ? 'function_call' : 'tool_choice', '"none"'],
   isWhole: () => true,
+  ...SAID_IN_BODY,
   orphans: () => [],
   mend(elements, history, repairs, result = INTERRUPTED) {
     const ends = rowEnds(history, (message) => object(message).role === 'tool')

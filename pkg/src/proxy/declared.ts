@@ -11,15 +11,32 @@ const MAX_DEPTH = 8
 /** The schemas of a request's tools, by name. */
 export function declaredSchemas(body: Members | undefined): ReadonlyMap<string, Members> {
   const schemas = new Map<string, Members>()
+  const add = (name: unknown, schema: unknown) => {
+    if (typeof name === 'string') schemas.set(name, object(schema))
+  }
   for (const entry of [...list(body?.['tools']), ...list(body?.['functions'])].map(object)) {
     const { name, parameters, input_schema: input, function: nested } = entry
     const { name: nestedName, parameters: nestedParameters } = object(nested)
-    const tool = nestedName ?? name
-    if (typeof tool === 'string') {
-      schemas.set(tool, object(nestedParameters ?? parameters ?? input))
+    add(nestedName ?? name, nestedParameters ?? parameters ?? input)
+    const { functionDeclarations, function_declarations: declarations = functionDeclarations } =
+      entry
+    for (const declared of list(declarations).map(object)) {
+      const { parametersJsonSchema, parameters_json_schema: json = parametersJsonSchema } = declared
+      add(declared.name, json ?? inLowerCase(declared.parameters))
     }
   }
   return schemas
+}
+
+/** A schema of Gemini, whose types are in capital letters, as JSON Schema. */
+function inLowerCase(schema: unknown, depth = MAX_DEPTH): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => inLowerCase(item, depth - 1))
+  if (typeof schema !== 'object' || schema === null || depth === 0) return schema
+  const entries = Object.entries(schema).map(([name, value]) => {
+    const isType = name === 'type' && typeof value === 'string'
+    return [name, isType ? value.toLowerCase() : inLowerCase(value, depth - 1)]
+  })
+  return Object.fromEntries(entries)
 }
 
 /**

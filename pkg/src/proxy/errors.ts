@@ -1,5 +1,6 @@
 /** Refusals in the form that the clients of a route expect. */
 import { json, type Refusal } from '../server/refusal.js'
+import { geminiError } from './gemini.js'
 import type { Wire } from './wire.js'
 
 const TYPES: Record<number, string> = {
@@ -14,14 +15,23 @@ const TYPES: Record<number, string> = {
 export function refusalResponse(refusal: Refusal, route: Wire['name'] | undefined): Response {
   const { status, code, message, headers } = refusal
   const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-  return json(errorBody({ type, message, code }, route), status, headers)
+  return json(errorBody({ status, type, message, code }, route), status, headers)
 }
 
-/** An error in the form of a route. */
-export const errorBody = (
-  { type, message, code }: { type: string; message: string; code: string },
+/** An error in the form of a route. `status`: of HTTP. Default: 500 */
+export function errorBody(
+  { status = 500, type, message, code }: Described,
   route: Wire['name'] | undefined,
-) =>
-  route === 'messages'
+) {
+  if (route === 'gemini') return { error: geminiError(status, code, message) }
+  return route === 'messages'
     ? { type: 'error', error: { type, message, code } }
     : { error: { message, type, code, param: null } }
+}
+
+interface Described {
+  status?: number
+  type: string
+  message: string
+  code: string
+}

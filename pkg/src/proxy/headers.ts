@@ -117,13 +117,28 @@ export function requestHeaders(
     }
   }
   if (apiKey !== undefined) {
-    const isAnthropic = request.headers.has('anthropic-version')
-    if (isAnthropic) headers.set('x-api-key', apiKey)
+    if (request.headers.has('anthropic-version')) headers.set('x-api-key', apiKey)
+    else if (isGemini(request)) headers.set('x-goog-api-key', apiKey)
     else headers.set('authorization', `Bearer ${apiKey}`)
   }
   for (const [name, value] of Object.entries(upstream.headers ?? {})) headers.set(name, value)
   return headers
 }
+
+/** The methods of Gemini's own API; Vertex AI, which takes bearer tokens, has `/projects/`. */
+const GEMINI = /^(?![^]*\/projects\/)[^]*\/(models|tunedmodels)\/[^/]+:\w+$/
+
+/** Whether a request is in the form of Gemini's clients, whose key is no bearer token. */
+export function isGemini({ url, headers }: Request): boolean {
+  const { pathname, searchParams } = new URL(url)
+  if (GEMINI.test(plainPath(pathname, METHOD_EXTENSION))) return true
+  // Other paths, such as `/v1beta/models`. Google's OpenAI-compatible API takes bearer tokens.
+  const hasKey = headers.has('x-goog-api-key') || /^AIza/.test(searchParams.get('key') ?? '')
+  return hasKey && !headers.has('authorization')
+}
+
+/** An extension behind the method of a path; the name of a model before it may have dots. */
+export const METHOD_EXTENSION = /\.[^:]*$/
 
 function isForwarded(name: string, passesKeys: boolean): boolean {
   if (BROWSER.has(name)) return false
@@ -201,14 +216,16 @@ const segmentsOf = (path: string): string[] =>
 /**
  * A path as a lenient server reads it: one that is spelled otherwise is watched as well. What is sent
  * on keeps its spelling.
+ *
+ * @param extension what is left out of a segment
  */
-export function plainPath(path: string): string {
+export function plainPath(path: string, extension = /\.[^]*/): string {
   let plain = path
   // Of `%zz`, which is no encoding, the rest is read all the same.
   for (let round = 0; round <= ROUNDS; round++) plain = plain.replace(/(?:%[\da-f]{2})+/gi, decode)
   // A query that was encoded, and dots or an extension at the end of a segment.
   const segments = segmentsOf(normal(plain).replace(/[?#][^]*/, ''))
-  const named = segments.map((segment) => segment.replace(/\.[^]*/, '').trim()).filter(Boolean)
+  const named = segments.map((segment) => segment.replace(extension, '').trim()).filter(Boolean)
   return `/${named.join('/')}`.toUpperCase().toLowerCase()
 }
 

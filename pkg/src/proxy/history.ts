@@ -66,7 +66,13 @@ function mendOnce(
   const places = new Set(mended.map(({ index }) => index))
   mended.push(...orphans.filter(({ index }) => !places.has(index)))
   const elements = new Elements(json, at)
-  if (mended.every(isSimple)) {
+  if (!wire.mend) {
+    before.forEach((_, index) => elements.set(index, []))
+    elements.set(
+      0,
+      messages.map((message) => JSON.stringify(message)),
+    )
+  } else if (mended.every(isSimple)) {
     wire.mend(elements, before, mended)
   } else {
     replace(elements, before, messages, faults)

@@ -14,7 +14,7 @@ import {
 import type { Repair } from '../generated/common.js'
 import type { Elements } from './history.js'
 import type { RememberedCall } from './conversation.js'
-import { INTERRUPTED, type Wire } from './wire.js'
+import { INTERRUPTED, SAID_IN_BODY, type Wire } from './wire.js'
 
 const isSpoken = ({ role, content }: Members): boolean =>
   role === 'user' && saysSomething(content, list(content).map(object))
@@ -143,6 +143,7 @@ export const messages: Wire = {
   history: 'messages',
   noTools: () => ['tool_choice', '{"type":"none"}'],
   isWhole: () => true,
+  ...SAID_IN_BODY,
   orphans: () => [],
   mend,
   isSpoken,

@@ -25,7 +25,7 @@ export interface ProxySession {
 /** Of which provider a session's requests are. `route` is what is asked for. */
 export type UpstreamFor<S> = (about: {
   session: S
-  route: 'chat' | 'responses' | 'messages' | 'other'
+  route: 'chat' | 'responses' | 'messages' | 'gemini' | 'other'
   env: Environment | undefined
 }) => string | Upstream | Promise<string | Upstream>
 

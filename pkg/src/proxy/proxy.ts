@@ -7,7 +7,7 @@ import { whenGone } from '../server/stream.js'
 import { Conversations } from './conversation.js'
 import { refusalResponse } from './errors.js'
 import { Exchange } from './exchange.js'
-import { addressOf, REPORT, requestHeaders, responseHeaders } from './headers.js'
+import { addressOf, isGemini, REPORT, requestHeaders, responseHeaders } from './headers.js'
 import { limitsOf, settingsOf, upstreamOf } from './options.js'
 import type { ProxySession, Settings } from './options.js'
 import { wireOf } from './routes.js'
@@ -19,10 +19,11 @@ import type { Wire } from './wire.js'
  * Makes a proxy in front of a provider, for any runtime with `Request` and `Response`. Clients reach
  * it by their `baseURL`; they need no other change.
  *
- * `POST` to paths that end with `/chat/completions`, `/responses` or `/messages` is watched; every
- * other path below `basePath` goes to the provider as it is. A stream passes byte for byte, unless `bound`
- * refuses a call of it. The header `x-turnlock-report` says what was changed before the response
- * began, `onReport` everything.
+ * `POST` to paths that end with `/chat/completions`, `/responses` or `/messages`, and to the methods
+ * `generateContent` and `streamGenerateContent` of Gemini, is watched; every other path below
+ * `basePath` goes to the provider as it is. A stream passes byte for byte, unless `bound` refuses a
+ * call of it. The header `x-turnlock-report` says what was changed before the response began,
+ * `onReport` everything.
  *
  * @throws TurnlockError `options.invalid`
  * @example
@@ -119,7 +120,7 @@ class ProxiedRequest<S extends ProxySession> {
     const exchange = this.#exchange
     exchange.limits = limitsOf(session.limits, this.#settings.limits)
     const upstream = await this.#upstream(session)
-    const address = addressOf(upstream, this.#path, this.#url.search)
+    const address = addressOf(upstream, this.#path, this.#search(upstream))
     const wire = exchange.request.method === 'POST' ? this.#wire : undefined
     // What continues without its client, for its report, is cancelled by nobody.
     const continues = this.#settings.clientGone === 'continue' && wire !== undefined
@@ -135,6 +136,17 @@ class ProxiedRequest<S extends ProxySession> {
         }),
       headersFor: ({ headers }) => responseHeaders(headers),
     }).respond()
+  }
+
+  /** The query. The key in that of Gemini's clients is sent as a header would be. */
+  #search({ apiKey, passAuthorization = false }: Upstream): string {
+    const { search } = this.#url
+    const passesKey = passAuthorization && apiKey === undefined
+    if (passesKey || !isGemini(this.#exchange.request)) return search
+    const query = new URLSearchParams(search)
+    if (!query.has('key')) return search
+    query.delete('key')
+    return `?${query}`
   }
 
   async #upstream(session: S): Promise<Upstream> {

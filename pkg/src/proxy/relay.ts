@@ -201,8 +201,7 @@ class Run {
     this.#send(controller, this.#gate.push(this.#frames.end()))
     this.#send(controller, this.#gate.end())
     if (this.#gate.state.isUnanswered) this.#send(controller, this.#gate.withoutAnswer())
-    if (this.#gate.state.asks && (await this.#ask(controller))) return true
-    return this.#close(controller)
+    return this.#gate.state.asks ? this.#ask(controller) : this.#close(controller)
   }
 
   #close(controller: Controller): true {

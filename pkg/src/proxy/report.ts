@@ -6,7 +6,7 @@ import type { Repeat } from './repeats.js'
 /** A report of one request; for `observe`, of what the other modes would have done. */
 export interface ProxyReport {
   mode: 'observe' | 'repair' | 'bound'
-  route: 'chat' | 'responses' | 'messages'
+  route: 'chat' | 'responses' | 'messages' | 'gemini'
   tenant: string
   /** What the client's own headers say of its session, such as `x-claude-code-session-id`. */
   session: Record<string, string>

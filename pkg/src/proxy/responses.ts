@@ -3,7 +3,7 @@ import { saysSomething } from './chat.js'
 import { resultText, type Call, type PastCall } from './judge.js'
 import { joinedText, list, object, stringify, text, type Members } from './json.js'
 import type { RememberedCall } from './conversation.js'
-import { INTERRUPTED, rowEnds, type Wire } from './wire.js'
+import { INTERRUPTED, rowEnds, SAID_IN_BODY, type Wire } from './wire.js'
 
 /** Calls that the provider runs itself. */
 const OWN =
@@ -67,6 +67,7 @@ export const responses: Wire = {
   history: 'input',
   noTools: () => ['tool_choice', '"none"'],
   isWhole: (body) => !list(body.input).some((item) => isReference(object(item))),
+  ...SAID_IN_BODY,
   orphans(history) {
     const calls = new Set(
       history.flatMap((value) => {

@@ -1,6 +1,7 @@
 /** The APIs that are watched. */
 import { chat } from './chat.js'
-import { plainPath } from './headers.js'
+import { gemini } from './gemini.js'
+import { METHOD_EXTENSION, plainPath } from './headers.js'
 import { messages } from './messages.js'
 import { responses } from './responses.js'
 import type { Wire } from './wire.js'
@@ -16,8 +17,15 @@ const ROUTES: readonly [RegExp, Wire][] = [
   [/(?<!\/threads\/[^/]+)\/messages$/, messages],
 ]
 
+/**
+ * The methods of Gemini and Vertex AI, behind the name of a model, which may have dots.
+ * `v1internal:generateContent`, of Google's Code Assist, has another body.
+ */
+const METHOD = /\/(models|tunedmodels|endpoints)\/[^/]+:(stream)?generatecontent$/
+
 /** The API of a path; `undefined` for one that passes unwatched. */
 export const wireOf = (path: string): Wire | undefined => {
   const plain = plainPath(path)
-  return ROUTES.find(([end]) => end.test(plain))?.[1]
+  const known = ROUTES.find(([end]) => end.test(plain))?.[1]
+  return known ?? (METHOD.test(plainPath(path, METHOD_EXTENSION)) ? gemini : undefined)
 }

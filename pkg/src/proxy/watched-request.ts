@@ -145,7 +145,7 @@ export class WatchedRequest {
       const history = members?.[name]
       if (!at || !Array.isArray(history)) return
       const elements = new Elements(json, at)
-      this.#wire.mend(elements, history, [repair], result)
+      this.#wire.mend?.(elements, history, [repair], result)
       this.#rewrite(json.slice(0, at.start) + elements.join() + json.slice(at.end))
       this.#report.repairs.push(repair)
     }
@@ -281,12 +281,12 @@ export class WatchedRequest {
       wire: this.#wire,
       report: this.#report,
       body: exchange.source(body),
-      isStream: members?.stream === true,
+      isStream: this.#wire.isStream(members ?? {}, new URL(request.url).pathname),
       isFailure: !isOk,
       // Whether tools are declared or not: a stored prompt may declare them.
       holds: this.#holds && isOk,
       forced: isForced,
-      choices: Number(members?.n ?? 1),
+      choices: this.#wire.choices(members ?? {}),
       record: this.#record,
       onTerminal: () => this.#remember(),
       most: limits.heldBytes,

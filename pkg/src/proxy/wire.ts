@@ -7,22 +7,27 @@ import type { PastCall } from './judge.js'
 import type { Members } from './json.js'
 
 export interface Wire {
-  name: 'chat' | 'responses' | 'messages'
+  name: 'chat' | 'responses' | 'messages' | 'gemini'
   dialect: Dialect
   /** The member of a request with the history. */
-  history: 'messages' | 'input'
+  history: 'messages' | 'input' | 'contents'
   /** The member, and its value, of a request whose answer is to have no call. */
   noTools(body: Members): [string, string]
   /** Whether the history has no references to elements that only the provider has. */
   isWhole(body: Members): boolean
+  /** Whether the client reads a stream. */
+  isStream(body: Members, path: string): boolean
+  /** How many answers a request asks for. */
+  choices(body: Members): number
   /** Results without a call that `diagnoseHistory` takes for ones whose call the provider keeps. */
   orphans(history: readonly unknown[]): Repair[]
   /**
-   * Leaves out the results that the repairs name, and adds those of the calls that they name.
+   * Leaves out the results that the repairs name, and adds those of the calls that they name. Without
+   * it, a history that has such faults is written anew.
    *
    * @param result the text of an added result. Default: {@link INTERRUPTED}
    */
-  mend(
+  mend?(
     elements: Elements,
     history: readonly unknown[],
     repairs: readonly Repair[],
@@ -40,6 +45,12 @@ export interface Wire {
   ping: string
   /** The error in the stream of a response that `bound` refuses. */
   failure(code: string, message: string): string
+}
+
+/** APIs whose body says whether the client reads a stream, and of how many answers. */
+export const SAID_IN_BODY: Pick<Wire, 'isStream' | 'choices'> = {
+  isStream: ({ stream }) => stream === true,
+  choices: ({ n }) => Number(n ?? 1),
 }
 
 /** What a call is answered with that never was. */

@@ -49,6 +49,7 @@ impl Gate {
         let mut json = json.clone();
         let holder = match self.options.wire {
             Wire::Chat if part(&json, "usage").as_object().is_some() => Some(&mut json),
+            Wire::Gemini if part(&json, "usageMetadata").as_object().is_some() => Some(&mut json),
             Wire::Responses if is_final(kind) => member(&mut json, "response"),
             Wire::Messages if kind == "message_delta" => {
                 let usage = self.counts(part(&json, "usage"));
@@ -63,7 +64,7 @@ impl Gate {
             }
             _ => None,
         };
-        add_usage(holder?, &self.spent);
+        add_usage(holder?, self.options.wire, &self.spent);
         Some(json)
     }
 
@@ -72,7 +73,7 @@ impl Gate {
     pub(in crate::proxy) fn add_spent(&self, json: &mut Json<'static>) -> bool {
         let has_spent = !self.spent.is_null();
         if has_spent {
-            add_usage(json, &self.spent);
+            add_usage(json, self.options.wire, &self.spent);
         }
         has_spent
     }
@@ -91,9 +92,10 @@ impl Gate {
     }
 }
 
-fn add_usage(holder: &mut Json<'static>, spent: &Json<'static>) {
-    let usage = member(holder, "usage").map(std::mem::take).unwrap_or_default();
-    set(holder, "usage", sum(spent.clone(), usage));
+fn add_usage(holder: &mut Json<'static>, wire: Wire, spent: &Json<'static>) {
+    let name = wire.usage_member();
+    let usage = member(holder, name).map(std::mem::take).unwrap_or_default();
+    set(holder, name, sum(spent.clone(), usage));
 }
 
 /// The sum of two usages: numbers are added, wherever a provider has them. Of every other value, that

@@ -66,9 +66,9 @@ pub(super) fn tables() -> Vec<Table> {
                 /// The address, such as `https://api.openai.com/v1`. The client's path stands
                 /// behind it; a `/v1` is not doubled.
                 url: "string" | required;
-                /// The provider's key. It is sent as `x-api-key` where the client asks as
-                /// Anthropic's clients do, else as a bearer token. The client's own key is never
-                /// sent with it.
+                /// The provider's key. It is sent as `x-api-key` if the client asks as Anthropic's
+                /// clients do, as `x-goog-api-key` if it asks as Gemini's do, otherwise as a bearer
+                /// token. The client's own key is never sent with it.
                 apiKey: "string";
                 /// Headers that replace those of the client and of the proxy.
                 headers: "Record<string, string>";
