@@ -71,6 +71,7 @@ export {
   type Reconciled,
   type ReconciledOutcome,
   type Tool,
+  type ApprovalDecision,
   type ToolContext,
   type ToolOptions,
 } from './tools/tools.js'

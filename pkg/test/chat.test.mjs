@@ -184,6 +184,32 @@ test('two pages approve one call: it runs once, and the other one says why', asy
   assert.equal(ends.find(({ status }) => status === 'failed').error.code, 'turn.conflict')
 })
 
+test('a denial of a chat carries its reason', async () => {
+  const call = (id) => ({ id, name: 'pay', args: {}, signature: id.repeat(64) })
+  const paused = { type: 'paused', resume: { requestId: 'r', toolBatchId: 1 } }
+  const approvals = [call('a'), call('b')]
+  const given = []
+  const turns = {
+    run: () => told([{ ...paused, approvals }]),
+    resume: (own) => {
+      given.push(own.approvals)
+      return told([{ type: 'complete', seq: 2, done: true }], own.requestId)
+    },
+  }
+  const chat = createChat({ turns })
+  chat.send('go')
+  await ended(chat)
+  chat.approve(approvals[0].signature)
+  chat.approve(approvals[1].signature, { approved: false, reason: 'in euros, please' })
+  assert.equal((await ended(chat)).status, 'complete')
+  assert.deepEqual(given, [
+    [
+      { signature: approvals[0].signature, approved: true },
+      { signature: approvals[1].signature, approved: false, reason: 'in euros, please' },
+    ],
+  ])
+})
+
 test('a turn that waits is cancelled by another message, and by stop', async () => {
   const paused = { type: 'paused', resume: { requestId: 'r', toolBatchId: 1 } }
   const cancelled = []

@@ -223,7 +223,7 @@ describe('guardTools: policy', () => {
     await tools.fetch_page.execute({ url: 'x' }, { toolCallId: 'b', messages })
     assert.equal(await tools.send.needsApproval({ to: 'Ada' }, options), true)
     const blocked = await tools.send.execute({ to: 'Ada' }, options)
-    assert.match(blocked, /the user did not approve it/)
+    assert.match(blocked, /it was not approved/)
   })
 
   test('untrusted text stays in a conversation, by its id or its history', async () => {

@@ -108,10 +108,7 @@ test('approvals that are none say what is wrong with which member', async () => 
       '`approvals[1].signature`: expected the 64 hexadecimal digits that the `paused` event has',
     ],
     [[{ signature }], '`approvals[0].approved`: expected true or false'],
-    [
-      [{ signature, approved: false, reason: 'x' }],
-      '`approvals[0].reason`: expected a known option',
-    ],
+    [[{ signature, approved: false, reason: 7 }], '`approvals[0].reason`: expected a string'],
     [
       [{ signature, aproved: true }],
       '`approvals[0].aproved`: expected a known option; did you mean `approved`?',

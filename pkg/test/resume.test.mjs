@@ -125,6 +125,80 @@ test('a resumed turn keeps its project, in every event and for its tools', async
   assert.equal(seen, 'apollo')
 })
 
+// openai/openai-agents-js#1418, 2026-06-23: a resume evaluated the callback again. It may have effects,
+// throw, or return something else by then.
+test('needsApproval: called once for a call, and not by a resume', async () => {
+  const asked = []
+  const { resume } = await waiting({ needsApproval: (args) => asked.push(args) > 0 })
+  const needsApproval = () => {
+    throw new Error('asked again')
+  }
+  const { status, toolResults } = await resume({ needsApproval }).result
+  assert.deepEqual([status, toolResults[0].result, asked.length], ['complete', 'acted', 1])
+})
+
+test('needsApproval: each decision, as a value and as a promise', async () => {
+  for (const [decision, want] of [
+    [true, 'paused'],
+    ['ask', 'paused'],
+    [{ decision: 'ask' }, 'paused'],
+    [false, 'complete'],
+    ['allow', 'complete'],
+    [{ decision: 'allow', reason: 'small' }, 'complete'],
+    ['deny', 'denied'],
+    [{ decision: 'deny' }, 'denied'],
+    [{ decision: 'deny', reason: 7 }, 'denied'],
+    [{ decision: 'deny', reason: 'This account is blocked.' }, 'denied'],
+    // Anything else asks; nothing is no.
+    [{}, 'paused'],
+    [{ decision: false }, 'paused'],
+    ['never', 'paused'],
+    [1, 'paused'],
+    [undefined, 'complete'],
+  ]) {
+    for (const needsApproval of [() => decision, async () => decision]) {
+      let runs = 0
+      const execute = () => ++runs
+      const act = defineTool({ inputSchema: { type: 'object' }, needsApproval, execute })
+      const options = { model, messages, tools: { act }, store: memoryStore() }
+      const events = await collect(runTurn(options))
+      const about = JSON.stringify(decision)
+      const refused = events.find(({ type }) => type === 'refused')
+      assert.equal(events.at(-1).type, want === 'denied' ? 'complete' : want, about)
+      assert.equal(refused?.reason, want === 'denied' ? 'not_approved' : undefined, about)
+      assert.equal(runs, want === 'complete' ? 1 : 0, about)
+      const reason = typeof decision?.reason === 'string' && ` Reason: "${decision.reason}"`
+      if (refused) assert.equal(refused.notice.includes('Reason'), Boolean(reason), about)
+      if (refused && reason) assert.ok(refused.notice.endsWith(reason), about)
+    }
+  }
+})
+
+test('needsApproval: a promise is awaited', async () => {
+  const run = (needsApproval) => {
+    const act = defineTool({
+      inputSchema: { type: 'object' },
+      needsApproval,
+      execute: () => 'acted',
+    })
+    const options = { model, messages, tools: { act }, store: memoryStore() }
+    return collect(runTurn(options))
+  }
+  const shown = (events, type) => events.filter((event) => event.type === type)
+  const free = await run(async () => false)
+  assert.equal(shown(free, 'tool_results')[0].toolResults[0].result, 'acted')
+  assert.equal(shown(free, 'approval_required').length, 0)
+  const asks = await run(async () => true)
+  assert.deepEqual([asks.at(-1).type, shown(asks, 'tool_calls').length], ['paused', 0])
+  const fails = await run(async () => {
+    throw new Error('no directory service')
+  })
+  const [{ reason, notice }] = shown(fails, 'refused')
+  assert.equal(reason, 'invalid_arguments')
+  assert.match(notice, /no directory service/)
+  assert.equal(shown(fails, 'tool_calls').length, 0)
+})
+
 test('a tool that takes other arguments by now is not started with the old ones', async () => {
   let runs = 0
   const { resume } = await waiting()

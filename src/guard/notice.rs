@@ -13,7 +13,7 @@ names! {
         InvalidArguments "invalid_arguments",
         /// The tool is not on the allowlist of the phase.
         NotAllowed "not_allowed",
-        /// The user denied the approval.
+        /// The user, or the host's policy, denied it.
         NotApproved "not_approved",
         /// The phase has no tools.
         ToolsDisabled "tools_disabled",
@@ -37,7 +37,7 @@ impl Refusal {
             Self::InvalidArguments => "the arguments do not fit the tool's schema.",
             Self::NotAllowed => "this phase has other tools.",
             Self::NotApproved => {
-                "the user did not approve it. Go on without it, and do not ask for it again."
+                "it was not approved. Go on without it, and do not ask for it again."
             }
             Self::ToolsDisabled => {
                 "this phase is for the answer. Write the answer for the user now."

@@ -10,7 +10,9 @@ mod outcome;
 mod registry;
 
 pub(crate) use arguments::{fit as fit_arguments, unwrap_object};
-pub(crate) use batch::{CUT_BY_LIMIT, Call, CallBatch, Fate, INCOMPLETE, Need, Replays, Terms};
+pub(crate) use batch::{
+    CUT_BY_LIMIT, Call, CallBatch, Decision, Fate, INCOMPLETE, Need, Replays, Terms,
+};
 pub use batch::{CallView, Settled, Verdict};
 pub use boxes::{BoxMaker, unwrap_box};
 pub(crate) use content::{Content, ContentLimits};

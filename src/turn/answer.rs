@@ -52,7 +52,7 @@ impl Candidates {
     pub(super) fn take(&mut self, verdict: Verdict) {
         let Some(answer) = self.open.pop() else { return };
         match verdict {
-            Verdict::Invalid { errors } => {
+            Verdict::Invalid { errors } | Verdict::Denied { reason: errors, .. } => {
                 self.errors.get_or_insert(errors);
             }
             Verdict::Valid { .. } if self.valid.is_some() => {

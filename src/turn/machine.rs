@@ -39,13 +39,14 @@ use super::phase::Step;
 use super::progress::{End, Point};
 use super::protocol::{Effect, Input};
 use super::record::{Calling, Record, compose};
+use super::restore::Approval;
 use super::result::TurnStatus;
 use crate::error::{Error, Failure};
 use crate::guard::Dedupe;
 use crate::inference::{self, Heard, Inference};
 use crate::next::Next;
 use crate::stream::{FinishReason, Response};
-use crate::tool::{CallView, Outcome};
+use crate::tool::{CallView, Decision, Outcome};
 
 /// A turn without a store.
 #[derive(Debug, Clone)]
@@ -77,8 +78,8 @@ pub(super) struct Entry {
     pub(super) at: Result<Point, End>,
     /// The batch whose owner is gone.
     pub(super) calling: Option<Box<Calling>>,
-    /// What the user has decided on calls that wait, by signature.
-    pub(super) approvals: Vec<(String, bool)>,
+    /// The user's decisions on calls that wait.
+    pub(super) approvals: Vec<Approval>,
     /// The results that take the place of earlier ones, with their batches.
     pub(super) revised: Vec<(u32, ResultView)>,
 }
@@ -504,15 +505,16 @@ impl Machine {
     }
 
     /// Runs or refuses the calls that the user has decided on. The others continue to wait.
-    fn approve(&mut self, decisions: &[(String, bool)]) {
+    fn approve(&mut self, decisions: &[Approval]) {
         let Some(waiting) = self.record.closed().last().filter(|one| one.is_waiting()) else {
             let step = self.record.after_tools();
             return self.step(step);
         };
         // If the same call was both approved and denied, it is denied.
         let decision = |signature: &str| {
-            let about = decisions.iter().filter(|(one, _)| one == signature);
-            about.map(|(_, approved)| *approved).min()
+            let about = decisions.iter().filter(|one| one.signature == signature);
+            let first = about.min_by_key(|one| one.approved)?;
+            Some(Decision { approved: first.approved, reason: first.reason.as_deref() })
         };
         let views = waiting.approvals();
         if !views.iter().any(|view| decision(&view.signature).is_some()) {

@@ -83,6 +83,8 @@ options! {
         signature "signature": String | required;
         /// Whether the call may run.
         approved "approved": bool | required;
+        /// Why the call is denied: the notice gives it to the model, cut to 500 bytes.
+        reason "reason": Option<String>;
     }
 }
 
@@ -122,7 +124,7 @@ impl Approval {
     /// Makes a decision.
     #[must_use]
     pub fn new(signature: impl Into<String>, approved: bool) -> Self {
-        Self { signature: signature.into(), approved }
+        Self { signature: signature.into(), approved, reason: None }
     }
 }
 

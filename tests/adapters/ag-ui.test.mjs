@@ -174,7 +174,7 @@ for (const [name, { HttpAgent }] of Object.entries({ '0.0.59': client0, '1.0.0':
       await agent.runAgent({ resume })
       assert.equal(runs.length, approved ? 1 : 0)
       const answered = agent.messages.find((message) => message.toolCallId === toolCallId)
-      assert.match(answered.content, approved ? /notes\.txt/ : /did not approve/)
+      assert.match(answered.content, approved ? /notes\.txt/ : /not approved/)
       assert.equal(agent.messages.at(-1).role, 'assistant')
       await close()
     })

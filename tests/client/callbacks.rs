@@ -395,6 +395,34 @@ async fn a_plain_turn_is_without_a_store_and_has_a_plain_history() {
     assert_eq!((result.status, result.tool_results.len()), (TurnStatus::Complete, 1));
 }
 
+// openai/openai-agents-js#1418, 2026-06-23: a resume evaluated the callback again.
+#[test]
+async fn a_resume_does_not_evaluate_needs_approval_if_again() {
+    let (store, asked) = (MemoryStore::new(), Seen::new(0));
+    let tool = || {
+        let asked = asked.clone();
+        Tool::new("tool", "", any(), |_: Value, _| async { Ok::<_, String>("acted") })
+            .needs_approval_if(move |_: Value| {
+                *asked.lock() += 1;
+                assert_eq!(*asked.lock(), 1, "it panics when it is evaluated again");
+                true
+            })
+    };
+    let options = TurnOptions::new(calls_once("tool"), go()).tool(tool());
+    let mut turn = run_turn(options.store(store.clone()).request_id("r")).unwrap();
+    let mut approvals = Vec::new();
+    while let Some(event) = turn.next().await {
+        if let EventKind::ApprovalRequired { calls, .. } = event.kind {
+            approvals.extend(calls.into_iter().map(|call| Approval::new(call.signature, true)));
+        }
+    }
+    assert_eq!(approvals.len(), 1);
+    let options = ResumeOptions::new("r", store, calls_once("tool")).tool(tool());
+    let result = resume_turn(options.approvals(approvals)).unwrap().result().await;
+    assert_eq!((result.status, result.text.as_str()), (TurnStatus::Complete, "done"));
+    assert_eq!((returned(&result), *asked.lock()), (json!("acted"), 1));
+}
+
 #[test]
 async fn misuse_is_told_at_once() {
     let fine = || calls_once("tool");

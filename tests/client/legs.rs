@@ -104,8 +104,11 @@ impl Legs<'_> {
             if let Some(id) = leg["resume"]["toolBatchId"].as_u64() {
                 options = options.tool_batch_id(u32::try_from(id).unwrap());
             }
-            let approval = |(id, approved): (&String, &Value)| {
-                Approval::new(self.waits.get(id).unwrap_or(id).clone(), approved == true)
+            let approval = |(id, decision): (&String, &Value)| {
+                let signature = self.waits.get(id).unwrap_or(id).clone();
+                let approved = decision.get("approved").unwrap_or(decision) == true;
+                let reason = decision.get("reason").and_then(Value::as_str).map(str::to_owned);
+                Approval::new(signature, approved).reason(reason)
             };
             // The outcome of a page's call is what its tool returns.
             let given = [&leg["resume"]["approvals"], &leg["resume"]["outcomes"]];

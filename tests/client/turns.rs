@@ -11,7 +11,8 @@ use turnlock::json::Json;
 use turnlock::stream::Usage;
 use turnlock::turn::{Mode, Policy};
 use turnlock_client::{
-    Control, Model, Reconciled, Tool, TurnOptions, TurnResult, run_plain_turn, run_turn,
+    ApprovalDecision, Control, Model, Reconciled, Tool, TurnOptions, TurnResult, run_plain_turn,
+    run_turn,
 };
 
 use crate::lines::{Group, Reduction, canonical};
@@ -225,6 +226,10 @@ fn tool_of(name: &str, table: &Value, executed: Executed, process: (Dead, Held))
     }
     if table["needsApproval"] == true {
         tool = tool.needs_approval();
+    }
+    if let Some(reason) = table["denies"].as_str() {
+        let denial = ApprovalDecision::Deny(reason.to_owned());
+        tool = tool.decide_approval(move |_: Value| denial.clone());
     }
     if table["page"] == true {
         tool = tool.page();

@@ -146,8 +146,8 @@ export const bugs = [
   bug(
     'an approval fits any call',
     MACHINE,
-    '|(one, _)| one == signature',
-    (name) => `|(one, _)| ${or(name, 'one == signature')}`,
+    '|one| one.signature == signature',
+    (name) => `|one| ${or(name, 'one.signature == signature')}`,
   ),
   bug(
     'an event is shown before it is kept',

@@ -120,9 +120,13 @@ impl Legs<'_> {
         } else {
             let wish = &leg["resume"];
             all["resume"]["toolBatchId"] = wish["toolBatchId"].clone();
-            let approval = |(id, approved): (&String, &Value)| {
-                let signature = self.waits.get(id).unwrap_or(id);
-                json!({ "signature": signature, "approved": approved })
+            let approval = |(id, decision): (&String, &Value)| {
+                let mut approval = json!({ "signature": self.waits.get(id).unwrap_or(id) });
+                match decision.as_object() {
+                    Some(members) => approval.as_object_mut().unwrap().extend(members.clone()),
+                    None => approval["approved"] = decision.clone(),
+                }
+                approval
             };
             // The outcome of a page's call is what its tool returns.
             let given = [&wish["approvals"], &wish["outcomes"]];

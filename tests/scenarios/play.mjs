@@ -55,6 +55,7 @@ function toolOf({ defineTool, canonicalize }, conversationId, name, tool, execut
     ...(tool.maxCalls && { maxCalls: tool.maxCalls }),
     ...(tool.reuseMs && { reuseMs: tool.reuseMs }),
     ...(tool.needsApproval && { needsApproval: true }),
+    ...(tool.denies && { needsApproval: async () => ({ decision: 'deny', reason: tool.denies }) }),
     ...(tool.action && { action: (args) => String(args[tool.action]) }),
     ...(tool.reconciles && {
       reconcile({ name: asked, args }, { idempotencyKey, signal }) {
@@ -496,9 +497,9 @@ async function playLegs({ turnlock, model, fallbacks, asked }, scenario) {
         assert(JSON.stringify(got) === JSON.stringify(leg.expect), JSON.stringify(got))
         continue
       }
-      const approvals = Object.entries(leg.resume?.approvals ?? {}).map(([id, approved]) => ({
+      const approvals = Object.entries(leg.resume?.approvals ?? {}).map(([id, decision]) => ({
         signature: waits.get(id) ?? id,
-        approved,
+        ...(typeof decision === 'object' ? decision : { approved: decision }),
       }))
       const { toolBatchId, results } = leg.resume ?? {}
       const outcomes = leg.resume?.outcomes && (await answered(leg.resume))

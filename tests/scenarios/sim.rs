@@ -354,7 +354,10 @@ impl<'a> Sim<'a> {
                     Json::parse_str(&Value::Object(filled).to_string()).unwrap().into_owned()
                 });
                 let approval = tool["needsApproval"] == true || tool["page"] == true;
-                Verdict::Valid { action, args, approval }
+                match tool["denies"].as_str() {
+                    Some(reason) => Verdict::Denied { action, args, reason: reason.to_owned() },
+                    None => Verdict::Valid { action, args, approval },
+                }
             }
         };
         self.lanes.push(VecDeque::from([Input::Checked { call, verdict }]));

@@ -55,6 +55,25 @@ export const formats = {
     await twice.body?.cancel()
   },
 
+  'a chat of the AI SDK: a denial, whose reason reaches the model': async (host) => {
+    const client = new Client(host.url, { base: '/ai-sdk', script: 'one-call' })
+    const user = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'list' }] }
+    const body = { id: fresh('chat'), trigger: 'submit-message' }
+    const asked = await framesOf(await client.post('', { ...body, messages: [user] }))
+    const { messageId } = asked[0]
+    const { approvalId, toolCallId } = asked.find(({ approvalId }) => approvalId)
+    const approval = { id: approvalId, approved: false, reason: 'only the drafts' }
+    const part = { type: 'tool-list_files', toolCallId, state: 'approval-responded', approval }
+    const assistant = { id: messageId, role: 'assistant', parts: [part] }
+    const rest = await framesOf(await client.post('', { ...body, messages: [user, assistant] }))
+    assert.deepEqual(
+      rest.filter(({ type }) => /^tool-output/.test(type)),
+      [{ type: 'tool-output-denied', toolCallId }],
+    )
+    const [last] = host.provider.requests(client.session).slice(-1)
+    assert.ok(JSON.stringify(last.body).includes('only the drafts'))
+  },
+
   'a run of AG-UI: asked, denied, over': async (host) => {
     const client = new Client(host.url, { base: '/ag-ui', script: 'one-call' })
     const body = { threadId: fresh('thread'), runId: 'run-1', tools: [], context: [] }
@@ -63,13 +82,16 @@ export const formats = {
     assert.deepEqual(asked[0], { type: 'RUN_STARTED', threadId: body.threadId, runId: 'run-1' })
     const { outcome } = asked.at(-1)
     const [{ id }] = outcome.interrupts
-    const resume = [{ interruptId: id, status: 'cancelled' }]
+    const payload = { approved: false, reason: 'only the drafts' }
+    const resume = [{ interruptId: id, status: 'resolved', payload }]
     const rest = await framesOf(
       await client.post('', { ...body, runId: 'run-2', messages, resume }),
     )
     assert.equal(rest[0].runId, 'run-2')
     assert.ok(rest.some(({ type, content }) => /RESULT$/.test(type) && /did not run/.test(content)))
     assert.deepEqual(rest.at(-1).result, { status: 'complete' })
+    const [last] = host.provider.requests(client.session).slice(-1)
+    assert.ok(JSON.stringify(last.body).includes('only the drafts'))
   },
 
   'answers in JSON, in both formats: whole, behind what is said before a call': async (host) => {

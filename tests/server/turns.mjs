@@ -369,6 +369,26 @@ export const turns = {
     const rest = (await readEvents(await client.resume(requestId, { approvals }))).events
     assert.equal(last(rest).type, 'complete')
     assert.deepEqual(ranNames(host, client), ['read_file'])
+    // The reason reaches the model.
+    const [asked] = host.provider.requests(client.session).slice(-1)
+    assert.ok(JSON.stringify(asked.body).includes('not today'))
+  },
+
+  async 'a reason that is no text of 4096 characters is refused, and nothing is decided'(host) {
+    const { client, requestId, signature } = await waiting(host)
+    for (const reason of [7, {}, 'x'.repeat(4097)]) {
+      const refused = await client.resume(requestId, {
+        approvals: [{ signature, approved: false, reason }],
+      })
+      assert.equal(refused.status, 400)
+      const { error } = await refused.json()
+      assert.equal(error.code, 'request.invalid')
+      assert.ok(error.message.startsWith('approvals.0.reason'), error.message)
+    }
+    const approvals = [{ signature, approved: true, reason: null }]
+    const rest = (await readEvents(await client.resume(requestId, { approvals }))).events
+    assert.equal(last(rest).type, 'complete')
+    assert.deepEqual(ranNames(host, client), ['read_file', 'send_note'])
   },
 
   async 'a client may take a result out, and write none'(host) {

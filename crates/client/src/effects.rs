@@ -302,15 +302,18 @@ impl<M: Asks> Asked<M> {
     ) -> impl Future<Output = Settled> + MaybeSend + 'static {
         let tool = self.find(name).cloned();
         // Checked by another owner of the turn: the tool of this one may take other arguments.
-        let verdict = (!self.under_way.checked.contains(&call)).then(|| self.verdict(name, &args));
-        let changed = || "its validator makes other arguments of them".to_owned();
-        let verdict = match (verdict, signed) {
+        // Whether it needs an approval was decided there, too.
+        let accepted = if self.under_way.checked.contains(&call) {
+            Ok(())
+        } else {
+            let missing = || Err("no such tool".to_owned());
+            let accepted = tool.as_ref().map_or_else(missing, |tool| tool.accepts(&args));
             // Its validator changed them; the checks of this driver change nothing.
-            (Some(Verdict::Valid { .. }), Some(_)) => Some(Verdict::Invalid { errors: changed() }),
-            (verdict, _) => verdict,
+            let changed = || "its validator makes other arguments of them".to_owned();
+            accepted.and_then(|()| if signed.is_some() { Err(changed()) } else { Ok(()) })
         };
         async move {
-            if let Some(Verdict::Invalid { errors }) = verdict {
+            if let Err(errors) = accepted {
                 let words = "the tool that the turn was resumed with does not take them";
                 return failed("tool.invalid_arguments", &format!("{words}: {errors}"));
             }

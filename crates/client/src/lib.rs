@@ -161,7 +161,7 @@ pub use platform::{BoxFuture, MaybeSend, MaybeSync};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use resume::{ResumeOptions, cancel_turn, resume_turn};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use tool::{Reconciled, Tool, ToolContext};
+pub use tool::{ApprovalDecision, Reconciled, Tool, ToolContext};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use turn::{Control, RunningTurn, TurnOptions, run_plain_turn, run_turn};
 pub use turnlock::error::Failure;

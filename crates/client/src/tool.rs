@@ -20,9 +20,20 @@ use turnlock::turn::{CallView, Settled, Verdict};
 
 type Check = Arc<Dyn![Fn(&Json<'static>) -> Result<(), String>]>;
 type Action = Arc<Dyn![Fn(&Json<'static>) -> Option<String>]>;
-type Approval = Arc<Dyn![Fn(&Json<'static>) -> bool]>;
+type Approval = Arc<Dyn![Fn(&Json<'static>) -> ApprovalDecision]>;
 type Reconcile = Arc<Dyn![Fn(CallView, String) -> BoxFuture<'static, Settled>]>;
 pub(crate) type Run = Arc<Dyn![Fn(Json<'static>, ToolContext) -> BoxFuture<'static, Settled>]>;
+
+/// Whether a call may run, decided before the user is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalDecision {
+    /// It runs.
+    Allow,
+    /// The user must approve it.
+    Ask,
+    /// It does not run. The model reads the reason, cut to 500 bytes, if it is not empty.
+    Deny(String),
+}
 
 /// A tool: an async closure; on the web also a JavaScript function (`Tool::js`).
 ///
@@ -261,10 +272,27 @@ impl Tool {
     /// As [`Tool::needs_approval`], for some arguments. What cannot be read as `A` needs one.
     #[must_use]
     pub fn needs_approval_if<A: DeserializeOwned>(
-        mut self,
+        self,
         asks: impl Fn(A) -> bool + MaybeSend + MaybeSync + 'static,
     ) -> Self {
-        self.approval = Some(Arc::new(move |args| args.to::<A>().map_or(true, &asks)));
+        self.decide_approval(move |args| {
+            if asks(args) { ApprovalDecision::Ask } else { ApprovalDecision::Allow }
+        })
+    }
+
+    /// Decides whether a call runs, waits for the user, or is denied. It is called once for each call;
+    /// a resume does not call it again. The user must approve arguments that cannot be read as `A`. If
+    /// it panics, the call is refused. Needs a store.
+    #[must_use]
+    pub fn decide_approval<A: DeserializeOwned>(
+        mut self,
+        decide: impl Fn(A) -> ApprovalDecision + MaybeSend + MaybeSync + 'static,
+    ) -> Self {
+        let decided = move |args: &Json<'static>| match args.to::<A>() {
+            Ok(args) => decide(args),
+            Err(_) => ApprovalDecision::Ask,
+        };
+        self.approval = Some(Arc::new(decided));
         self
     }
 
@@ -340,17 +368,31 @@ impl Tool {
     /// Checks arguments; what panics refuses them.
     pub(crate) fn verdict(&self, args: &Json<'static>) -> Verdict {
         let verdict = guarded(|| {
-            self.checks.iter().try_for_each(|check| check(args))?;
-            Ok(Verdict::Valid {
-                action: self.action.as_ref().and_then(|action| action(args)),
-                args: None,
-                approval: self.approval.as_ref().is_some_and(|asks| asks(args)),
+            self.validate(args)?;
+            let action = self.action.as_ref().and_then(|action| action(args));
+            Ok(match self.approval.as_ref().map(|decide| decide(args)) {
+                Some(ApprovalDecision::Deny(reason)) => {
+                    Verdict::Denied { action, args: None, reason }
+                }
+                decision => {
+                    let approval = decision == Some(ApprovalDecision::Ask);
+                    Verdict::Valid { action, args: None, approval }
+                }
             })
         });
         match verdict.unwrap_or_else(Err) {
             Ok(verdict) => verdict,
             Err(errors) => Verdict::Invalid { errors },
         }
+    }
+
+    /// Checks arguments whose approval is decided; what panics refuses them.
+    pub(crate) fn accepts(&self, args: &Json<'static>) -> Result<(), String> {
+        guarded(|| self.validate(args)).and_then(|accepted| accepted)
+    }
+
+    fn validate(&self, args: &Json<'static>) -> Result<(), String> {
+        self.checks.iter().try_for_each(|check| check(args))
     }
 
     pub(crate) async fn reconciled(self, call: CallView, key: String) -> Settled {

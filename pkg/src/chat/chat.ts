@@ -7,6 +7,7 @@ import { quietly } from '../shared/quietly.js'
 import { randomId } from '../shared/random.js'
 import { describe } from '../shared/serialize.js'
 import type { PausedTurn } from '../remote/turns.js'
+import type { Approval } from '../turn/resume.js'
 import type { ShownTurn } from './turns.js'
 import type { PhaseName, ToolCall, TurnEvent, TurnFailure } from '../types.js'
 import { Transcript, type ChatMessage } from './message.js'
@@ -66,8 +67,11 @@ export interface Chat {
    * followed it. `false` as for `send`, and where there is none.
    */
   show(id: string, index: number): boolean
-  /** Decides on a call that waits. With the last decision the turn goes on. */
-  approve(signature: string, approved?: boolean): void
+  /**
+   * Decides on a call that waits: `true` (default), `false`, or with the reason of a denial. After
+   * the last decision the turn resumes.
+   */
+  approve(signature: string, decision?: boolean | Omit<Approval, 'signature'>): void
   /** Continues a turn that is paused, with the decisions so far. */
   resume(): void
   /** Cancels the turn that runs or is paused. What it has shown stays. */
@@ -124,7 +128,7 @@ export function createChat(given: ChatOptions): Chat {
   let transcript: Transcript | undefined
   let turn: ShownTurn | undefined
   let seq = 0
-  let decisions: { signature: string; approved: boolean }[] = []
+  let decisions: Approval[] = []
   let toolBatchId = 0
   const holders = new Set<object>()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -394,9 +398,10 @@ export function createChat(given: ChatOptions): Chat {
       publish()
       return true
     },
-    approve(signature, approved = true) {
+    approve(signature, decision = true) {
       if (now.status !== 'paused') return
-      decisions.push({ signature, approved })
+      const given = typeof decision === 'boolean' ? { approved: decision } : decision
+      decisions.push({ ...given, signature })
       now.approvals = now.approvals.filter((call) => call.signature !== signature)
       if (now.approvals.length) publish()
       else chat.resume()

@@ -245,8 +245,9 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
       let unfit: string | undefined
       if (!this.#checkedArgs.has(id)) {
         // The arguments were checked by another owner of the turn. The values that its validator
-        // returned are not available here, and the tool of this owner may accept other ones.
-        const checked = await tool?.check(effect.args)
+        // returned are not available here, and the tool of this owner may accept other ones. Its
+        // approval was decided there: `needsApproval` is not evaluated again.
+        const checked = await tool?.validate(effect.args)
         if (checked?.valid) args = checked.args
         else unfit = checked?.errors ?? 'no such tool'
         const signed = 'signed' in effect ? effect.signed : effect.args
@@ -347,8 +348,9 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
 /** The verdict of a tool or of an answer's schema. Of arguments that have no JSON the core is not told. */
 function verdictOf(checked: Checked): ArgumentsVerdict {
   if (!checked.valid) return { type: 'invalid', errors: checked.errors }
-  const { action, args, approval = false } = checked
+  const { action, args, approval = false, denied } = checked
   const plain = isPlain(args) && { args }
+  if (denied !== undefined) return { type: 'denied', action, reason: denied, ...plain }
   return { type: 'valid', action, approval, ...plain }
 }
 

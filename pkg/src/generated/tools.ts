@@ -4,6 +4,7 @@ import type { Method } from '../options.js'
 import type { Redact } from '../shared/redact.js'
 import type { Store } from '../stores/store.js'
 import type {
+  ApprovalDecision,
   Args,
   JsonSchema,
   PendingCall,
@@ -94,10 +95,14 @@ export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema,
   action?: Method<[args: Args<S>], string> | undefined
   /**
    * Whether the user must approve a call before it runs: the turn pauses, and
-   * `resumeTurn({ approvals })` continues it. Requires a store.
+   * `resumeTurn({ approvals })` continues it. Requires a store. A function is called once for each
+   * call, and a promise is awaited, within `toolTimeoutMs` of the policy. It may also deny a call,
+   * with a reason for the model. If it throws, the call is refused. A resume does not call it
+   * again.
    * @defaultValue false
    */
-  needsApproval?: boolean | ((args: Args<S>) => boolean) | undefined
+  needsApproval?:
+    boolean | ((args: Args<S>) => ApprovalDecision | Promise<ApprovalDecision>) | undefined
   /**
    * Milliseconds for which other turns of the tenant may use an outcome, for read-only tools only.
    * Needs a store; the signature must be the same. From 1.

@@ -632,7 +632,7 @@ export interface ToolResult {
  * - `invalid_arguments`: The arguments are not a JSON object, are too long, or do not match the
  *   schema.
  * - `not_allowed`: The tool is not on the allowlist of the phase.
- * - `not_approved`: The user denied the approval.
+ * - `not_approved`: The user, or the host's policy, denied it.
  * - `tools_disabled`: The phase has no tools.
  * - `unknown_tool`: The tool is not in the registry.
  */
@@ -1097,6 +1097,16 @@ export type ArgumentsVerdict =
       args?: unknown
       /** Whether the user must approve the call. */
       approval: boolean
+    }
+  /** The arguments match the schema, and the host denies the call. */
+  | {
+      type: 'denied'
+      /** As of valid arguments. */
+      action: string | null
+      /** As of valid arguments. */
+      args?: unknown
+      /** Why. May be empty. */
+      reason: string
     }
   /** The arguments do not match the schema. */
   | {

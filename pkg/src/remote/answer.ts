@@ -55,7 +55,7 @@ async function outcomeOf(
   const late = tool.timeoutMs && setTimeout(() => controller.abort(), tool.timeoutMs)
   try {
     if (signal?.aborted) throw new Error('the page has stopped it')
-    const checked = await tool.check(args)
+    const checked = await tool.validate(args)
     if (!checked.valid)
       throw new Error(`the page's tool does not take the arguments: ${checked.errors}`)
     const ran = tool.execute(checked.args, {

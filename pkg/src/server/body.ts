@@ -180,6 +180,13 @@ export function callIdsOf(list: unknown[] | undefined): string[] {
   throw invalid('toolCallIds', `at most ${MOST_APPROVALS} ids`)
 }
 
+/**
+ * Characters of the reason of an approval. The core cuts it to 500 bytes.
+ *
+ * Limit | the reason of an approval in a body | characters | 400 `request.invalid`
+ */
+const MOST_REASON = 4096
+
 /** The approvals of a request. */
 export function approvalsOf(list: unknown[] | undefined) {
   if (list && list.length > MOST_APPROVALS) {
@@ -193,6 +200,7 @@ export function approvalsOf(list: unknown[] | undefined) {
     return {
       signature,
       approved: needed(fields.boolean('approved'), `${path}.approved`),
+      ...optional('reason', fields.text('reason', MOST_REASON)),
     }
   })
 }

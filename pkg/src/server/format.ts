@@ -1,5 +1,5 @@
 /** Formats of other clients: what their requests ask for, and how they read events. */
-import type { CallOutcome } from '../turn/resume.js'
+import type { Approval, CallOutcome } from '../turn/resume.js'
 import type { Store } from '../stores/store.js'
 import type { TurnEvent } from '../types.js'
 import type { Fields } from './body.js'
@@ -14,7 +14,7 @@ export type Asked =
       /** Of the outcomes only those of calls that wait for a page count. */
       resume: {
         requestId: string
-        approvals: { signature: string; approved: boolean }[]
+        approvals: Approval[]
         outcomes: CallOutcome[]
       }
       /** Begins a turn where nothing in them answers that one. */

@@ -98,9 +98,30 @@ export type Args<S> = S extends { readonly '~standard': { readonly types?: infer
     : unknown
   : FromJsonSchema<S>
 
+/**
+ * Whether a call may run: `true` and `"ask"` request the user's approval. The model reads the reason of
+ * a denial, cut to 500 bytes.
+ */
+export type ApprovalDecision =
+  | boolean
+  | 'allow'
+  | 'ask'
+  | 'deny'
+  | { decision: 'allow' | 'ask' | 'deny'; reason?: string | undefined }
+
+/** A decision in the core's terms. An unknown value requests an approval. */
+function readDecision(made: unknown): { approval: boolean; denied?: string } {
+  const isNamed = typeof made === 'object' && made !== null
+  const { decision, reason } = (isNamed ? made : { decision: made }) as Record<string, unknown>
+  if (decision === 'deny') {
+    return { approval: false, denied: typeof reason === 'string' ? reason : '' }
+  }
+  return { approval: decision !== 'allow' && (isNamed || Boolean(made)) }
+}
+
 /** The result of the check of arguments. */
 export type Checked =
-  | { valid: true; args: unknown; action: string | null; approval?: boolean }
+  | { valid: true; args: unknown; action: string | null; approval?: boolean; denied?: string }
   | { valid: false; errors: string }
 
 /** A tool for `runTurn`. `Result` is what its `execute` returns. */
@@ -122,7 +143,10 @@ export interface Tool<Result = unknown> {
   readonly untrusted?: boolean
   /** Whether a page runs it: it has no `execute`. */
   readonly page?: boolean
+  /** Checks arguments, and decides whether the call needs an approval. */
   check(args: unknown): Checked | Promise<Checked>
+  /** Checks arguments of a call whose approval is decided. */
+  validate(args: unknown): Checked | Promise<Checked>
   execute(args: unknown, context: ToolContext): Result
   reconcile?(call: PendingCall, context: ReconcileContext): Reconciled
 }
@@ -153,21 +177,19 @@ export function defineTool(options: ToolOptions): Tool {
   const limits = present({ dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, untrusted })
   checkValues({ ...limits, name: '', readOnly, idempotent }, TOOL_SPEC)
   const validate = checkOf(nullableSchema(inputSchema), 'inputSchema')
-  // Both say at once what they say; a promise says yes, and what it rejects with ends nothing.
-  const observed = (made: unknown) => {
-    quietly(() => made)
-    return made
-  }
   const asks = (args: never) =>
-    typeof needsApproval === 'function' ? Boolean(observed(needsApproval(args))) : needsApproval
-  const finish = (checked: Checked): Checked => {
+    typeof needsApproval === 'function' ? needsApproval(args) : needsApproval
+  const finish = (checked: Checked): Checked | Promise<Checked> => {
     if (!checked.valid) return checked
     const args = checked.args as never
-    return {
-      ...checked,
-      action: action ? String(observed(action(args))) : null,
-      approval: page || asks(args),
-    }
+    const value: unknown = action?.(args)
+    // `action` is not awaited: what a promise of it rejects with ends nothing.
+    quietly(() => value)
+    const named = { ...checked, action: action ? String(value) : null }
+    const made = page || asks(args)
+    return made instanceof Promise
+      ? made.then((decision) => ({ ...named, ...readDecision(decision) }))
+      : { ...named, ...readDecision(made) }
   }
   return {
     description: description ?? '',
@@ -181,6 +203,7 @@ export function defineTool(options: ToolOptions): Tool {
       const checked = validate(args)
       return checked instanceof Promise ? checked.then(finish) : finish(checked)
     },
+    validate,
     execute: (args, context) => execute?.(args as never, context),
     ...(reconcile && { reconcile: (call, context) => reconcile(call, context) }),
   }

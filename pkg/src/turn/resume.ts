@@ -57,6 +57,8 @@ export interface CallOutcome {
 export interface Approval {
   signature: string
   approved: boolean
+  /** Why the call is denied: the model reads it with the notice, cut to 500 bytes. */
+  reason?: string | undefined
 }
 
 /**
@@ -249,7 +251,7 @@ function checkBatch(batch: unknown): void {
   throw wrong('toolBatchId', 'that of the `paused` event')
 }
 
-const APPROVAL = { signature: 0, approved: 0 } as const
+const APPROVAL = { signature: 0, approved: 0, reason: 0 } as const
 
 /** A copy of approvals. Malformed ones would otherwise count as not given. */
 function decisionsIn(given: readonly Approval[] | undefined): Approval[] | undefined {
@@ -258,12 +260,14 @@ function decisionsIn(given: readonly Approval[] | undefined): Approval[] | undef
   return given.map((one: unknown, place) => {
     const at = `approvals[${place}]`
     if (!isObject(one)) throw wrong(at, '{ signature, approved }')
-    const { signature, approved } = readOptions(one, APPROVAL, at)
+    const { signature, approved, reason } = readOptions(one, APPROVAL, at)
     if (typeof signature !== 'string' || !/^[0-9a-f]{64}$/.test(signature)) {
       throw wrong(`${at}.signature`, 'the 64 hexadecimal digits that the `paused` event has')
     }
     if (typeof approved !== 'boolean') throw wrong(`${at}.approved`, 'true or false')
-    return { signature, approved }
+    if (reason === undefined) return { signature, approved }
+    if (typeof reason !== 'string') throw wrong(`${at}.reason`, 'a string')
+    return { signature, approved, reason }
   })
 }
 

@@ -32,6 +32,8 @@ declare global {
   const find: (q: string, signal: AbortSignal) => Promise<string[]>
   const capture: () => Promise<Uint8Array>
   const sendNote: (to: string, key: string) => Promise<void>
+  const isBlocked: (iban: string) => Promise<boolean>
+  const sendMoney: (iban: string, cents: number) => Promise<void>
   const show: (shown: unknown) => void
   const token: () => string
   const position: () => { latitude: number; longitude: number }

@@ -142,7 +142,10 @@ impl Pass {
             Verdict::Valid { action, approval, .. } => {
                 Verdict::Valid { action, args: None, approval }
             }
-            invalid => invalid,
+            Verdict::Denied { action, reason, .. } => {
+                Verdict::Denied { action, args: None, reason }
+            }
+            invalid @ Verdict::Invalid { .. } => invalid,
         };
         if batch.checked(number, verdict, None, |_| None).is_some() {
             self.judge_when_checked();

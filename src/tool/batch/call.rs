@@ -51,7 +51,7 @@ pub(crate) struct Call {
     pub(super) action: Option<String>,
     /// The arguments are valid, as far as they were checked.
     pub(super) valid: bool,
-    /// What is wrong with them.
+    /// What is wrong with them, or why the call was denied.
     pub(super) why: String,
     pub(super) approval: Approval,
     /// The stored outcome of another turn, until the call is judged.
@@ -198,16 +198,20 @@ impl Call {
         }
     }
 
-    /// The notice for the model: what became of these calls, and which arguments were wrong and why.
-    /// What the host said of the arguments may quote them, so it is a JSON string.
+    /// The notice for the model: what became of these calls, which arguments were wrong and why, and
+    /// why a call was denied. A reason may quote arguments, so it is a JSON string.
     pub(crate) fn notice(refusal: Refusal, calls: &[&Self], has_results: bool) -> String {
         let names: Vec<&str> = calls.iter().map(|call| call.view.name.as_str()).collect();
         let mut notice = refusal.notice(&names, has_results);
-        let explains = refusal == Refusal::InvalidArguments;
+        let is_denial = refusal == Refusal::NotApproved;
+        let explains = is_denial || refusal == Refusal::InvalidArguments;
         for call in calls.iter().filter(|call| explains && !call.why.is_empty()) {
-            notice.push(' ');
-            notice.push_str(&plain_name(&call.view.name));
-            notice.push_str(": ");
+            let name = plain_name(&call.view.name);
+            notice.push_str(&match calls {
+                [_] if is_denial => " Reason: ".to_owned(),
+                _ if is_denial => format!(" Reason ({name}): "),
+                _ => format!(" {name}: "),
+            });
             write_string(&call.why, &mut notice);
         }
         one_line(notice)
@@ -243,7 +247,7 @@ impl Call {
         matches!(self.view.args, Json::String(_))
     }
 
-    /// What is wrong with the arguments; empty if nothing is known of it.
+    /// What is wrong with the arguments, or why the call was denied; empty if unknown.
     pub(crate) fn why(&self) -> &str {
         &self.why
     }
@@ -272,6 +276,18 @@ impl Call {
         }
         signature.as_str().clone_into(&mut view.signature);
         Self { action, signature, view, raw, ..self }
+    }
+
+    /// As [`Call::checked`], in place.
+    pub(super) fn take_checked(
+        &mut self,
+        action: Option<String>,
+        args: Option<Json<'static>>,
+        project: Option<&str>,
+    ) {
+        if action.is_some() || args.is_some() {
+            *self = self.clone().checked(action, args, project);
+        }
     }
 
     /// Sets the model's own arguments of a stored call, and their signature.

@@ -16,6 +16,15 @@ protocol! {
             /// Whether the user must approve the call.
             approval "approval": bool,
         }
+        /// The arguments match the schema, and the host denies the call.
+        Denied "denied" {
+            /// As of valid arguments.
+            action "action": Option<String>,
+            /// As of valid arguments.
+            args "args?": Option<Json<'static>>,
+            /// Why. May be empty.
+            reason "reason": String,
+        }
         /// The arguments do not match the schema.
         Invalid "invalid" {
             /// The errors, in the validator's words.

@@ -15,10 +15,24 @@ use super::{Outcome, Registry, ToolSpec};
 use crate::guard::{Approval, CallVerdict, Dedupe, Guard, GuardedCall, Refusal, Repeat, Rules};
 use call::Limits;
 
-/// Bytes of what is said about arguments that do not fit.
+/// Bytes of the reason that a notice gives for a refused call.
 ///
-/// Limit | what is wrong with arguments | bytes | cut
+/// Limit | what is wrong with arguments, the reason of a denied approval | bytes | cut
 const WHY_BYTES: usize = 500;
+
+/// Cuts a reason.
+fn short(mut why: String) -> String {
+    why.truncate(why.floor_char_boundary(WHY_BYTES));
+    why
+}
+
+/// The user's decision on a call that waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Decision<'a> {
+    pub(crate) approved: bool,
+    /// Why the call is denied.
+    pub(crate) reason: Option<&'a str>,
+}
 
 /// The calls of one response. They are judged one after the other, in the model's order, as soon as
 /// nothing is missing, and more may come meanwhile.
@@ -132,9 +146,7 @@ impl CallBatch {
         let call = self.pending(number, Need::Verdict)?;
         match verdict {
             Verdict::Valid { action, args, approval } => {
-                if action.is_some() || args.is_some() {
-                    *call = call.clone().checked(action, args, project);
-                }
+                call.take_checked(action, args, project);
                 if approval || call.approval == Approval::Needed {
                     // Not recalled: an outcome of another turn was not approved for this one.
                     call.approval = Approval::Needed;
@@ -142,9 +154,13 @@ impl CallBatch {
                     call.fate = Fate::Unjudged(need(call));
                 }
             }
-            Verdict::Invalid { mut errors } => {
-                errors.truncate(errors.floor_char_boundary(WHY_BYTES));
-                call.why = errors;
+            Verdict::Denied { action, args, reason } => {
+                call.take_checked(action, args, project);
+                call.approval = Approval::Denied;
+                call.why = short(reason);
+            }
+            Verdict::Invalid { errors } => {
+                call.why = short(errors);
                 call.valid = false;
             }
         }
@@ -191,18 +207,24 @@ impl CallBatch {
 
 /// Rulings.
 impl CallBatch {
-    /// Makes a batch of calls that waited for the user. `approved` says what the user decided.
-    pub(crate) fn approved<'a>(
+    /// Makes a batch of calls that waited for the user. `decision` returns the user's decision on a
+    /// call.
+    pub(crate) fn approved<'a, 'd>(
         calls: impl Iterator<Item = &'a Call>,
-        approved: impl Fn(&Call) -> Option<bool>,
+        decision: impl Fn(&Call) -> Option<Decision<'d>>,
     ) -> Self {
         let decide = |call: &Call| {
-            let approval = match approved(call) {
-                Some(true) => Approval::Granted,
-                Some(false) => Approval::Denied,
-                None => call.approval,
-            };
-            Call { approval, fate: Fate::Unjudged(None), ..call.clone() }
+            let call = Call { fate: Fate::Unjudged(None), ..call.clone() };
+            match decision(&call) {
+                Some(Decision { approved: true, .. }) => {
+                    Call { approval: Approval::Granted, ..call }
+                }
+                Some(Decision { reason, .. }) => {
+                    let why = short(reason.unwrap_or_default().to_owned());
+                    Call { approval: Approval::Denied, why, ..call }
+                }
+                None => call,
+            }
         };
         Self { calls: calls.map(decide).collect(), ..Self::default() }
     }

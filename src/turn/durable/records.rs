@@ -239,7 +239,7 @@ pub(super) fn read_batch(text: &str, dialect: Dialect) -> Option<(Calling, bool)
     Some((Calling::stored(calls, exchange, place), joins))
 }
 
-/// Adds what the host said of the arguments.
+/// Adds what is wrong with the arguments, or why the call was denied.
 fn add_why(members: &mut Vec<(Cow<'static, str>, Json<'static>)>, call: &Call) {
     if !call.why().is_empty() {
         members.add("why", Json::from(call.why().to_owned()));

@@ -153,7 +153,6 @@ impl Durable {
             None if point == Point::Running && running.is_none() => return Err(foreign()),
             None => Ok(point),
         };
-        let approvals = approvals.into_iter().map(|one| (one.signature, one.approved)).collect();
         Ok(Entry { at, calling: running, approvals, revised })
     }
 }
@@ -198,7 +197,7 @@ fn check_approvals(
     batches: &[Calling],
     tools: &Registry,
 ) -> Result<(), Failure> {
-    for Approval { signature, approved } in approvals {
+    for Approval { signature, approved, .. } in approvals {
         let waited =
             |call: &&Call| call.fate() == Fate::Waiting && call.view().signature == *signature;
         let Some(call) = batches.iter().flat_map(|one| one.batch().calls()).find(waited) else {

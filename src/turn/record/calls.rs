@@ -20,8 +20,8 @@ use crate::store;
 use crate::stream::{self, FinishReason, Response};
 use crate::tool::CallView;
 use crate::tool::{
-    CUT_BY_LIMIT, Call, CallBatch, Fate, INCOMPLETE, Need, Outcome, Replays, Status, Terms,
-    ToolSpec, Verdict, fit_arguments,
+    CUT_BY_LIMIT, Call, CallBatch, Decision, Fate, INCOMPLETE, Need, Outcome, Replays, Status,
+    Terms, ToolSpec, Verdict, fit_arguments,
 };
 
 /// The calls of one response, with the rest of it.
@@ -182,14 +182,14 @@ impl Calling {
         *self = Self { batch: CallBatch::stored(calls), ..part };
     }
 
-    /// Makes a batch of the calls that wait for the user's approval. `approved` returns what the
-    /// user decided on a signature.
-    pub(crate) fn approved(
+    /// Makes a batch of the calls that wait for the user's approval. `decision` returns the user's
+    /// decision on a signature.
+    pub(crate) fn approved<'d>(
         &self,
         record: &Record,
-        approved: impl Fn(&str) -> Option<bool>,
+        decision: impl Fn(&str) -> Option<Decision<'d>>,
     ) -> Self {
-        let batch = CallBatch::approved(self.waiting(), |call| approved(&call.view().signature));
+        let batch = CallBatch::approved(self.waiting(), |call| decision(&call.view().signature));
         let place = Place { is_approved: true, ..Place::of(record.progress()) };
         Self::of(batch, self.exchange.clone(), place, false)
     }

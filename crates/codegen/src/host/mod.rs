@@ -184,6 +184,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     (
         "../tools/tools.js",
         &[
+            "ApprovalDecision",
             "Args",
             "JsonSchema",
             "PendingCall",

@@ -61,7 +61,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// The batch at which it paused.
                 toolBatchId: "number";
                 /// The answers to the calls that wait for an approval.
-                approvals: "{ signature: string; approved: boolean }[]";
+                approvals: "Approval[]";
                 /// The results that the model is not to read.
                 results: "{ toolCallId: string; drop: true }[]";
                 /// Outcomes of calls that this page has claimed; needs `toolBatchId`.

@@ -26,8 +26,11 @@ pub(super) fn tables() -> Vec<Table> {
             /// Part of the signature, for tools with several actions.
             action: "(args: Args<S>): string";
             /// Whether the user must approve a call before it runs: the turn pauses, and
-            /// `resumeTurn({ approvals })` continues it. Requires a store.
-            needsApproval: "boolean | ((args: Args<S>) => boolean)" = "false";
+            /// `resumeTurn({ approvals })` continues it. Requires a store. A function is called once
+            /// for each call, and a promise is awaited, within `toolTimeoutMs` of the policy. It may
+            /// also deny a call, with a reason for the model. If it throws, the call is refused. A
+            /// resume does not call it again.
+            needsApproval: "boolean | ((args: Args<S>) => ApprovalDecision | Promise<ApprovalDecision>)" = "false";
             /// Needs a store; the signature must be the same.
             reuseMs from "ToolSpec";
             dedupe from "ToolSpec";

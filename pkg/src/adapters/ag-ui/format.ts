@@ -76,8 +76,8 @@ function resumeOf(answers: unknown[]) {
     const [, requestId, signature] = /^(.+):([0-9a-f]{64})$/.exec(textIn(interruptId)) ?? []
     if (!requestId) throw invalid(`resume.${at}.interruptId`, 'the id of an interrupt')
     turns.add(turnIdOf(requestId, `resume.${at}.interruptId`))
-    const approved = status === 'resolved' && isObject(payload) && payload['approved'] === true
-    return { signature, approved }
+    const { approved, reason } = isObject(payload) ? payload : {}
+    return { signature, approved: status === 'resolved' && approved === true, reason }
   })
   const [requestId = '', ...more] = turns
   if (more.length > 0) throw invalid('resume', 'answers to the interrupts of one run')

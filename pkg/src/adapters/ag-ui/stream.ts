@@ -158,7 +158,7 @@ export class AgUiStream {
   approval(): void {}
 
   denied(id: string): void {
-    this.#result(id, 'the user did not approve this call; it did not run')
+    this.#result(id, 'this call was not approved; it did not run')
   }
 
   result(id: string, result: ToolResult, own: boolean): void {

@@ -41,7 +41,8 @@ function answersOf(parts: unknown): unknown[] {
   return parts.flatMap((part: unknown) => {
     const approval = isObject(part) && part['state'] === 'approval-responded' && part['approval']
     if (!isObject(approval)) return []
-    return [{ signature: approval['id'], approved: approval['approved'] }]
+    const { id: signature, approved, reason } = approval
+    return [{ signature, approved, reason }]
   })
 }
 
