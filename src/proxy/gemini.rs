@@ -100,6 +100,7 @@ pub(super) fn without(json: &mut Json<'static>, stays: &mut dyn FnMut() -> bool,
         if parts(candidate).iter().any(is_call) || says(candidate) {
             continue;
         }
+        end_of(candidate);
         let said = text_part(notice.to_owned());
         let content = member(candidate, "content").filter(|content| content.as_object().is_some());
         let Some(content) = content else {
@@ -114,6 +115,15 @@ pub(super) fn without(json: &mut Json<'static>, stays: &mut dyn FnMut() -> bool,
             }
             _ => set(content, "parts", Json::Array(vec![said])),
         }
+    }
+}
+
+/// A response without calls has not failed for one. With the mode `NONE`, some models end with such a
+/// reason (tensorzero/tensorzero#2329, 2025-06-02).
+fn end_of(candidate: &mut Json<'static>) {
+    let reason = text(candidate, "finishReason");
+    if reason.ends_with("_TOOL_CALL") || reason == "MALFORMED_FUNCTION_CALL" {
+        set(candidate, "finishReason", "STOP".into());
     }
 }
 
@@ -203,7 +213,10 @@ impl Stream for GeminiStream {
         vec![response(said)]
     }
 
-    fn finish(&mut self, json: Json<'static>) -> Json<'static> {
+    fn finish(&mut self, mut json: Json<'static>) -> Json<'static> {
+        if let Some(Json::Array(candidates)) = member(&mut json, "candidates") {
+            candidates.iter_mut().for_each(end_of);
+        }
         json
     }
 

@@ -122,6 +122,22 @@ fn a_call_in_another_place_or_spelling_is_left_out() {
     }
 }
 
+/// tensorzero/tensorzero#2329 (2025-06-02): a model that may not call ends for its call.
+#[test]
+fn an_answer_that_ends_for_a_call_is_the_notice() {
+    for reason in ["UNEXPECTED_TOOL_CALL", "MALFORMED_FUNCTION_CALL"] {
+        let end = format!(",\"finishReason\":\"{reason}\"");
+        let mut gate = Gate::new(GEMINI);
+        let mut run = Run::play(&mut gate, &responses()[1], Some(Reason::Budget));
+        let progress = gate.end();
+        run.take(&mut gate, "", progress, None);
+        gate.again();
+        let second = Run::play(&mut gate, &[event("{\"text\":\"\"}", &end)], None).text();
+        assert!(second.contains(&Reason::Budget.notice(&["ls"], false)), "{second}");
+        assert!(second.contains("STOP") && !second.contains(reason), "{second}");
+    }
+}
+
 #[test]
 fn responses_of_other_apis_are_refused() {
     for foreign in [
@@ -137,7 +153,7 @@ fn responses_of_other_apis_are_refused() {
         STOP,
     );
     let mut gate = Gate::new(GEMINI);
-    let run = Run::play(&mut gate, &[own.clone()], None);
+    let run = Run::play(&mut gate, std::slice::from_ref(&own), None);
     assert_eq!((run.text(), run.judged.len()), (own, 0));
 }
 

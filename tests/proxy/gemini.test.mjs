@@ -221,7 +221,79 @@ test('two calls of one response are judged one by one', async () => {
   assert.deepEqual(report.calls, ['cat'])
 })
 
-test('the last allowed call runs, and a refused answer ends with a notice', async () => {
+// router-for-me/CLIProxyAPI#5199 (2026-08-23): results of parallel calls in another order.
+// router-for-me/CLIProxyAPI#2104 (2026-03-12): results without the name of their call.
+test('results in another order than their calls, or without names, are found by their ids', async () => {
+  const round = (n, results) => [
+    {
+      role: 'model',
+      parts: ['a', 'b'].map((path) => ({
+        functionCall: { id: `${path}${n}`, name: 'ls', args: { path } },
+      })),
+    },
+    {
+      role: 'user',
+      parts: results.map(([path, output, name]) => ({
+        functionResponse: { id: `${path}${n}`, name, response: { output } },
+      })),
+    },
+  ]
+  for (const name of ['ls', '']) {
+    const body = GEMINI.body([])
+    body.contents.push(
+      ...round(1, [
+        ['b', 'B', name],
+        ['a', 'A', name],
+      ]),
+      ...round(2, [
+        ['a', 'A', name],
+        ['b', 'B', name],
+      ]),
+    )
+    answer = model([{ ...LOOP, args: { path: 'a' } }])
+    const { report } = await ask(body, { mode: 'observe' })
+    assert.equal(report.blocked[0]?.repeats, 2, `«${name}»`)
+  }
+})
+
+// weave-os/router#733 (2026-08): the same loop in snake_case, with a reminder that is not the user's.
+test('a loop in snake_case, with injected reminders, is one', async () => {
+  const reminder = { text: '<system-reminder>Be brief.</system-reminder>' }
+  const contents = GEMINI.body(looped(2)).contents.map(({ role, parts }) => ({
+    role,
+    parts: parts.flatMap(({ functionCall, functionResponse, text }) => {
+      if (functionCall) return { function_call: functionCall }
+      return functionResponse ? [{ function_response: functionResponse }, reminder] : { text }
+    }),
+  }))
+  answer = model([LOOP])
+  const { report, text } = await ask({ ...GEMINI.body([]), contents })
+  assert.deepEqual([report.forced, read(text, true).called], ['duplicate', []])
+})
+
+// cloudwego/eino-ext#571 (2025-11-27) and microsoft/vscode#299295 (2026-03-04): results of parallel
+// calls in contents of their own, or missing: 400.
+test('results of parallel calls in contents of their own are put together', async () => {
+  answer = model([], { text: ['Fine.'] })
+  const body = GEMINI.body([])
+  const calls = ['a', 'b', 'c'].map((path) => ({ functionCall: { name: 'ls', args: { path } } }))
+  const result = (output) => ({ functionResponse: { name: 'ls', response: { output } } })
+  body.contents.push(
+    { role: 'model', parts: calls },
+    { role: 'user', parts: [result('A')] },
+    { role: 'user', parts: [result('B')] },
+  )
+  const { requests } = await ask(body, { mode: 'repair' })
+  const [, made, results] = requests[0].body.contents
+  assert.deepEqual(made.parts, calls)
+  assert.equal(results.parts.length, 3)
+  assert.deepEqual(
+    results.parts.slice(0, 2).map((part) => part.functionResponse.response.output),
+    ['A', 'B'],
+  )
+})
+
+test('an answer that the provider refuses is the notice', async () => {
   answer = (response, { body }) => {
     if (!GEMINI.none(body)) return model([LOOP])(response, { url: ':stream', body })
     response.writeHead(429, { 'content-type': 'application/json' })

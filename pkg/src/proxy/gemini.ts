@@ -46,9 +46,11 @@ function turn(history: readonly unknown[]): PastCall[] {
       const result = either(part, 'functionResponse')
       if (result === undefined) continue
       const { id, name, response } = object(result)
-      const open = earlier.filter((one) => one.result === undefined && one.name === text(name))
-      // Without ids, results are in the order of their calls.
-      const called = open.find((one) => one.id === text(id)) ?? open[0]
+      const open = earlier.filter((one) => one.result === undefined)
+      // Results have an id, or are in the order of the calls with their name.
+      const called =
+        (text(id) ? open.find((one) => one.id === text(id)) : undefined) ??
+        open.find((one) => one.name === text(name))
       if (called) called.result = resultOf(response)
     }
   }
