@@ -8,6 +8,9 @@ import { z } from 'zod'
 import * as mini from 'zod/mini'
 import { z as z3 } from 'zod3'
 import { customModel, defineTool, runTurn } from 'turnlock'
+import { summarizeReplicates } from 'turnlock/evidence'
+import { runPlanning } from 'turnlock/planning'
+import { scriptedModel } from 'turnlock/testing'
 
 const tool = (inputSchema, own) =>
   defineTool({ description: 'd', inputSchema, execute: (args) => args, ...own })
@@ -270,4 +273,38 @@ test('an async generator that throws is an error, and a cancelled one is returne
   const turn = runTurn({ model, messages: [{ role: 'user', content: 'go' }], tools: { own } })
   for await (const event of turn) if (event.type === 'tool_progress') turn.cancel()
   while (!closed) await new Promise((resolve) => setTimeout(resolve, 1))
+})
+
+test('nullable of OpenAPI: `null` is valid in plans, answers, arguments and replicates', async () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      stop: { type: 'number', nullable: true },
+      side: { enum: ['buy', 'sell'], type: 'string', nullable: true },
+      // A property of this name is none of the keyword.
+      nullable: { type: 'boolean' },
+    },
+    required: ['stop', 'nullable'],
+  }
+  const value = { stop: null, side: null, nullable: true }
+  const text = JSON.stringify(value)
+  const messages = [{ role: 'user', content: 'go' }]
+
+  const answered = runTurn({ model: scriptedModel([text]), messages, answerSchema: schema })
+  assert.deepEqual((await answered.result).object, value)
+
+  const planned = runPlanning({
+    model: scriptedModel(['{"tool_calls":[]}', text]),
+    input: { global_context: {} },
+    tools: {},
+    planSchema: schema,
+  })
+  assert.deepEqual((await planned).plan, value)
+
+  const tool = defineTool({ inputSchema: schema, execute: () => 1 })
+  assert.equal((await tool.check(value)).valid, true)
+  assert.equal((await tool.check({ ...value, nullable: null })).valid, false)
+
+  const { valid_count: valid } = summarizeReplicates([{ data: value }, { data: {} }], { schema })
+  assert.equal(valid, 1)
 })

@@ -37,14 +37,26 @@ function withItems(schema: unknown): unknown {
   return isArray && !('items' in all) && !('prefixItems' in all) ? { ...all, items: {} } : all
 }
 
+/** Keywords whose values are schemas by names, of which `nullable` may be one. */
+const MAPS = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+])
+
+const eachWithNull = (schemas: object): Schema =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, withNull(schema)]))
+
 /** Returns the schema with `nullable: true` in the words of JSON Schema. */
 export function withNull(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withNull)
   if (!isObject(schema)) return schema
-  const all = Object.entries(schema).map(([key, value]) => [
-    key,
-    DATA.has(key) ? value : withNull(value),
-  ])
+  const all = Object.entries(schema).map(([key, value]) => {
+    if (DATA.has(key)) return [key, value]
+    return [key, MAPS.has(key) && isObject(value) ? eachWithNull(value) : withNull(value)]
+  })
   const { nullable, ...rest } = Object.fromEntries(all) as Schema
   if (nullable !== true) return { ...(nullable !== undefined && { nullable }), ...rest }
   const { type, enum: values } = rest

@@ -9,7 +9,7 @@ import { present, readOptions } from '../options.js'
 import { issueLine } from '../shared/issues.js'
 import { describe } from '../shared/serialize.js'
 import type { Usage } from '../types.js'
-import { completeSchema, withNull } from './complete-schema.js'
+import { completeSchema } from './complete-schema.js'
 import { validatorOf } from './validate.js'
 import type { FromJsonSchema, Literal } from './json-schema-types.js'
 import { quietly } from '../shared/quietly.js'
@@ -176,7 +176,7 @@ export function defineTool(options: ToolOptions): Tool {
   const { readOnly, idempotent } = options
   const limits = present({ dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, untrusted })
   checkValues({ ...limits, name: '', readOnly, idempotent }, TOOL_SPEC)
-  const validate = checkOf(nullableSchema(inputSchema), 'inputSchema')
+  const validate = checkOf(inputSchema, 'inputSchema')
   const asks = (args: never) =>
     typeof needsApproval === 'function' ? needsApproval(args) : needsApproval
   const finish = (checked: Checked): Checked | Promise<Checked> => {
@@ -214,18 +214,6 @@ export function isStandard(schema: unknown): schema is StandardSchema {
   // arktype's schemas are functions.
   const holds = typeof schema === 'object' || typeof schema === 'function'
   return holds && schema !== null && '~standard' in schema
-}
-
-/** A JSON Schema with `nullable: true` in its own words; any other value as it is. */
-function nullableSchema(schema: unknown): unknown {
-  if (isStandard(schema)) return schema
-  try {
-    const text = JSON.stringify(schema)
-    return text.includes('"nullable"') ? withNull(JSON.parse(text)) : schema
-  } catch {
-    // `validatorOf` says why it is not a JSON Schema.
-    return schema
-  }
 }
 
 /** Checks a value against a schema, which is the option of this name. */

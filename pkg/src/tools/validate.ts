@@ -1,4 +1,5 @@
 /** Checks data against a JSON Schema, with bounded work: a model wrote the data. */
+import { withNull } from './complete-schema.js'
 import { isObject } from '../checks.js'
 import { TurnlockError } from '../errors.js'
 import { compile, type Issue } from '../json-schema/index.js'
@@ -26,8 +27,9 @@ let lastKey = ''
 let last: (data: unknown) => Verdict
 
 /**
- * Returns a function that checks data against a JSON Schema, draft 2020-12. It never throws: data that
- * takes more than `MOST_STEPS` is not valid. Later changes of the schema have no effect.
+ * Returns a function that checks data against a JSON Schema, draft 2020-12, in which `nullable: true`
+ * of OpenAPI accepts `null`. It never throws: data that takes more than `MOST_STEPS` is not valid.
+ * Later changes of the schema have no effect.
  *
  * @throws TurnlockError with `code`, by default `tool.invalid_schema`
  */
@@ -60,7 +62,8 @@ function validator(text: string | undefined, foreign: boolean, wrong: (why: stri
   if (!isObject(schema)) throw wrong('expected a JSON Schema or a Standard Schema')
   let compiled: ReturnType<typeof compile>
   try {
-    compiled = compile(schema, { patterns: !foreign })
+    const known = text?.includes('"nullable"') ? (withNull(schema) as object) : schema
+    compiled = compile(known, { patterns: !foreign })
   } catch (error) {
     // The stack of this runtime is used up.
     throw wrong(error instanceof RangeError ? 'it has too many levels' : describe(error))
