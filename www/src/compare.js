@@ -43,8 +43,8 @@ export async function compare(text, started) {
     }),
   )
   show(results)
-  const answered = results.map(({ text: said }) => (said ? 'an answer' : 'no answer'))
-  return `Compared: two stages gave ${answered[0]}, unified ${answered[1]}.`
+  const [staged, unified] = results.map(outcome)
+  return `Compared: answer of two stages: ${staged}, of unified: ${unified}.`
 }
 
 export function hideComparison() {
@@ -54,8 +54,8 @@ export function hideComparison() {
 function show(results) {
   const counted = results.map(counts)
   const rows = Object.keys(counted[0]).map((name) => [name, counted.map((one) => one[name])])
-  rows.push(['An answer arrived', results.map(arrived)])
-  rows.push(['Answer', results.map((result) => result.text || '(none)')])
+  rows.push(['Answer', results.map(outcome)])
+  rows.push(['Text', results.map((result) => result.text || '–')])
   const cell = (text) => element('td', {}, String(text))
   const made = rows.map(([name, values]) =>
     element('tr', {}, element('th', { scope: 'row' }, name), ...values.map(cell)),
@@ -65,8 +65,9 @@ function show(results) {
     .replaceChildren(...made)
 }
 
-function arrived({ text, composed, status }) {
-  if (!text) return 'no'
-  if (composed) return 'yes, composed from the results'
-  return status === 'complete' ? 'yes' : `in part (${status})`
+/** An answer is answered, composed (of the results), partial or none, here and in every table. */
+function outcome({ text, composed, status }) {
+  if (!text) return 'none'
+  if (composed) return 'composed'
+  return status === 'complete' ? 'answered' : `partial (${status})`
 }
