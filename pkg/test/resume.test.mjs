@@ -642,7 +642,7 @@ test('a resume that is refused says why', async () => {
   const policy = { pauseAfterTools: true }
   await runTurn({ ...parts, messages, policy }).result
   const why = async (own) => (await resumeTurn({ ...parts, ...own }).result).error?.message
-  assert.match(await why({ toolBatchId: 0 }), /gone on behind that batch/)
+  assert.match(await why({ toolBatchId: 0 }), /continued after that batch/)
   assert.match(await why({ toolBatchId: 7 }), /has no such batch/)
   assert.equal(await why({}), undefined)
   assert.match(await why({}), /the turn has ended/)

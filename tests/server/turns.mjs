@@ -11,7 +11,16 @@ const numbered = (events, from = 1) =>
     events.map((event) => event.seq),
     events.map((_, at) => at + from),
   )
-const errorCode = async (response) => (await response.json()).error.code
+const errorOf = async (response) => (await response.json()).error
+const errorCode = async (response) => (await errorOf(response)).code
+
+/** A conflict says which of its causes it has, and what to do. */
+async function conflicts(response, why) {
+  const { code, message } = await errorOf(response)
+  assert.equal(code, 'turn.conflict')
+  assert.match(message, why)
+  assert.match(message, /followTurn/)
+}
 
 /** Everything that is kept of a turn, as another server tells it. */
 async function kept(host, client, requestId, after = 0) {
@@ -193,7 +202,7 @@ export const turns = {
       for (const path of ['/messages_two_stage', '/messages', '']) {
         const again = await client.at(at).start({ requestId }, path)
         assert.equal(again.status, 409)
-        assert.equal(await errorCode(again), 'turn.conflict')
+        await conflicts(again, /already has a turn with this `requestId`/)
       }
     }
     const same = fresh('race')
@@ -221,7 +230,7 @@ export const turns = {
     assert.deepEqual(await kept(host, client, requestId), [...events, ...rest])
     const again = await client.resume(requestId, { toolBatchId })
     assert.equal(again.status, 409)
-    assert.equal(await errorCode(again), 'turn.conflict')
+    await conflicts(again, /the turn has ended/)
   },
 
   async 'a resumed turn whose client leaves goes on'(host) {
@@ -253,7 +262,7 @@ export const turns = {
     await gate.reached
     const early = await running.at(host.second).resume(id)
     assert.equal(early.status, 409)
-    assert.equal(await errorCode(early), 'turn.conflict')
+    await conflicts(early, /another owner runs the turn/)
     gate.open()
     assert.equal(last((await readEvents(first)).events).type, 'complete')
     assert.equal(host.receiver.ran(running.session).length, 1)

@@ -75,7 +75,7 @@ pub async fn pause_turn(
             }
         }
     }
-    Err(Error::new("turn.conflict", "the owner wrote again and again"))
+    Err(Error::new("turn.conflict", "the owner wrote at the same time, several times: try again"))
 }
 
 /// Turns in a list.

@@ -139,7 +139,7 @@ export class Exchange<S extends Session> {
       ...(writer && { end: () => writer.end() }),
       refuse: (event) =>
         event.type === 'error'
-          ? (refusalOf(event.code) ?? historyRefusal(event.code, event.message))
+          ? (refusalOf(event.code, event.message) ?? historyRefusal(event.code, event.message))
           : undefined,
       keepAliveMs: this.settings.limits.keepAliveMs,
       onLeave,

@@ -29,7 +29,7 @@ export const failed = (): Refusal => new Refusal(500, 'server.failed', 'the serv
 
 /** The refusal for a failure of a turn or a store. Details of server errors are not sent. */
 export const refusalFor = ({ code, message }: { code: string; message: string }): Refusal =>
-  refusalOf(code) ?? historyRefusal(code, message) ?? failed()
+  refusalOf(code, message) ?? historyRefusal(code, message) ?? failed()
 
 export const failureOf = ({ code, message, details }: TurnFailure): TurnlockError =>
   new TurnlockError(code, message, details && { ...details })

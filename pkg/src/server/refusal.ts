@@ -31,7 +31,7 @@ export function json(value: unknown, status = 200, headers: Record<string, strin
 const STATUS: Record<string, [status: number, message: string]> = {
   // The same response for an unknown turn, an expired one and another tenant's.
   'turn.not_found': [404, 'there is no such turn'],
-  'turn.conflict': [409, 'this turn is known already, is over, or is run by somebody else'],
+  'turn.conflict': [409, 'the turn exists, has ended, has continued, or runs elsewhere'],
   'turn.cancelled': [409, 'this turn was stopped'],
   'tool.no_result': [400, 'results: the turn has no result of such a call, or it is named twice'],
   'tool.no_approval': [400, 'approvals: no call with such a signature waits'],
@@ -41,10 +41,14 @@ const STATUS: Record<string, [status: number, message: string]> = {
   'turn.events_gone': [410, 'these events are not kept any longer'],
 }
 
-/** The refusal for a terminal code before any other event; `undefined` if it has no status. */
-export function refusalOf(code: string): Refusal | undefined {
+/**
+ * The refusal for a terminal code before any other event; `undefined` if it has no status.
+ *
+ * @param why the core's message, which says which of its causes a conflict has
+ */
+export function refusalOf(code: string, why?: string): Refusal | undefined {
   const row = Object.hasOwn(STATUS, code) ? STATUS[code] : undefined
-  if (row) return new Refusal(row[0], code, row[1])
+  if (row) return new Refusal(row[0], code, (code === 'turn.conflict' && why) || row[1])
   if (code.startsWith('store.')) return new Refusal(503, code, 'the store failed')
   return undefined
 }

@@ -187,7 +187,7 @@ export class Beside {
       if (written) return written
       await backOff(attempt)
     }
-    throw refuse('turn.conflict', 'the owner wrote again and again')
+    throw refuse('turn.conflict', 'the owner wrote at the same time, several times: try again')
   }
 
   async #commit(
@@ -229,6 +229,9 @@ export class Beside {
     const events = groups.flatMap(({ text }) => this.#read<TurnEvent[]>(text))
     const last = events.at(-1)
     if (last?.type === 'paused' && last.resume.toolBatchId === toolBatchId) return last.calls ?? []
-    throw refuse('turn.conflict', 'the turn does not wait at that batch')
+    throw refuse(
+      'turn.conflict',
+      'the turn does not wait at that batch: it was resumed or has ended, read it with `followTurn`',
+    )
   }
 }

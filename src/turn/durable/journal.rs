@@ -445,7 +445,7 @@ impl Journal {
                 Some(match state.as_deref().and_then(records::stop_reason) {
                     Some(reason) if self.ours => End::Cancelled(reason),
                     Some(_) if self.take_over => End::Failed(records::cancelled()),
-                    _ => End::Failed(records::conflict()),
+                    _ => End::Failed(records::conflict(self.ours, self.take_over)),
                 })
             }
             CommitResult::Failed { code, message } => {

@@ -47,8 +47,19 @@ pub(super) fn revised_by(name: &str, batch: u32, id: &str) -> Option<u64> {
     (own.parse() == Ok(batch)).then_some(epoch)
 }
 
-pub(super) fn conflict() -> Failure {
-    Failure::new("turn.conflict", "the turn is known already, or another owner has it")
+/// A commit was refused. `began`: a commit of this owner was stored; `resumed`: it resumed the turn.
+pub(super) fn conflict(began: bool, resumed: bool) -> Failure {
+    let why = match (began, resumed) {
+        (true, _) => "another owner took the turn over: read it with `followTurn`",
+        (false, true) => {
+            "another owner resumed the turn at the same time: read it with `followTurn`"
+        }
+        (false, false) => {
+            "the store already has a turn with this `requestId`: read it with `followTurn`, or use \
+             another id"
+        }
+    };
+    Failure::new("turn.conflict", why)
 }
 
 pub(super) fn cancelled() -> Failure {

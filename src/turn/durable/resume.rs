@@ -72,13 +72,17 @@ impl Durable {
             "cancelled" => return Err(records::cancelled()),
             "paused" | "failed" if stored.open => {}
             "running" if cancel.is_some() || is_abandoned => {}
-            "running" => return Err(conflict("another owner runs the turn")),
-            _ => return Err(conflict("the turn has ended")),
+            "running" => return Err(conflict(RUNS)),
+            _ => return Err(conflict("the turn has ended: read it with `followTurn`")),
         }
         match tool_batch_id.map(|wanted| wanted.cmp(&u64::from(batch))) {
             None | Some(Ordering::Equal) => {}
-            Some(Ordering::Less) => return Err(conflict("the turn has gone on behind that batch")),
-            Some(Ordering::Greater) => return Err(conflict("the turn has no such batch")),
+            Some(Ordering::Less) => return Err(conflict(GONE_ON)),
+            Some(Ordering::Greater) => {
+                return Err(conflict(
+                    "the turn has no such batch: `toolBatchId` is in its last `paused` event",
+                ));
+            }
         }
         let mut batches: Vec<Calling> = Vec::new();
         for number in 1..=progress.judged {
@@ -159,6 +163,11 @@ impl Durable {
 
 /// The outcome of a call and its duration in milliseconds, if it has settled.
 type Settled = Option<(Outcome, u64)>;
+
+const RUNS: &str = "another owner runs the turn: read it with `followTurn`, or resume it once its \
+                    lease (`keep.leaseMs`) has expired";
+const GONE_ON: &str = "the turn has continued after that batch, because it was resumed before: read it \
+                       with `followTurn`";
 
 fn conflict(why: &'static str) -> Failure {
     Failure::new("turn.conflict", why)
