@@ -98,12 +98,11 @@ export const routes = {
     const disabled = await client.start()
     assert.equal(disabled.status, 404)
     assert.equal(await codeOf(disabled), 'route.disabled')
-    const resume = await client.resume('some')
-    assert.equal(resume.status, 404)
-    assert.equal(await codeOf(resume), 'route.disabled')
     assert.equal(await phaseOf(await client.start({}, '/messages')), 'unified')
     assert.equal(await phaseOf(await client.start({}, '')), 'unified')
-    // What runs can still be stopped and followed.
+    // Turns that exist can still be resumed, paused, cancelled and followed.
+    assert.equal(await codeOf(await client.resume('some')), 'turn.not_found')
+    assert.equal(await codeOf(await client.pause('some')), 'turn.not_found')
     assert.equal(await codeOf(await client.cancel('some')), 'turn.not_found')
     assert.equal(await codeOf(await client.attach('some')), 'turn.not_found')
     assert.deepEqual(await (await client.fetch('')).json(), {

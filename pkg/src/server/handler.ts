@@ -4,11 +4,11 @@ import { checkContentType } from './body.js'
 import { Exchange, Shared } from './exchange.js'
 import { follow, replay } from './follow.js'
 import { settingsOf, type HandlerOptions, type RequestContext, type Session } from './options.js'
-import { json, Refusal, responseOf } from './refusal.js'
+import { json, Refusal, responseOf, routeDisabled } from './refusal.js'
 import { routeOf, type Route } from './routes.js'
 import { listPassEvents, serveRun } from './serve.js'
 import { cancel, claim, list, pause } from './stored.js'
-import { resume, start } from './turns.js'
+import { resume, start, type StartMode } from './turns.js'
 
 /**
  * Responds to a request. Never rejects. What runtimes pass beside the request (`Deno.serve`,
@@ -22,7 +22,7 @@ export type Handler = (request: Request, context?: RequestContext | object) => P
  * | below `basePath` | |
  * |---|---|
  * | `POST /messages` | a unified turn |
- * | `POST /messages_two_stage` | a two-stage turn; 404 `route.disabled` if it is switched off |
+ * | `POST /messages_two_stage` | a new two-stage turn; 404 `route.disabled` if it is switched off |
  * | `POST` on the base itself | the default one of the two |
  * | `POST …/resume` | continues a turn: `{ requestId, toolBatchId?, approvals?, results?, outcomes? }` |
  * | `POST …/claim` | `{ requestId, toolBatchId, toolCallIds, claimant? }` → `{ requestId, granted }` |
@@ -113,21 +113,17 @@ async function answer<S extends Session>(at: Exchange<S>): Promise<Response> {
 }
 
 /**
- * The mode of a route. The switch is read only if a two-stage turn is to run. If it is off, running
- * turns can still be followed and cancelled.
+ * The mode of a new turn. The switches are read for new turns only: a turn that exists can be
+ * resumed, paused, cancelled and followed after its mode was switched off.
  */
-async function modeOf<S extends Session>(
-  at: Exchange<S>,
-  route: Route,
-): Promise<'unified' | 'two_stage'> {
-  const { name } = route
-  if (name !== 'start' && name !== 'resume') return 'unified'
-  const { prefix } = route
-  if (prefix === 'unified' || (prefix === 'default' && name !== 'start')) return 'unified'
-  const switches = await at.twoStage()
-  if (prefix === 'default') return switches.enabled && switches.default ? 'two_stage' : 'unified'
-  if (switches.enabled) return 'two_stage'
-  throw new Refusal(404, 'route.disabled', 'the two-stage route is switched off')
+async function modeOf<S extends Session>(at: Exchange<S>, route: Route): Promise<StartMode> {
+  if (route.name !== 'start' || route.prefix === 'unified') return 'unified'
+  const { enabled, default: isDefault } = await at.twoStage()
+  if (route.prefix === 'default') return enabled && isDefault ? 'two_stage' : 'unified'
+  if (enabled) return 'two_stage'
+  // Bodies of other formats may resume a turn on this route.
+  if (at.settings.loadFormat) return 'disabled'
+  throw routeDisabled()
 }
 
 async function authorize<S extends Session>(at: Exchange<S>): Promise<S | Response> {

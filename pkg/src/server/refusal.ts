@@ -20,6 +20,9 @@ export const responseOf = ({ code, message, status, headers }: Refusal): Respons
 
 export const clientLeft = (): Refusal => new Refusal(499, 'client.left', 'the client left')
 
+export const routeDisabled = (): Refusal =>
+  new Refusal(404, 'route.disabled', 'the two-stage route is switched off')
+
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(value), {
     status,

@@ -3,7 +3,7 @@ import { storedEvents, turnKey } from '../turn/kept.js'
 import { claimCalls, resumeTurn } from '../turn/resume.js'
 import type { Store } from '../stores/store.js'
 import { demoteInstructions, runTurn, type Turn } from '../turn/turn.js'
-import type { Policy, TurnEvent, TurnResult } from '../types.js'
+import type { Mode, Policy, TurnEvent, TurnResult } from '../types.js'
 import { approvalsOf, droppedOf, optional, invalid, needed, outcomesOf, startOf } from './body.js'
 import type { Fields } from './body.js'
 import { tellEnd, tellEvents } from './ends.js'
@@ -12,12 +12,16 @@ import { failureOf, isOurs } from './failures.js'
 import type { Chats, Writer } from './format.js'
 import type { About, Session } from './options.js'
 import { resumingOf, type Resuming } from './page-answers.js'
+import { routeDisabled } from './refusal.js'
 import { asKept, TurnStream, whenGone } from './stream.js'
+
+/** The mode of a new turn; `disabled` refuses it after a body of another format was read. */
+export type StartMode = Mode | 'disabled'
 
 export async function start<S extends Session>(
   at: Exchange<S>,
   session: S,
-  mode: 'unified' | 'two_stage',
+  mode: StartMode,
 ): Promise<Response> {
   const { limits, prepare, policy, keep, system, trustSystem } = at.settings
   const body = await at.body()
@@ -29,6 +33,7 @@ export async function start<S extends Session>(
     const response = await goOn(at, session, request.resume, writer)
     if (response) return response
   }
+  if (mode === 'disabled') throw routeDisabled()
   const { messages } = request
   if (!messages) throw invalid('messages', "the user's message, or an answer of the page")
   if (messages.length === 0 || messages.length > limits.messages) {
