@@ -20,6 +20,16 @@ export const handler: Handler = createHandler({
 })
 createHandler({ ...base, authorize: () => new Response(null, { status: 403 }) })
 createHandler({ ...base, authorize: () => ({ tenant: 'all' }), twoStage: { maxTools: 2 } })
+createHandler({
+  ...base,
+  authorize: () => ({ tenant: 'all', plan: 'free' }),
+  readBody: ({ message, projectId }, { plan }) =>
+    plan === 'free'
+      ? { messages: [{ role: 'user', content: message }], projectId, policy: { maxTools: 1 } }
+      : new Response(null, { status: 402 }),
+})
+// @ts-expect-error a body without messages
+createHandler({ ...base, authorize: () => ({ tenant: 'all' }), readBody: () => ({ text: 'hi' }) })
 createServer(toNodeListener(handler))
 /** What `Deno.serve`, `Bun.serve` and Next pass beside the request. */
 interface ServeHandlerInfo {

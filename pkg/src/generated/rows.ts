@@ -502,6 +502,7 @@ export const HANDLER_OPTIONS: Rows = {
   policy: POLICY,
   system: 0,
   answerSchema: 0,
+  readBody: 0,
   prepare: 0,
   trustSystem: 0,
   keep: KEEP,

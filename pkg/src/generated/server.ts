@@ -3,7 +3,7 @@ import type { Model } from '../models/model.js'
 import type { Method } from '../options.js'
 import type { Redactor } from '../redactor/index.js'
 import type { FormatName } from '../server/format.js'
-import type { EndOf, EventOf, PerRequest, Prepare, Session } from '../server/options.js'
+import type { EndOf, EventOf, PerRequest, Prepare, ReadBody, Session } from '../server/options.js'
 import type { PassEvents } from '../server/pass-events.js'
 import type { Bundles, Chains, Passes } from '../server/runs.js'
 import type { Environment, TwoStageCallback } from '../server/two-stage.js'
@@ -38,6 +38,14 @@ export interface HandlerOptions<S extends Session = Session> {
   system?: string | ((request: Request, session: S) => string | Promise<string>) | undefined
   /** The schema of every answer, see `runTurn`: `object` of the event `complete`. */
   answerSchema?: JsonSchema | StandardSchema | undefined
+  /**
+   * Makes the body of a new turn (`{ messages, projectId?, policy?, … }`) of the JSON of a request,
+   * which is untrusted, for clients with bodies of their own. The returned body is checked and
+   * bounded as a client's; with `format`, it is a body of the format. A response is sent unchanged.
+   * An exception is 400 `request.invalid` for the client and goes to `onError`. Other routes have
+   * their own bodies.
+   */
+  readBody?: ReadBody<S> | undefined
   /**
    * Prepares the history of a turn: adds a system prompt, or removes messages of the client.
    * `about` names the turn and its conversation.

@@ -15,21 +15,19 @@ export function checkContentType(request: Request): void {
   throw new Refusal(415, 'request.content_type', 'expected content-type: application/json')
 }
 
-/** The JSON object of a body of at most `most` bytes. */
-export async function readObject(request: Request, most: number): Promise<Fields> {
+/** The JSON value of a body of at most `most` bytes. */
+export async function readJson(request: Request, most: number): Promise<unknown> {
   checkContentType(request)
   const bytes = await readBody(request, most)
   const excess = jsonExcess(bytes)
   if (excess) {
     throw new Refusal(400, excess, EXCESS[excess])
   }
-  let value: unknown
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
   } catch {
     throw new Refusal(400, 'request.json', 'the body is not JSON in UTF-8')
   }
-  return new Fields(value, '')
 }
 
 /** The members of an object from a client. Each is checked when it is read; others are ignored. */

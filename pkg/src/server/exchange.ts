@@ -6,7 +6,7 @@ import { quietly } from '../shared/quietly.js'
 import type { Store } from '../stores/store.js'
 import type { Turn } from '../turn/turn.js'
 import type { TraceEvent, TurnEvent } from '../types.js'
-import { readObject, type Fields } from './body.js'
+import { Fields, invalid, readJson } from './body.js'
 import { failed, historyRefusal, refusalFor } from './failures.js'
 import type { Writer } from './format.js'
 import { Rate, Running } from './limits.js'
@@ -78,8 +78,28 @@ export class Exchange<S extends Session> {
     ))
   }
 
-  body(): Promise<Fields> {
-    return readObject(this.request, this.settings.limits.bodyBytes)
+  /** The JSON object of the request. */
+  async body(): Promise<Fields> {
+    return new Fields(await this.#json(), '')
+  }
+
+  /** The body of a new turn: the client's, or that which `readBody` makes of it. */
+  async startBody(session: S): Promise<Fields | Response> {
+    const { readBody } = this.settings
+    if (!readBody) return this.body()
+    const given = await this.#json()
+    let made: unknown
+    try {
+      made = await readBody(given, session, this.request)
+    } catch (error) {
+      this.report(error)
+      throw invalid('the body', 'one that this server reads')
+    }
+    return made instanceof Response ? made : new Fields(made, '')
+  }
+
+  #json(): Promise<unknown> {
+    return readJson(this.request, this.settings.limits.bodyBytes)
   }
 
   /** The host's value for this request. */

@@ -15,8 +15,10 @@ export type {
   HandlerOptions,
   PerRequest,
   Prepare,
+  ReadBody,
   RequestContext,
   Session,
+  TurnBody,
 } from './options.js'
 export {
   memoryPassEvents,

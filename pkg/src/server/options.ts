@@ -45,6 +45,28 @@ export type Prepare<S> = Method<
   unknown[] | Promise<unknown[]>
 >
 
+/** The body of a request for a new turn. */
+export interface TurnBody {
+  /** The history, the user's message last. */
+  messages: unknown[]
+  /** 1 to 128 of `A-Z a-z 0-9 . _ : -`. @defaultValue a random one */
+  requestId?: string | undefined
+  /** As `requestId`. Ignored if the session has a `projectId`. */
+  projectId?: string | undefined
+  /** At most 256 characters. */
+  conversationId?: string | undefined
+  /** The client's wishes, which the handler bounds. */
+  policy?: { maxTools?: number | undefined; pauseAfterTools?: boolean | undefined } | undefined
+  /** With `format`: the members of its bodies. Other members are ignored. */
+  [member: string]: unknown
+}
+
+/** Makes the body of a new turn of any JSON, which is untrusted and of type `any` as parsed JSON is. */
+export type ReadBody<S> = Method<
+  [body: any, session: S, request: Request],
+  TurnBody | Response | Promise<TurnBody | Response>
+>
+
 /** The client of a request. Further members from `authorize` are passed to the other callbacks. */
 export interface Session {
   /** The owner of all turns: ids of one tenant are unknown to others. Not empty. */
@@ -108,8 +130,8 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   ) {
     throw wrong('redact', 'a redactor, or a function that gives one')
   }
-  const { prepare, system, onTrace, onEvent, onEnd, onError } = options
-  checkFunctions({ prepare, onTrace, onEvent, onEnd, onError })
+  const { readBody, prepare, system, onTrace, onEvent, onEnd, onError } = options
+  checkFunctions({ readBody, prepare, onTrace, onEvent, onEnd, onError })
   if (typeof (system ?? '') !== 'string') checkFunctions({ system })
   answerOf(options.answerSchema)
   if (typeof (options.trustSystem ?? false) !== 'boolean')

@@ -24,7 +24,8 @@ export async function start<S extends Session>(
   mode: StartMode,
 ): Promise<Response> {
   const { limits, prepare, policy, keep, system, trustSystem } = at.settings
-  const body = await at.body()
+  const body = await at.startBody(session)
+  if (body instanceof Response) return body
   const format = await at.settings.loadFormat?.()
   const request = format ? format.read(body) : startOf(body)
   if ('resume' in request) {

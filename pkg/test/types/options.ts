@@ -940,6 +940,7 @@ export const HANDLER_OPTIONS: Partial<HandlerOptions> = {
   policy: undefined,
   system: undefined,
   answerSchema: undefined,
+  readBody: undefined,
   prepare: undefined,
   trustSystem: undefined,
   keep: undefined,

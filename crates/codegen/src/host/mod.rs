@@ -175,7 +175,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../turn/resume.js", &["Approval", "CallOutcome", "ResultRevision"]),
     ("../server/format.js", &["FormatName"]),
     ("../testing/provider/provider.js", &["Script"]),
-    ("../server/options.js", &["EndOf", "EventOf", "PerRequest", "Prepare", "Session"]),
+    ("../server/options.js", &["EndOf", "EventOf", "PerRequest", "Prepare", "ReadBody", "Session"]),
     ("../server/pass-events.js", &["PassEvents"]),
     ("../server/runs.js", &["Bundles", "Chains", "Passes"]),
     ("../server/two-stage.js", &["Environment", "TwoStageCallback"]),

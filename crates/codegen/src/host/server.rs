@@ -29,6 +29,12 @@ pub(super) fn tables() -> Vec<Table> {
                 system: "string | ((request: Request, session: S) => string | Promise<string>)";
                 /// The schema of every answer, see `runTurn`: `object` of the event `complete`.
                 answerSchema: "JsonSchema | StandardSchema";
+                /// Makes the body of a new turn (`{ messages, projectId?, policy?, … }`) of the JSON of a
+                /// request, which is untrusted, for clients with bodies of their own. The returned
+                /// body is checked and bounded as a client's; with `format`, it is a body of the
+                /// format. A response is sent unchanged. An exception is 400 `request.invalid` for
+                /// the client and goes to `onError`. Other routes have their own bodies.
+                readBody: "ReadBody<S>";
                 /// Prepares the history of a turn: adds a system prompt, or removes messages of the
                 /// client. `about` names the turn and its conversation.
                 prepare: "Prepare<S>";
