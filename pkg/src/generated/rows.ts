@@ -493,6 +493,8 @@ export const SERVER_LIMITS: Rows = {
   keepAliveMs: 0,
 }
 
+export const TRACES_OPTIONS: Rows = { content: 0, store: 0 }
+
 export const HANDLER_OPTIONS: Rows = {
   model: 0,
   tools: 0,
@@ -518,10 +520,13 @@ export const HANDLER_OPTIONS: Rows = {
   redact: 0,
   format: 0,
   onTrace: 0,
+  traces: TRACES_OPTIONS,
   onEvent: 0,
   onEnd: 0,
   onError: 0,
 }
+
+export const MEMORY_TRACES_OPTIONS: Rows = { maxEvents: 0, maxCharacters: 0 }
 
 export const MEMORY_PASS_EVENTS_OPTIONS: Rows = { maxEvents: 0, maxCharacters: 0 }
 

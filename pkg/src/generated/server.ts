@@ -5,7 +5,9 @@ import type { Redactor } from '../redactor/index.js'
 import type { FormatName } from '../server/format.js'
 import type { EndOf, EventOf, PerRequest, Prepare, ReadBody, Session } from '../server/options.js'
 import type { PassEvents } from '../server/pass-events.js'
+import type { RouteName } from '../server/routes.js'
 import type { Bundles, Chains, Passes } from '../server/runs.js'
+import type { TraceStore } from '../server/traces.js'
 import type { Environment, TwoStageCallback } from '../server/two-stage.js'
 import type { Store } from '../stores/store.js'
 import type { JsonSchema, StandardSchema, Tool } from '../tools/tools.js'
@@ -21,11 +23,13 @@ export interface HandlerOptions<S extends Session = Session> {
   store: PerRequest<Store, S>
   /**
    * Identifies the client from the request's headers; it must not read the body. `null`,
-   * `undefined` or an exception leads to a 401. A response is sent unchanged.
+   * `undefined` or an exception leads to a 401. A response is sent unchanged. `route` is the name
+   * of the route that was called.
    */
   authorize(
     request: Request,
     env: Environment | undefined,
+    route: RouteName,
   ): S | Response | null | undefined | Promise<S | Response | null | undefined>
   /** The switches of the two-stage route. The environment can change them without a rebuild. */
   twoStage?: TwoStageSwitches | TwoStageCallback | undefined
@@ -110,6 +114,13 @@ export interface HandlerOptions<S extends Session = Session> {
   format?: FormatName | undefined
   /** Receives the trace events of every turn. Its exceptions are ignored. */
   onTrace?: Method<[event: TraceEvent, session: S], void> | undefined
+  /**
+   * Whether trace events of turns are stored and served, at `GET …/:requestId/trace` and
+   * `GET …/traces`. Only the tenant of a turn gets its trace. `true`:
+   * `{ content: false, store: memoryTraces() }`.
+   * @defaultValue false
+   */
+  traces?: boolean | TracesOptions<S> | undefined
   /**
    * Receives every event of every turn that runs here, also when its client has left. Its
    * exceptions are ignored.
@@ -203,6 +214,36 @@ export interface ServerLimits {
   readersPerTurn?: number | undefined
   /** Milliseconds without an event before a `: keep-alive` comment. From 1. @defaultValue 15000 */
   keepAliveMs?: number | undefined
+}
+
+/** What traces have, and where they are stored. */
+export interface TracesOptions<S extends Session = Session> {
+  /**
+   * Whether the trace of a turn has the arguments of its calls although the handler has no
+   * `redact`. With `redact`, it has them redacted. Other values of a call are not part of a trace.
+   * @defaultValue false
+   */
+  content?: boolean | undefined
+  /**
+   * Where trace events are stored.
+   * @defaultValue `memoryTraces()`: in the memory of this process or isolate
+   */
+  store?: PerRequest<TraceStore, S> | undefined
+}
+
+/** The options of `memoryTraces`. */
+export interface MemoryTracesOptions {
+  /**
+   * Maximum events of one tenant; its oldest one is dropped first. A turn has some ten. From 1.
+   * @defaultValue 1000
+   */
+  maxEvents?: number | undefined
+  /**
+   * Maximum characters of the events of all tenants. At the limit, the tenant that has the most
+   * loses its oldest event. From 1.
+   * @defaultValue 4194304
+   */
+  maxCharacters?: number | undefined
 }
 
 /** The options of `memoryPassEvents`. */

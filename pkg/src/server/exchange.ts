@@ -14,6 +14,7 @@ import { perRequest, type PerRequest, type RequestContext } from './options.js'
 import type { Session, Settings } from './options.js'
 import { refusalOf, responseOf, type Refusal } from './refusal.js'
 import { streamed, turnEventText } from './stream.js'
+import type { TraceStore } from './traces.js'
 import { twoStageFor, type TwoStage } from './two-stage.js'
 
 /** State shared by all requests of a handler. */
@@ -113,17 +114,44 @@ export class Exchange<S extends Session> {
 
   /** The common options of starting and resuming. None of them comes from the body. */
   async common(session: S) {
-    const { model, tools, onTrace, answerSchema } = this.settings
+    const { model, tools, onTrace, traces, answerSchema } = this.settings
     const redactor = onTrace && (await this.redactor(session))
+    const trace = (event: TraceEvent) => {
+      if (traces) this.#traced = this.#append(session, event)
+      onTrace?.(redactor?.trace(event) ?? event, session)
+    }
     return {
       model: await this.given(model, session),
       tools: await this.given(tools, session),
       store: await this.store(session),
       tenant: session.tenant,
       ...(answerSchema && { answerSchema }),
-      ...(onTrace && {
-        onTrace: (event: TraceEvent) => onTrace(redactor?.trace(event) ?? event, session),
-      }),
+      ...((onTrace || traces) && { onTrace: trace }),
+    }
+  }
+
+  /** Where trace events are stored, if the host wants traces. */
+  async traceStore(session: S): Promise<TraceStore | undefined> {
+    const { traces } = this.settings
+    this.#traceStore ??= traces && this.given<TraceStore>(traces.store, session)
+    return this.#traceStore
+  }
+  #traceStore: Promise<TraceStore> | undefined
+
+  /** Settles when the trace events so far are stored. Never rejects. */
+  traced(): Promise<void> {
+    return this.#traced
+  }
+  #traced = Promise.resolve()
+
+  /** Stores a trace event after those before it. A failure is reported; the turn goes on. */
+  async #append(session: S, event: TraceEvent): Promise<void> {
+    const before = this.#traced
+    try {
+      await before
+      await (await this.traceStore(session))?.append(session.tenant, event)
+    } catch (error) {
+      this.report(error)
     }
   }
 

@@ -5,9 +5,10 @@ import { Exchange, Shared } from './exchange.js'
 import { follow, replay } from './follow.js'
 import { settingsOf, type HandlerOptions, type RequestContext, type Session } from './options.js'
 import { json, Refusal, responseOf, routeDisabled } from './refusal.js'
-import { routeOf, type Route } from './routes.js'
+import { routeName, routeOf, type Route, type RouteName } from './routes.js'
 import { listPassEvents, serveRun } from './serve.js'
 import { cancel, claim, list, pause } from './stored.js'
+import { listTraces, showTrace } from './trace-routes.js'
 import { resume, start, type StartMode } from './turns.js'
 
 /**
@@ -30,6 +31,7 @@ export type Handler = (request: Request, context?: RequestContext | object) => P
  * | `GET …/turns` | what is open of the tenant, `?conversationId=` of one conversation: `{ turns }` |
  * | `POST …/pause` | asks for a pause behind the tools: `{ requestId }` → `{ requestId, status }` |
  * | `GET …/:requestId/events` | the events of a turn after `Last-Event-ID` or `?after=` |
+ * | `GET …/:requestId/trace`, `GET …/traces` | with `traces`: the trace of a turn, of recent turns |
  * | `GET …/:chat/stream` | with `format: 'ai-sdk'`: the open turn of a chat from its beginning, or 204 |
  * | `POST /passes/:name`, `/bundles/:name`, `/chains/:name` | what the host starts of the body |
  * | `GET /agents/events` | trace events of passes: `?plan_id=`, `?after=`, `?limit=` → `{ events }` |
@@ -86,12 +88,14 @@ async function answer<S extends Session>(at: Exchange<S>): Promise<Response> {
     throw new Refusal(405, 'route.method', `expected ${route.methods.join(' or ')}`, allow)
   }
   const mode = await modeOf(at, route)
-  const session = await authorize(at)
+  const session = await authorize(at, routeName(route, method))
   if (session instanceof Response) return session
   at.session = session
   if (route.name === 'events') return follow(at, session, route.requestId)
   if (route.name === 'chat') return replay(at, session, route.chat)
   if (route.name === 'turns') return list(at, session)
+  if (route.name === 'trace') return showTrace(at, session, route.requestId)
+  if (route.name === 'traces') return listTraces(at, session)
   if (route.name === 'pass_events') return listPassEvents(at.asked(session))
   if (method === 'GET') return describe(at)
   // Before the callbacks below run and before the body is read.
@@ -126,10 +130,13 @@ async function modeOf<S extends Session>(at: Exchange<S>, route: Route): Promise
   throw routeDisabled()
 }
 
-async function authorize<S extends Session>(at: Exchange<S>): Promise<S | Response> {
+async function authorize<S extends Session>(
+  at: Exchange<S>,
+  route: RouteName,
+): Promise<S | Response> {
   let session: S | Response | null | undefined
   try {
-    session = await at.settings.authorize(at.request, at.context.env)
+    session = await at.settings.authorize(at.request, at.context.env, route)
   } catch (error) {
     at.report(error)
   }

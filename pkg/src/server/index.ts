@@ -27,7 +27,17 @@ export {
   type PassEventQuery,
   type PassEvents,
 } from './pass-events.js'
+export type { RouteName } from './routes.js'
 export type { Bundles, Chains, Passes, RunContext, Start, Started } from './runs.js'
+export {
+  memoryTraces,
+  type MemoryTracesOptions,
+  type StoredTraceEvent,
+  type TraceQuery,
+  type TracesOptions,
+  type TraceStore,
+  type TurnTrace,
+} from './traces.js'
 export type {
   Environment,
   TwoStage,

@@ -15,6 +15,7 @@ import { limitsOf } from './limits.js'
 import { checkPassEvents, memoryPassEvents, type PassEvents } from './pass-events.js'
 import type { RunKind, Served } from './routes.js'
 import { checkRuns } from './runs.js'
+import { tracesOf, type TraceSettings } from './traces.js'
 import { checkSwitches, type Environment, type TwoStageOption } from './two-stage.js'
 
 export type { HandlerOptions }
@@ -88,7 +89,8 @@ export interface RequestContext {
 }
 
 /** Options with their defaults. */
-export type Settings<S extends Session> = HandlerOptions<S> & {
+export type Settings<S extends Session> = Omit<HandlerOptions<S>, 'traces'> & {
+  traces: TraceSettings<S> | undefined
   served: Served
   passEvents: PerRequest<PassEvents, S>
   tools: PerRequest<Record<string, Tool>, S>
@@ -140,8 +142,10 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   checkTurns(options, tools)
   for (const kind of RUN_KINDS) checkRuns(kind, options[kind])
   checkPassEvents(passEvents)
+  const traces = tracesOf(options.traces)
   return {
     ...options,
+    traces,
     tools,
     twoStage,
     clientGone,
@@ -150,6 +154,7 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
       // Never through the prototype.
       has: (kind, name) => Object.hasOwn(options[kind] ?? {}, name),
       passEvents: passes !== undefined || passEvents !== undefined,
+      traces: traces !== undefined,
       chats: format === 'ai-sdk',
     },
     basePath: basePath.replace(/\/$/, ''),

@@ -12,8 +12,13 @@ type Verb = 'resume' | 'cancel' | 'pause' | 'claim'
 export type Route =
   | { name: 'start'; prefix: Prefix; methods: readonly string[] }
   | { name: Verb; prefix: Prefix; methods: readonly string[] }
-  | { name: 'events'; prefix: Prefix; methods: readonly string[]; requestId: string | undefined }
-  | { name: 'turns'; methods: readonly string[] }
+  | {
+      name: 'events' | 'trace'
+      prefix: Prefix
+      methods: readonly string[]
+      requestId: string | undefined
+    }
+  | { name: 'turns' | 'traces'; methods: readonly string[] }
   | { name: 'chat'; methods: readonly string[]; chat: string }
   | { name: 'run'; methods: readonly string[]; kind: RunKind; run: string }
   | { name: 'pass_events'; methods: readonly string[] }
@@ -24,14 +29,34 @@ const PREFIXES: Record<string, Prefix> = {
   messages_two_stage: 'two_stage',
 }
 const PATH =
-  /^(?:\/(messages|messages_two_stage))?(?:\/(resume|cancel|pause|claim|turns)|\/([^/]+)\/events)?$/
+  /^(?:\/(messages|messages_two_stage))?(?:\/(resume|cancel|pause|claim|turns|traces)|\/([^/]+)\/(events|trace))?$/
 const CHAT = /^(?:\/messages|\/messages_two_stage)?\/([^/]+)\/stream$/
 const RUN = /^\/(passes|bundles|chains)\/([^/]+)$/
+
+/** The name of a route, as `authorize` gets it. `switches` is `GET` on the base itself. */
+export type RouteName =
+  | 'start'
+  | 'switches'
+  | Verb
+  | 'events'
+  | 'turns'
+  | 'trace'
+  | 'traces'
+  | 'chat'
+  | RunKind
+  | 'pass_events'
+
+/** The public name of a route. */
+export function routeName(route: Route, method: string): RouteName {
+  if (route.name === 'run') return route.kind
+  return route.name === 'start' && method === 'GET' ? 'switches' : route.name
+}
 
 /** What a handler serves beside turns. */
 export interface Served {
   has(kind: RunKind, name: string): boolean
   passEvents: boolean
+  traces: boolean
   /** `GET …/:chat/stream`, as clients of the format ask for what is open of a chat. */
   chats: boolean
 }
@@ -47,15 +72,16 @@ export function routeOf(path: string, served: Served): Route | undefined {
   }
   const chat = served.chats && decoded(CHAT.exec(path)?.[1])
   if (chat) return { name: 'chat', methods: ['GET'], chat }
-  const [all, folder = '', verb, id] = PATH.exec(path) ?? []
+  const [all, folder = '', verb, id, part] = PATH.exec(path) ?? []
   const prefix = PREFIXES[folder]
   if (all === undefined || !prefix) return undefined
-  if (verb === 'turns') return { name: verb, methods: ['GET'] }
+  if ((verb === 'traces' || part === 'trace') && !served.traces) return undefined
+  if (verb === 'turns' || verb === 'traces') return { name: verb, methods: ['GET'] }
   if (verb) return { name: verb as Verb, prefix, methods: ['POST'] }
   if (id !== undefined) {
     const requestId = decoded(id)
     return {
-      name: 'events',
+      name: part as 'events' | 'trace',
       prefix,
       methods: ['GET'],
       requestId: isId(requestId) ? requestId : undefined,

@@ -182,6 +182,7 @@ async function run<S extends Session>(
     if (turns.get(key) === turn) turns.delete(key)
     if (error && isOurs(error)) at.report(failureOf(error))
     await end(at, session.tenant, store, result, messages)
+    await at.traced()
   })
   const stops = at.settings.clientGone === 'stop'
   if (!stops) at.context.waitUntil?.(over)

@@ -44,6 +44,7 @@ declare global {
   const execute: (call: unknown) => Promise<unknown>
   const answer: (call: unknown, text: unknown) => void
   const askWithoutTools: () => void
+  const isOperator: (request: Request) => Promise<boolean>
   const userOf: (request: Request) => Promise<{ tenant: string } | null>
   const decide: (calls?: unknown) => Promise<{ signature: string; approved: boolean }[]>
   const authorize: (request: Request) => Promise<{ tenant: string } | null>

@@ -85,8 +85,10 @@ import type {
   CorsOptions,
   HandlerOptions,
   MemoryPassEventsOptions,
+  MemoryTracesOptions,
   NodeListenerOptions,
   ServerLimits,
+  TracesOptions,
   TwoStageHeaders,
   TwoStageSwitches,
   TwoStageValues,
@@ -956,6 +958,7 @@ export const HANDLER_OPTIONS: Partial<HandlerOptions> = {
   redact: undefined,
   format: undefined,
   onTrace: undefined,
+  traces: undefined,
   onEvent: undefined,
   onEnd: undefined,
   onError: undefined,
@@ -994,6 +997,13 @@ export const SERVER_LIMITS: Partial<ServerLimits> = {
   turnsPerTenant: undefined,
   readersPerTurn: undefined,
   keepAliveMs: undefined,
+}
+
+export const TRACES_OPTIONS: Partial<TracesOptions> = { content: undefined, store: undefined }
+
+export const MEMORY_TRACES_OPTIONS: Partial<MemoryTracesOptions> = {
+  maxEvents: undefined,
+  maxCharacters: undefined,
 }
 
 export const MEMORY_PASS_EVENTS_OPTIONS: Partial<MemoryPassEventsOptions> = {

@@ -15,8 +15,8 @@ pub(super) fn tables() -> Vec<Table> {
                 store: "PerRequest<Store, S>" | required;
                 /// Identifies the client from the request's headers; it must not read the body.
                 /// `null`, `undefined` or an exception leads to a 401. A response is sent
-                /// unchanged.
-                authorize: "(request: Request, env: Environment | undefined): \
+                /// unchanged. `route` is the name of the route that was called.
+                authorize: "(request: Request, env: Environment | undefined, route: RouteName): \
                     S | Response | null | undefined | \
                     Promise<S | Response | null | undefined>" | required;
                 /// The switches of the two-stage route. The environment can change them without a
@@ -80,6 +80,10 @@ pub(super) fn tables() -> Vec<Table> {
                 format: "FormatName" = "the package's own";
                 /// Receives the trace events of every turn. Its exceptions are ignored.
                 onTrace: "(event: TraceEvent, session: S): void";
+                /// Whether trace events of turns are stored and served, at `GET …/:requestId/trace` and
+                /// `GET …/traces`. Only the tenant of a turn gets its trace. `true`:
+                /// `{ content: false, store: memoryTraces() }`.
+                traces: "boolean | TracesOptions<S>" | deep = "false";
                 /// Receives every event of every turn that runs here, also when its client has left.
                 /// Its exceptions are ignored.
                 onEvent: "(event: TurnEvent, about: EventOf): void";
@@ -168,6 +172,30 @@ pub(super) fn tables() -> Vec<Table> {
                 readersPerTurn: "number" = "32", "from 1";
                 /// Milliseconds without an event before a `: keep-alive` comment.
                 keepAliveMs: "number" = "15000", "from 1";
+            }
+        },
+        table! {
+            /// What traces have, and where they are stored.
+            "TracesOptions<S extends Session = Session>" {
+                /// Whether the trace of a turn has the arguments of its calls although the handler has
+                /// no `redact`. With `redact`, it has them redacted. Other values of a call are not
+                /// part of a trace.
+                content: "boolean" = "false";
+                /// Where trace events are stored.
+                store: "PerRequest<TraceStore, S>"
+                    = "`memoryTraces()`: in the memory of this process or isolate";
+            }
+        },
+        table! {
+            /// The options of `memoryTraces`.
+            "MemoryTracesOptions" for "memoryTraces" {
+                /// Maximum events of one tenant; its oldest one is dropped first. A turn has some ten.
+                maxEvents: "number" = "1000", "from 1";
+                /// Maximum characters of the events of all tenants. At the limit, the tenant that
+                /// has the most loses its oldest event.
+                ///
+                /// Limit | characters | the oldest event is dropped
+                maxCharacters: "number" = "4194304", "from 1";
             }
         },
         table! {
