@@ -23,7 +23,7 @@ export const DOCS = '.cache/docs/site'
 /** The guides in their order. Each file of `docs` is in here. */
 export const CHAPTERS = {
   Begin: ['start', 'page', 'moving', 'frameworks', 'guards'],
-  Turns: ['turns', 'tools', 'guard', 'survive', 'stores', 'testing'],
+  Turns: ['turns', 'hybrid', 'tools', 'guard', 'survive', 'stores', 'testing'],
   Serve: ['serve', 'deploy', 'cloudflare', 'remote', 'proxy', 'providers'],
   'Evidence and plans': ['bundles', 'statistics', 'requests', 'chains'],
   'Histories and secrets': ['histories', 'redaction'],

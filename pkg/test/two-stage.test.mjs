@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { customModel, defineTool, memoryStore } from 'turnlock'
+import { remoteTurns } from 'turnlock/remote'
 import { createHandler } from 'turnlock/server'
 
 const OFF = { TWO_STAGE_ENABLED: 'false' }
@@ -136,4 +137,186 @@ test('rollback: clients of the AI SDK and AG-UI answer an approval on the route 
     const refused = await call('POST', path, fresh, OFF)
     assert.deepEqual(await codeOf(refused), [404, 'route.disabled'], format)
   }
+})
+
+/** A handler whose model looks, reads where it may, and answers; `offered` are the tools of each request. */
+function hybrid(options = {}) {
+  const offered = []
+  const model = customModel(async function* ({ tools = [] }) {
+    offered.push(tools.map((tool) => tool.function.name).sort())
+    const name = offered.length === 1 ? 'look' : tools.length ? 'read' : undefined
+    if (!name) return yield { type: 'text', text: 'Answered.' }
+    yield { type: 'tool_call_start', index: 0, id: `c${offered.length}`, name }
+    yield { type: 'tool_call_end', index: 0 }
+  })
+  const ran = []
+  const tool = (name, more) =>
+    defineTool({ description: name, inputSchema: {}, execute: () => ran.push(name), ...more })
+  const tools = {
+    look: tool('look', { readOnly: true }),
+    read: tool('read', { readOnly: true }),
+    send: tool('send'),
+  }
+  const errors = []
+  const onError = (error) => errors.push(error)
+  const { call } = handlerOf({ model, tools, onError, ...options })
+  const run = async (policy, env, path = '/messages_two_stage', headers) => {
+    offered.length = ran.length = 0
+    const response = await call('POST', path, { messages, policy }, env, headers)
+    if (response.status !== 200) return codeOf(response)
+    await response.text()
+    return [offered[1] ?? [], ran.slice(1)]
+  }
+  return { call, run, errors }
+}
+const strict = [[], []]
+const reads = [['read'], ['read']]
+const readOnly = [['look', 'read'], ['read']]
+const all = [['look', 'read', 'send'], ['read']]
+const beyond = [400, 'request.invalid']
+
+test('actionTools: the environment switches the answer phase from request to request', async () => {
+  const { run, errors } = hybrid()
+  const env = (value) => ({ TWO_STAGE_ACTION_TOOLS: value })
+  for (const [value, expected] of [
+    [undefined, strict],
+    ['', strict],
+    ['read', reads],
+    [' read , look ', readOnly],
+    ['readOnly', readOnly],
+    ['readonly', readOnly],
+    ['*', all],
+    ['none', strict],
+    [['read'], reads],
+    [[], strict],
+  ]) {
+    assert.deepEqual(await run(undefined, env(value)), expected, `${value}`)
+  }
+  assert.deepEqual(errors, [])
+  // Values that cannot be read are reported, and so are names of no tool.
+  for (const [value, expected] of [
+    ['read;look', strict],
+    ['read,', strict],
+    ['read,reed', reads],
+    ['constructor', strict],
+  ]) {
+    assert.deepEqual(await run(undefined, env(value)), expected, value)
+    assert.match(errors.pop().message, /twoStage\.actionTools/)
+  }
+})
+
+test('actionTools: header, callback, environment, values and policy in this order', async () => {
+  const env = { TWO_STAGE_ACTION_TOOLS: 'read' }
+  const at = '/messages_two_stage'
+  assert.deepEqual(await hybrid({ twoStage: { actionTools: '*' } }).run(), all)
+  assert.deepEqual(await hybrid({ twoStage: { actionTools: '*' } }).run(undefined, env), reads)
+  const callback = { twoStage: () => ({ actionTools: 'readOnly' }) }
+  assert.deepEqual(await hybrid(callback).run(undefined, env), readOnly)
+  const gateway = { twoStage: { headers: { actionTools: 'x-tools' } } }
+  assert.deepEqual(await hybrid(gateway).run(undefined, env, at, { 'x-tools': 'none' }), strict)
+  const policy = { policy: { actionTools: ['look', 'read'] } }
+  assert.deepEqual(await hybrid(policy).run(), readOnly)
+  assert.deepEqual(await hybrid(policy).run(undefined, env), reads)
+  assert.deepEqual(await hybrid(policy).run(undefined, { TWO_STAGE_ACTION_TOOLS: 'none' }), strict)
+})
+
+// letta-ai/letta-code#2016: an allowlist of the request; QwenLM/qwen-code#9827: the model was still
+// offered the tools that were not on the list.
+test('actionTools: a request chooses among the tools of the handler', async () => {
+  for (const [allowed, asked, expected] of [
+    [['read'], ['read'], reads],
+    [['read'], [], strict],
+    [['look', 'read'], ['read'], reads],
+    [['look', 'read'], 'readOnly', readOnly],
+    ['readOnly', ['read'], reads],
+    ['readOnly', 'readOnly', readOnly],
+    ['*', 'readOnly', readOnly],
+    ['*', ['read'], reads],
+    ['*', '*', all],
+  ]) {
+    const { run } = hybrid({ twoStage: { actionTools: allowed } })
+    assert.deepEqual(await run({ actionTools: asked }), expected, JSON.stringify([allowed, asked]))
+  }
+  // Allowed, and off unless a request asks.
+  const off = hybrid({ twoStage: { actionTools: ['read'] }, policy: { actionTools: [] } })
+  assert.deepEqual(await off.run(), strict)
+  assert.deepEqual(await off.run({ actionTools: ['read'] }), reads)
+  // The policy of the host is the most where twoStage names none.
+  const policy = hybrid({ policy: { actionTools: ['read'] } })
+  assert.deepEqual(await policy.run({ actionTools: ['read'] }), reads)
+  assert.deepEqual(await policy.run({ actionTools: [] }), strict)
+})
+
+test('actionTools: a request for others is refused, and nothing runs', async () => {
+  for (const [options, asked] of [
+    [{}, ['read']],
+    [{}, 'readOnly'],
+    [{}, '*'],
+    [{ twoStage: { actionTools: ['read'] } }, ['read', 'send']],
+    [{ twoStage: { actionTools: ['read'] } }, 'readOnly'],
+    [{ twoStage: { actionTools: 'readOnly' } }, ['send']],
+    [{ twoStage: { actionTools: 'readOnly' } }, '*'],
+    [{ twoStage: { actionTools: '*' } }, ['constructor']],
+    [{ twoStage: { actionTools: '*' } }, ['unknown']],
+    [{ policy: { actionTools: ['read'] } }, ['look']],
+    // Of a wrong form.
+    [{ twoStage: { actionTools: '*' } }, 'read'],
+    [{ twoStage: { actionTools: '*' } }, [5]],
+    [{ twoStage: { actionTools: '*' } }, { read: true }],
+  ]) {
+    const { call, run } = hybrid(options)
+    assert.deepEqual(await run({ actionTools: asked }), beyond, JSON.stringify([options, asked]))
+    const body = { messages, requestId: 'again', policy: { actionTools: asked } }
+    const { error } = await (await call('POST', '/messages_two_stage', body)).json()
+    assert.match(error.message, /^policy\.actionTools: expected/)
+    const known = await call('GET', '/again/events')
+    assert.deepEqual(await codeOf(known), [404, 'turn.not_found'])
+  }
+  // The environment takes tools away from requests, too.
+  const { run } = hybrid({ twoStage: { actionTools: '*' } })
+  const none = { TWO_STAGE_ACTION_TOOLS: 'none' }
+  assert.deepEqual(await run({ actionTools: ['read'] }, none), beyond)
+})
+
+test('actionTools: unified turns have none, so that a rollback refuses no body', async () => {
+  const { call } = hybrid({ twoStage: { actionTools: ['read'] } })
+  const body = { messages, policy: { actionTools: ['read'] } }
+  assert.equal((await eventsOf(await call('POST', '', body, OFF))).at(-1).type, 'complete')
+})
+
+test('actionTools: tools of each request may lack some of the names', async () => {
+  const read = defineTool({ description: 'read', inputSchema: {}, execute: () => 1 })
+  const { run, errors } = hybrid({
+    tools: () => ({ read }),
+    twoStage: { actionTools: ['read', 'x'] },
+  })
+  assert.deepEqual((await run())[0], ['read'])
+  assert.deepEqual(errors, [])
+})
+
+test('actionTools: values in code are checked at the call, and shown by GET once they are there', async () => {
+  for (const actionTools of [5, 'read;look', ['a b'], ['unknown'], 'unknown', {}]) {
+    const expected = { code: 'options.invalid', message: /^`twoStage\.actionTools`/ }
+    assert.throws(() => hybrid({ twoStage: { actionTools } }), expected, `${actionTools}`)
+  }
+  const shown = async (options) =>
+    (await (await hybrid(options).call('GET', '')).json()).twoStage.actionTools
+  assert.equal(await shown({}), undefined)
+  assert.deepEqual(await shown({ twoStage: { actionTools: ['read'] } }), ['read'])
+})
+
+test('actionTools: remote turns ask for them, and are told of a refusal', async () => {
+  const { call } = hybrid({ twoStage: { actionTools: ['read'] }, policy: { actionTools: [] } })
+  const { run: remote } = remoteTurns({
+    url: 'http://app.example/api/chat',
+    fetch: (url, { method, body }) =>
+      call(method, new URL(url).pathname.slice('/api/chat'.length), body && JSON.parse(body)),
+  })
+  const result = await remote({ messages, policy: { actionTools: ['read'] } }).result
+  assert.deepEqual(
+    result.toolResults.map(({ name }) => name),
+    ['look', 'read'],
+  )
+  const { error } = await remote({ messages, policy: { actionTools: '*' } }).result
+  assert.equal(error.code, 'request.invalid')
 })

@@ -378,7 +378,7 @@ export const guards = {
       stream: false,
       approvals: [{ signature: 'a'.repeat(64), approved: true }],
       temperature: 2,
-      policy: { maxSteps: 99, actionTools: ['send_note'], actionMaxTools: 9, toolTimeoutMs: 1 },
+      policy: { maxSteps: 99, actionMaxTools: 9, toolTimeoutMs: 1 },
       constructor: { prototype: { tenant: 'bob' } },
     }
     const headers = {
@@ -403,6 +403,10 @@ export const guards = {
       assert.equal((await bob.attach(requestId)).status, 404, name)
     }
     assert.equal(host.provider.requests(trap.session).length, 0, 'nobody asked the evil server')
+    const client = new Client(host.url, { script: 'one-call' })
+    const refused = await client.start({ ...forged, policy: { actionTools: ['send_note'] } })
+    assert.deepEqual([refused.status, (await refused.json()).error.code], [400, 'request.invalid'])
+    assert.equal(host.provider.requests(client.session).length, 0)
   },
 
   async 'a project of the session takes the place of the one that a body claims'(host) {

@@ -55,6 +55,11 @@ export interface RemotePolicy {
   maxTools?: number | undefined
   /** Whether the turn pauses after the tool phase. */
   pauseAfterTools?: boolean | undefined
+  /**
+   * The tools of the answer phase, among those that the handler allows: names, `readOnly` for every
+   * read-only tool, or `*` for all. Others are refused with 400 `request.invalid`.
+   */
+  actionTools?: readonly string[] | 'readOnly' | '*' | undefined
 }
 
 /** The options of a turn that is resumed. */

@@ -471,12 +471,13 @@ export const POSTGRES_STORE_OPTIONS: Rows = { prefix: 0, pollMs: 0 }
 
 export const D1_STORE_OPTIONS: Rows = { prefix: 0, pollMs: 0 }
 
-export const TWO_STAGE_HEADERS: Rows = { enabled: 0, default: 0, maxTools: 0 }
+export const TWO_STAGE_HEADERS: Rows = { enabled: 0, default: 0, maxTools: 0, actionTools: 0 }
 
 export const TWO_STAGE_SWITCHES: Rows = {
   enabled: 0,
   default: 0,
   maxTools: 0,
+  actionTools: 0,
   headers: TWO_STAGE_HEADERS,
 }
 
@@ -587,7 +588,7 @@ export const REMOTE_TURNS_OPTIONS: Rows = {
   tools: 0,
 }
 
-export const REMOTE_POLICY: Rows = { maxTools: 0, pauseAfterTools: 0 }
+export const REMOTE_POLICY: Rows = { maxTools: 0, pauseAfterTools: 0, actionTools: 0 }
 
 export const REMOTE_RUN_OPTIONS: Rows = {
   messages: 0,

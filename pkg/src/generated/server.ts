@@ -34,8 +34,8 @@ export interface HandlerOptions<S extends Session = Session> {
   /** The switches of the two-stage route. The environment can change them without a rebuild. */
   twoStage?: TwoStageSwitches | TwoStageCallback | undefined
   /**
-   * The policy of every turn. Requests can set `maxTools`, up to `twoStage.maxTools`, and
-   * `pauseAfterTools`.
+   * The policy of every turn. Requests can set `maxTools`, up to `twoStage.maxTools`, `actionTools`
+   * among `twoStage.actionTools`, and `pauseAfterTools`.
    */
   policy?: Policy | undefined
   /** A system prompt before the history of every turn. */
@@ -152,6 +152,13 @@ export interface TwoStageValues {
    * @defaultValue 1
    */
   maxTools?: number | undefined
+  /**
+   * The tools that a request may ask for in its answer phase (`policy.actionTools`), and that it
+   * has unless it or the handler's `policy.actionTools` names fewer. Names of tools, `readOnly`,
+   * `*`, or an empty list for none. Without it, `policy.actionTools`.
+   * @defaultValue none
+   */
+  actionTools?: readonly string[] | 'readOnly' | '*' | undefined
 }
 
 /**
@@ -171,6 +178,8 @@ export interface TwoStageHeaders {
   default?: string | undefined
   /** The header with `maxTools`. */
   maxTools?: string | undefined
+  /** The header with `actionTools`. */
+  actionTools?: string | undefined
 }
 
 /** The origins that may call a handler, and what they may send. */

@@ -2,6 +2,7 @@
 import { readBody } from './bytes.js'
 import { EXCESS, jsonExcess } from './json-density.js'
 import { Refusal } from './refusal.js'
+import type { ActionTools } from './two-stage.js'
 
 /** Throws unless the media type is `application/json`, with any parameters. */
 export function checkContentType(request: Request): void {
@@ -85,6 +86,15 @@ export class Fields {
 
   list(name: string): unknown[] | undefined {
     return this.#read(name, 'a list', (value) => Array.isArray(value))
+  }
+
+  /** The tools of an answer phase. */
+  actionTools(name: string): ActionTools | undefined {
+    return this.#read(name, 'names of tools, readOnly or *', (value): value is ActionTools =>
+      Array.isArray(value)
+        ? value.every((one) => typeof one === 'string')
+        : value === 'readOnly' || value === '*',
+    )
   }
 
   object(name: string): Fields | undefined {

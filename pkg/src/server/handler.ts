@@ -38,7 +38,7 @@ export type Handler = (request: Request, context?: RequestContext | object) => P
  * | `GET` on the base itself | `{ twoStage, default }`: the switches and the default route's path |
  *
  * A turn starts with the body `{ messages, requestId?, projectId?, conversationId?, policy?: {
- * maxTools?, pauseAfterTools? } }`; other members are ignored. `agents`, `passes`, `bundles` and
+ * maxTools?, pauseAfterTools?, actionTools? } }`; other members are ignored. `agents`, `passes`, `bundles` and
  * `chains` name routes, and no turn. The response is `text/event-stream`,
  * or `{ error: { code, message } }` with a status of 400 or above.
  *

@@ -39,6 +39,7 @@ export {
   type TurnTrace,
 } from './traces.js'
 export type {
+  ActionTools,
   Environment,
   TwoStage,
   TwoStageCallback,

@@ -16,7 +16,8 @@ import { checkPassEvents, memoryPassEvents, type PassEvents } from './pass-event
 import type { RunKind, Served } from './routes.js'
 import { checkRuns } from './runs.js'
 import { tracesOf, type TraceSettings } from './traces.js'
-import { checkSwitches, type Environment, type TwoStageOption } from './two-stage.js'
+import { checkActionTools, checkSwitches } from './two-stage.js'
+import type { ActionTools, Environment, TwoStageOption } from './two-stage.js'
 
 export type { HandlerOptions }
 
@@ -57,7 +58,13 @@ export interface TurnBody {
   /** At most 256 characters. */
   conversationId?: string | undefined
   /** The client's wishes, which the handler bounds. */
-  policy?: { maxTools?: number | undefined; pauseAfterTools?: boolean | undefined } | undefined
+  policy?:
+    | {
+        maxTools?: number | undefined
+        pauseAfterTools?: boolean | undefined
+        actionTools?: ActionTools | undefined
+      }
+    | undefined
   /** With `format`: the members of its bodies. Other members are ignored. */
   [member: string]: unknown
 }
@@ -166,12 +173,15 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
 
 /** Throws for what every turn would refuse, but for what a function gives of each request. */
 function checkTurns<S extends Session>(
-  { model, store, policy, keep }: HandlerOptions<S>,
+  { model, store, policy, keep, twoStage }: HandlerOptions<S>,
   tools: HandlerOptions<S>['tools'],
 ): void {
   if (typeof model !== 'function') checkModel(model)
   if (typeof store !== 'function') checkStore(store)
   const declared = typeof tools === 'function' ? undefined : wireTools(tools)
+  if (typeof tools === 'object' && typeof twoStage === 'object') {
+    checkActionTools(twoStage.actionTools, tools)
+  }
   // The history and the id are those of a request.
   checkTurn({
     dialect: 'openai-chat',

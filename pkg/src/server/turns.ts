@@ -1,8 +1,10 @@
 /** Turns that a request starts or resumes, and that run here. */
+import { wrong } from '../errors.js'
 import { storedEvents, turnKey } from '../turn/kept.js'
 import { claimCalls, resumeTurn } from '../turn/resume.js'
 import type { Store } from '../stores/store.js'
 import { demoteInstructions, runTurn, type Turn } from '../turn/turn.js'
+import type { Tool } from '../tools/tools.js'
 import type { Mode, Policy, TurnEvent, TurnResult } from '../types.js'
 import { approvalsOf, droppedOf, optional, invalid, needed, outcomesOf, startOf } from './body.js'
 import type { Fields } from './body.js'
@@ -14,6 +16,7 @@ import type { About, Session } from './options.js'
 import { resumingOf, type Resuming } from './page-answers.js'
 import { routeDisabled } from './refusal.js'
 import { asKept, TurnStream, whenGone } from './stream.js'
+import { selectedTools, type ActionTools } from './two-stage.js'
 
 /** The mode of a new turn; `disabled` refuses it after a body of another format was read. */
 export type StartMode = Mode | 'disabled'
@@ -40,12 +43,16 @@ export async function start<S extends Session>(
   if (messages.length === 0 || messages.length > limits.messages) {
     throw invalid('messages', `1 to ${limits.messages} messages`)
   }
+  const common = await at.common(session)
   const options = {
     requestId: ('requestId' in request && request.requestId) || crypto.randomUUID(),
     projectId: session.projectId === undefined ? (body.id('projectId') ?? null) : session.projectId,
     ...optional('keep', keep),
     ...optional('conversationId', request.conversationId),
-    policy: mode === 'unified' ? (policy ?? {}) : await policyOf(at, body.object('policy')),
+    policy:
+      mode === 'unified'
+        ? (policy ?? {})
+        : await policyOf(at, body.object('policy'), common.tools ?? {}),
   }
   const { requestId, conversationId } = options
   const about = { requestId, ...optional('conversationId', conversationId) }
@@ -53,9 +60,9 @@ export async function start<S extends Session>(
   if (history.length === 0) throw invalid('messages', 'a message that is not an instruction')
   const prepared = prepare ? await prepare(history, session, at.request, about) : history
   const prompt = typeof system === 'function' ? await system(at.request, session) : system
-  const common = { ...(await at.common(session)), ...optional('system', prompt) }
   await remember(at, format?.chats, session, common.store, about)
-  const begin = () => runTurn({ ...common, ...options, mode, messages: prepared })
+  const begin = () =>
+    runTurn({ ...common, ...options, ...optional('system', prompt), mode, messages: prepared })
   const writer = format?.writer({ ...request, ...about })
   return run(at, session, common.store, begin, prepared, writer)
 }
@@ -112,12 +119,47 @@ async function remember<S extends Session>(
 async function policyOf<S extends Session>(
   at: Exchange<S>,
   asked: Fields | undefined,
+  tools: Readonly<Record<string, Tool>>,
 ): Promise<Policy> {
   const { policy = {} } = at.settings
   const most = (await at.twoStage()).maxTools
   const maxTools = asked?.count('maxTools') ?? policy.maxTools ?? most
   const pauseAfterTools = asked?.boolean('pauseAfterTools') === true || !!policy.pauseAfterTools
-  return { ...policy, maxTools: Math.min(maxTools, most), pauseAfterTools }
+  const actionTools = await actionToolsOf(at, asked?.actionTools('actionTools'), tools)
+  return {
+    ...policy,
+    maxTools: Math.min(maxTools, most),
+    pauseAfterTools,
+    ...optional('actionTools', actionTools),
+  }
+}
+
+/**
+ * The tools of the answer phase: those of the request, of the policy, or all that `twoStage` allows.
+ *
+ * @throws Refusal 400 for a request of others
+ */
+async function actionToolsOf<S extends Session>(
+  at: Exchange<S>,
+  asked: ActionTools | undefined,
+  tools: Readonly<Record<string, Tool>>,
+): Promise<ActionTools | undefined> {
+  const { policy = {}, tools: given } = at.settings
+  const { actionTools: most } = await at.twoStage()
+  if (most === undefined && asked === undefined) return policy.actionTools
+  const named = selectedTools(most ?? policy.actionTools ?? [], tools)
+  const allowed = named.filter((name) => Object.hasOwn(tools, name))
+  // Tools that the host makes for each request may lack some.
+  if (allowed.length < named.length && typeof given !== 'function') {
+    at.report(wrong('twoStage.actionTools', 'names of tools'))
+  }
+  if (asked === undefined) {
+    const chosen = selectedTools(policy.actionTools ?? allowed, tools)
+    return chosen.filter((name) => allowed.includes(name))
+  }
+  const chosen = selectedTools(asked, tools)
+  if (chosen.every((name) => allowed.includes(name))) return [...chosen]
+  throw invalid('policy.actionTools', 'tools that the answer phase of this server may call')
 }
 
 /**

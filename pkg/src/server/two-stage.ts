@@ -2,12 +2,17 @@
 import { TurnlockError, wrong } from '../errors.js'
 import type { TwoStageSwitches, TwoStageValues } from '../generated/server.js'
 import type { Filled } from '../options.js'
+import type { Tool } from '../tools/tools.js'
+import type { Policy } from '../types.js'
 import { isName } from './cors.js'
 
 export type { TwoStageSwitches, TwoStageValues }
 
+/** Tools of the answer phase: names, every read-only tool, or all. */
+export type ActionTools = NonNullable<Policy['actionTools']>
+
 /** The switches of the two-stage route. */
-export type TwoStage = Filled<TwoStageValues>
+export type TwoStage = Filled<Omit<TwoStageValues, 'actionTools'>> & { actionTools?: ActionTools }
 
 /** Variables of the host: an object with `TWO_STAGE_ENABLED` and the like. */
 export type Environment = object
@@ -25,6 +30,7 @@ const VARIABLES = {
   enabled: 'TWO_STAGE_ENABLED',
   default: 'TWO_STAGE_DEFAULT',
   maxTools: 'TWO_STAGE_MAX_TOOLS',
+  actionTools: 'TWO_STAGE_ACTION_TOOLS',
 } as const
 const DEFAULTS: TwoStage = { enabled: true, default: true, maxTools: 1 }
 const WORDS: Record<string, boolean> = {
@@ -57,7 +63,7 @@ export async function twoStageFor(
 ): Promise<TwoStage> {
   const called = typeof option === 'function' ? await option(request, env) : {}
   const values = typeof option === 'function' ? {} : option
-  const valuesOf = (name: keyof TwoStage): unknown[] => {
+  const valuesOf = (name: keyof TwoStageValues): unknown[] => {
     const header = values.headers?.[name]
     return [
       header === undefined ? undefined : request.headers.get(header),
@@ -66,7 +72,11 @@ export async function twoStageFor(
       values[name],
     ]
   }
-  const first = <T>(name: keyof TwoStage, read: (value: unknown) => T | undefined, other: T): T => {
+  const first = <T, Other extends T | undefined>(
+    name: keyof TwoStageValues,
+    read: (value: unknown) => T | undefined,
+    other: Other,
+  ): T | Other => {
     for (const value of valuesOf(name)) {
       if (value === undefined || value === null || value === '') continue
       const setting = read(value)
@@ -75,11 +85,22 @@ export async function twoStageFor(
     }
     return other
   }
+  const actionTools = first('actionTools', readActionTools, undefined)
   return {
     enabled: first('enabled', readSwitch, DEFAULTS.enabled),
     default: first('default', readSwitch, DEFAULTS.default),
     maxTools: first('maxTools', readCount, most),
+    ...(actionTools && { actionTools }),
   }
+}
+
+/** The names of tools that `value` selects. */
+export const selectedTools = (
+  value: ActionTools,
+  tools: Readonly<Record<string, Tool>>,
+): readonly string[] => {
+  if (Array.isArray(value)) return value
+  return Object.keys(tools).filter((name) => value === '*' || tools[name]?.readOnly)
 }
 
 /**
@@ -89,11 +110,11 @@ export async function twoStageFor(
  * @throws TurnlockError `options.invalid`
  */
 export function checkSwitches({ headers = {}, ...values }: TwoStageSwitches): void {
-  for (const name of Object.keys(VARIABLES) as (keyof TwoStage)[]) {
+  for (const name of Object.keys(VARIABLES) as (keyof TwoStageValues)[]) {
     const value: unknown = values[name] ?? ''
-    const read = name === 'maxTools' ? readCount : readSwitch
-    if (value !== '' && read(value) === undefined) {
-      throw wrong(`twoStage.${name}`, 'a switch or a count')
+    if (value !== '' && READERS[name](value) === undefined) {
+      const isTools = name === 'actionTools'
+      throw wrong(`twoStage.${name}`, isTools ? ACTION_TOOLS : 'a switch or a count')
     }
     // Any other name makes every request fail.
     if (!isName(headers?.[name] ?? name)) throw wrong(`twoStage.headers.${name}`, 'a name')
@@ -108,6 +129,35 @@ function readSwitch(value: unknown): boolean | undefined {
 function readCount(value: unknown): number | undefined {
   const text = String(value).trim()
   return /^\d{1,3}$/.test(text) ? Number(text) : undefined
+}
+
+/** Names in a list, or in a text that a comma separates; `none` for no tool. */
+function readActionTools(value: unknown): ActionTools | undefined {
+  if (Array.isArray(value)) return value.every(isToolName) ? [...value] : undefined
+  const text = String(value).trim()
+  if (text === '*') return text
+  if (/^readonly$/i.test(text)) return 'readOnly'
+  if (/^none$/i.test(text)) return []
+  const names = text.split(',').map((name) => name.trim())
+  return names.every(isToolName) ? names : undefined
+}
+
+const isToolName = (name: unknown): name is string =>
+  typeof name === 'string' && /^[\w-]{1,64}$/.test(name)
+
+const ACTION_TOOLS = 'names of tools, readOnly, * or none'
+const READERS = {
+  enabled: readSwitch,
+  default: readSwitch,
+  maxTools: readCount,
+  actionTools: readActionTools,
+} as const
+
+/** Throws for a name of `value` that no tool has. */
+export function checkActionTools(value: unknown, tools: Readonly<Record<string, Tool>>): void {
+  const read = value === undefined || value === '' ? [] : (readActionTools(value) ?? [])
+  const isKnown = selectedTools(read, tools).every((name) => Object.hasOwn(tools, name))
+  if (!isKnown) throw wrong('twoStage.actionTools', ACTION_TOOLS)
 }
 
 /** A variable of the host's environment, or of the process if the host provides none. */

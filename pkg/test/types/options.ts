@@ -968,12 +968,14 @@ export const TWO_STAGE_VALUES: Partial<TwoStageValues> = {
   enabled: undefined,
   default: undefined,
   maxTools: undefined,
+  actionTools: undefined,
 }
 
 export const TWO_STAGE_SWITCHES: Partial<TwoStageSwitches> = {
   enabled: undefined,
   default: undefined,
   maxTools: undefined,
+  actionTools: undefined,
   headers: undefined,
 }
 
@@ -981,6 +983,7 @@ export const TWO_STAGE_HEADERS: Partial<TwoStageHeaders> = {
   enabled: undefined,
   default: undefined,
   maxTools: undefined,
+  actionTools: undefined,
 }
 
 export const CORS_OPTIONS: Partial<CorsOptions> = {
@@ -1091,6 +1094,7 @@ export const REMOTE_RUN_OPTIONS: Partial<RemoteRunOptions> = {
 export const REMOTE_POLICY: Partial<RemotePolicy> = {
   maxTools: undefined,
   pauseAfterTools: undefined,
+  actionTools: undefined,
 }
 
 export const REMOTE_RESUME_OPTIONS: Partial<RemoteResumeOptions> = {

@@ -51,6 +51,10 @@ pub(super) fn tables() -> Vec<Table> {
                 maxTools: "number", "up to the handler's maximum";
                 /// Whether the turn pauses after the tool phase.
                 pauseAfterTools: "boolean";
+                /// The tools of the answer phase, among those that the handler allows: names,
+                /// `readOnly` for every read-only tool, or `*` for all. Others are refused with 400
+                /// `request.invalid`.
+                actionTools: "readonly string[] | 'readOnly' | '*'";
             }
         },
         table! {

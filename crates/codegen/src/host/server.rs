@@ -23,7 +23,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// rebuild.
                 twoStage: "TwoStageSwitches | TwoStageCallback" | deep;
                 /// The policy of every turn. Requests can set `maxTools`, up to
-                /// `twoStage.maxTools`, and `pauseAfterTools`.
+                /// `twoStage.maxTools`, `actionTools` among `twoStage.actionTools`, and
+                /// `pauseAfterTools`.
                 policy: "Policy" | deep;
                 /// A system prompt before the history of every turn.
                 system: "string | ((request: Request, session: S) => string | Promise<string>)";
@@ -109,6 +110,11 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Maximum and default of the tool calls that a request may ask for. Without it,
                 /// `policy.maxTools`.
                 maxTools: "number" = "1", "0 to 999";
+                /// The tools that a request may ask for in its answer phase (`policy.actionTools`),
+                /// and that it has unless it or the handler's `policy.actionTools` names fewer.
+                /// Names of tools, `readOnly`, `*`, or an empty list for none. Without it,
+                /// `policy.actionTools`.
+                actionTools: "readonly string[] | 'readOnly' | '*'" = "none";
             }
         },
         table! {
@@ -129,6 +135,8 @@ pub(super) fn tables() -> Vec<Table> {
                 default: "string";
                 /// The header with `maxTools`.
                 maxTools: "string";
+                /// The header with `actionTools`.
+                actionTools: "string";
             }
         },
         table! {
