@@ -1,7 +1,7 @@
 // The two-stage route of a handler: its switches and the turns that exist when they change.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { customModel, defineTool, memoryStore } from 'turnlock'
+import { customModel, defineTool, memoryStore, pauseTurn } from 'turnlock'
 import { remoteTurns } from 'turnlock/remote'
 import { createHandler } from 'turnlock/server'
 
@@ -319,4 +319,94 @@ test('actionTools: remote turns ask for them, and are told of a refusal', async 
   )
   const { error } = await remote({ messages, policy: { actionTools: '*' } }).result
   assert.equal(error.code, 'request.invalid')
+})
+
+/** Starts a turn, and asks for a pause once its events have come to a place. */
+async function pausedAt(isThere, options, policy) {
+  let release
+  const held = new Promise((resolve) => (release = resolve))
+  const { call } = handlerOf(options(held))
+  const response = await call('POST', '/messages_two_stage', { messages, requestId: 'r', policy })
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (!isThere(text)) text += (await reader.read()).value
+  const paused = await (await call('POST', '/pause', { requestId: 'r' })).json()
+  release()
+  for (let part; !(part = await reader.read()).done;) text += part.value
+  const events = text.split('\n').filter((line) => line.startsWith('data: {'))
+  return [paused, JSON.parse(events.at(-1).slice(6)).type]
+}
+
+/** Calls a tool that waits, in the phases named, and answers after a part of its text. */
+const waiting = (phases) => (held) => ({
+  model: customModel(async function* ({ tools = [] }) {
+    if (phases.includes('answer') && !tools.length) {
+      yield { type: 'text', text: 'Half ' }
+      await held
+    }
+    if (!tools.length) return yield { type: 'text', text: 'an answer.' }
+    yield { type: 'tool_call_start', index: 0, id: 'c1', name: tools[0].function.name }
+    yield { type: 'tool_call_end', index: 0 }
+  }),
+  tools: {
+    look: defineTool({
+      description: 'look',
+      inputSchema: {},
+      execute: () => phases.includes('tool') && held,
+    }),
+    read: defineTool({ description: 'read', inputSchema: {}, execute: () => held }),
+  },
+})
+
+// huggingface/smolagents#1847: an interrupt during a streamed answer was ignored without a word.
+test('pause: in the answer phase it says that it has no effect', async () => {
+  const answering = { requestId: 'r', status: 'running', ended: 'answering' }
+  const says = (text) => text.includes('"chunk":"Half "')
+  assert.deepEqual(await pausedAt(says, waiting('answer')), [answering, 'complete'])
+  const begun = (text) => /"phase_start".*"action_phase"|"action_phase".*"phase_start"/.test(text)
+  assert.deepEqual(await pausedAt(begun, waiting('answer')), [answering, 'complete'])
+})
+
+test('pause: in a hybrid answer phase it has no effect, either', async () => {
+  const options = (held) => ({ ...waiting([])(held), twoStage: { actionTools: ['read'] } })
+  const calls = (text) => /"tool_calls"[^\n]*"name":"read"/.test(text)
+  const answering = { requestId: 'r', status: 'running', ended: 'answering' }
+  assert.deepEqual(await pausedAt(calls, options), [answering, 'complete'])
+})
+
+test('pause: in the tool phase it pauses behind the tools', async () => {
+  const calls = (text) => text.includes('"tool_calls"')
+  const running = { requestId: 'r', status: 'running' }
+  assert.deepEqual(await pausedAt(calls, waiting('tool')), [running, 'paused'])
+})
+
+test('pause: before a second cycle, which has a tool phase, nothing says that it is over', async () => {
+  const options = (held) => ({
+    ...waiting('answer')(held),
+    policy: { maxCycles: 2, actionTools: [] },
+  })
+  const says = (text) => text.includes('"chunk":"Half "')
+  const running = { requestId: 'r', status: 'running' }
+  assert.deepEqual(await pausedAt(says, options), [running, 'complete'])
+})
+
+test('pause: remote turns and pauseTurn give the same', async () => {
+  let release
+  const held = new Promise((resolve) => (release = resolve))
+  const store = memoryStore()
+  const { call } = handlerOf({ ...waiting('answer')(held), store })
+  const remote = remoteTurns({
+    url: 'http://app.example/api/chat',
+    fetch: (url, { method, body }) =>
+      call(method, new URL(url).pathname.slice('/api/chat'.length), body && JSON.parse(body)),
+  })
+  const turn = remote.run({ messages, requestId: 'r' })
+  for await (const event of turn) {
+    if (event.chunk !== 'Half ') continue
+    const answering = { requestId: 'r', status: 'running', ended: 'answering' }
+    assert.deepEqual(await remote.pause({ requestId: 'r' }), answering)
+    assert.deepEqual(await pauseTurn({ requestId: 'r', tenant: 'ann', store }), answering)
+    release()
+  }
+  assert.deepEqual(await remote.pause({ requestId: 'r' }), { requestId: 'r', status: 'complete' })
 })

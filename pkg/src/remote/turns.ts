@@ -26,6 +26,8 @@ import { wireTo } from './wire.js'
 export interface RemoteState {
   requestId: string
   status: string
+  /** A pause has no effect: the turn is in its answer phase, and completes. */
+  ended?: 'answering'
 }
 
 /** The `paused` event of a turn that waits for a page. */

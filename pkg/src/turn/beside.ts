@@ -15,6 +15,14 @@ export interface ClaimResult {
   granted: string[]
 }
 
+/** Where a turn stands when a pause is asked for. */
+export interface PauseStatus {
+  requestId: string
+  status: KeptState['status']
+  /** The pause has no effect: the turn is in its answer phase, and completes. */
+  ended?: 'answering'
+}
+
 /** A turn in its store, and what this module would import. */
 interface Place {
   store: Store
@@ -94,11 +102,14 @@ export class Beside {
   }
 
   /** Asks the owner for a pause. */
-  pause(requestId: string): Promise<{ requestId: string; status: KeptState['status'] }> {
+  pause(requestId: string): Promise<PauseStatus> {
     return this.#writing(async (kept) => {
       const state = this.#stateOf(kept)
       const { status, pause } = state
-      const answer = { requestId, status }
+      const answer: PauseStatus = { requestId, status }
+      if (status === 'running' && this.#isAnswering(kept, state)) {
+        return { ...answer, ended: 'answering' }
+      }
       if (status !== 'running' || pause !== undefined) return answer
       const text = JSON.stringify({ ...state, pause: kept.revision + 1, pausedBy: this.#at.owner })
       return (await this.#commit(kept, text, [])) ? answer : undefined
@@ -156,6 +167,14 @@ export class Beside {
       if (kept.records.some(([one]) => one === name)) return { signature, approved: true }
       throw this.#at.refuse('tool.no_claim', `nobody has claimed the call ${JSON.stringify(id)}`)
     })
+  }
+
+  /** Whether a turn answers, and no further cycle has a tool phase in which it could pause. */
+  #isAnswering({ records }: StoredTurn, { phase, cycle }: KeptState): boolean {
+    if (phase.name !== 'action_phase') return false
+    const [, text = '{}'] = records.find(([name]) => name === 'turn') ?? []
+    const { policy } = this.#read<{ policy?: { maxCycles?: number } }>(text)
+    return cycle >= (policy?.maxCycles ?? 1)
   }
 
   #stateOf(kept: StoredTurn): KeptState {

@@ -1,7 +1,7 @@
 /** The parts of a stored turn that hosts read. Only the core reads the rest of its state. */
 import { isObject } from '../checks.js'
 import { TurnlockError, wrong } from '../errors.js'
-import type { Keep, StoredAs, TurnEvent } from '../generated/turn.js'
+import type { Keep, PhaseName, StoredAs, TurnEvent } from '../generated/turn.js'
 import { randomHex } from '../shared/random.js'
 import type { StoredTurn, Store } from '../stores/store.js'
 
@@ -14,6 +14,9 @@ export interface KeptState {
   seq: number
   /** The number of the last batch. */
   toolBatchId: number
+  /** The number of the cycle of tool phase and answer phase, from 1. */
+  cycle: number
+  phase: { name: PhaseName }
   conversationId?: string | null
   leaseMs: number
   ttlMs: number

@@ -1,6 +1,6 @@
 /** Resumes or cancels turns in another process, isolate or tab. */
 import { isObject } from '../checks.js'
-import type { Beside, ClaimResult, OpenTurn } from './beside.js'
+import type { Beside, ClaimResult, OpenTurn, PauseStatus } from './beside.js'
 import { describe } from '../shared/serialize.js'
 import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
 import {
@@ -17,15 +17,7 @@ import type {
   PauseTurnOptions,
   ResumeTurnOptions,
 } from '../generated/turn.js'
-import {
-  eventsBehind,
-  inTime,
-  keepOptions,
-  stateOf,
-  storedEvents,
-  turnKey,
-  type KeptState,
-} from './kept.js'
+import { eventsBehind, inTime, keepOptions, stateOf, storedEvents, turnKey } from './kept.js'
 import { fallbackOptions, turnModelOptions } from '../models/model.js'
 import { readOptions } from '../options.js'
 import { randomHex } from '../shared/random.js'
@@ -227,17 +219,15 @@ const backOff = (attempt: number) =>
 
 /**
  * Asks the owner of a running turn for a pause, wherever it runs, as `Turn.pause` does: the turn ends
- * as `paused` behind the results of its tools; a turn that is answering completes. The owner learns
- * of it at its next write, or when its store notifies it. Returns the status that the turn has now:
- * `running`, until the owner has paused it. Asking again, or for a turn that does not run, changes
- * nothing.
+ * as `paused` behind the results of its tools. The owner learns of it at its next write, or when its
+ * store notifies it. Returns the status that the turn has now: `running`, until the owner has paused
+ * it. A turn in its answer phase completes; then `ended` is `answering`. Asking again, or for a turn
+ * that does not run, changes nothing.
  *
  * @throws TurnlockError `turn.not_found`, `turn.conflict` (the owner wrote again and again), `store.*`;
  * `options.invalid` for misuse
  */
-export async function pauseTurn(
-  options: PauseTurnOptions,
-): Promise<{ requestId: string; status: KeptState['status'] }> {
+export async function pauseTurn(options: PauseTurnOptions): Promise<PauseStatus> {
   options = readOptions(options, PAUSE_TURN_OPTIONS)
   const { requestId, store, tenant = '' } = options
   checkStore(store)
