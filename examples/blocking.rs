@@ -45,7 +45,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                 }
                 Err(why) => {
                     let message = why.to_string();
-                    Input::ResponseFailed { inference, attempt, message, thrown: false }
+                    Input::ResponseFailed { inference, attempt, message, thrown: false, code: None }
                 }
             },
             Next::Effect(Effect::RunTool { call, name, args, .. }) => {
@@ -81,7 +81,13 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                     }
                     Some((inference, attempt, Err(_))) => {
                         let message = "the connection broke".to_owned();
-                        Input::ResponseFailed { inference, attempt, message, thrown: false }
+                        Input::ResponseFailed {
+                            inference,
+                            attempt,
+                            message,
+                            thrown: false,
+                            code: None,
+                        }
                     }
                     None => {
                         // To ask once more.

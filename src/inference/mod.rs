@@ -9,6 +9,8 @@ mod markup;
 mod retry;
 mod secrets;
 
+use std::borrow::Cow;
+
 use crate::error::Failure;
 use crate::history::Repair;
 use crate::json::Json;
@@ -123,6 +125,7 @@ pub(crate) enum Part {
     Failed {
         message: String,
         thrown: bool,
+        code: Option<String>,
     },
 }
 
@@ -306,13 +309,19 @@ impl Inference {
             }
             Part::Repaired(body, repairs) => self.repaired(now, body, repairs),
             Part::Ended => self.ended(now),
-            Part::Failed { message, thrown } => {
-                let code = match (thrown, self.heard) {
-                    (true, _) => "model.failed",
-                    (false, Some(_)) => "model.truncated",
-                    (false, None) => "model.unreachable",
-                };
-                self.broken(now, Failure::new(code, message))
+            Part::Failed { message, thrown, code } => {
+                let repeatable = code.is_none();
+                let code = code.map_or_else(
+                    || {
+                        Cow::Borrowed(match (thrown, self.heard) {
+                            (true, _) => "model.failed",
+                            (false, Some(_)) => "model.truncated",
+                            (false, None) => "model.unreachable",
+                        })
+                    },
+                    Cow::Owned,
+                );
+                self.broken(now, Failure::new(code, message), repeatable)
             }
         };
         self.complete(&mut heard);
@@ -334,7 +343,7 @@ impl Inference {
             format!("the model sent nothing for {} ms", self.rules.first_byte_ms)
         };
         let abort = self.connection == Connection::Open;
-        let mut heard = self.broken(now, Failure::new("model.timeout", message));
+        let mut heard = self.broken(now, Failure::new("model.timeout", message), true);
         self.complete(&mut heard);
         Heard { abort, ..heard }
     }
@@ -393,20 +402,20 @@ impl Inference {
             heard.end = Some(self.done(now));
         } else {
             let message = "the response ended without a finish reason".to_owned();
-            heard.end = self.broken(now, Failure::new("model.truncated", message)).end;
+            heard.end = self.broken(now, Failure::new("model.truncated", message), true).end;
         }
         heard
     }
 
     /// Ends an attempt that was cut off. A response that is already complete loses nothing by it.
-    fn broken(&mut self, now: u64, failure: Failure) -> Heard {
+    fn broken(&mut self, now: u64, failure: Failure, repeatable: bool) -> Heard {
         let is_finished = self.response.finish.is_some()
             || self.decoder.as_ref().is_some_and(Decoder::is_finished);
         if is_finished {
             return Heard { end: Some(self.done(now)), ..Heard::default() };
         }
-        let wait = self.backoff_ms();
-        self.fail(now, failure, Some(wait), self.is_unseen())
+        let wait = repeatable.then(|| self.backoff_ms());
+        self.fail(now, failure, wait, repeatable && self.is_unseen())
     }
 
     fn read_markup(&mut self, deltas: Vec<Delta>) -> Vec<Delta> {

@@ -86,6 +86,9 @@ protocol! {
             /// Whether code of the host failed, rather than a connection: a model of its own that
             /// threw.
             thrown "thrown": bool,
+            /// The code of the failure if the host knows it, such as `replay.miss` of a recorded
+            /// model. Nothing is sent again then.
+            code "code": Option<String>,
         }
         /// The verdict that [`check`](Effect::Check) requested.
         Checked "checked" {
@@ -179,8 +182,8 @@ impl Input {
                 ((inference, attempt), Part::Repaired(body, repairs))
             }
             Self::ResponseEnded { inference, attempt } => ((inference, attempt), Part::Ended),
-            Self::ResponseFailed { inference, attempt, message, thrown } => {
-                ((inference, attempt), Part::Failed { message, thrown })
+            Self::ResponseFailed { inference, attempt, message, thrown, code } => {
+                ((inference, attempt), Part::Failed { message, thrown, code })
             }
             other => return Err(other),
         })

@@ -38,6 +38,7 @@ pub fn broken(inference: u32, attempt: u32) -> Input {
         attempt,
         message: "the connection broke".to_owned(),
         thrown: false,
+        code: None,
     }
 }
 

@@ -162,6 +162,7 @@ impl Host {
                 attempt,
                 message: "broke".to_owned(),
                 thrown: false,
+                code: self.random.one(4).then(|| "replay.miss".to_owned()),
             },
             7 => Input::Checked { call, verdict: self.verdict() },
             8 => {

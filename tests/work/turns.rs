@@ -279,8 +279,10 @@ const GIVEN: &[Given] = &[
         let mut played = Played::asking(dialect, own);
         let (inference, attempt) = played.asked;
         let message = text.to_owned();
-        played
-            .tell(Input::ResponseFailed { inference, attempt, message, thrown: true }, text.len());
+        played.tell(
+            Input::ResponseFailed { inference, attempt, message, thrown: true, code: None },
+            text.len(),
+        );
         played.counted
     }),
     ("an answer as bytes", |dialect, own, text| {

@@ -275,7 +275,9 @@ impl<M: Asks> Asked<M> {
                 Ok(true) => Input::ResponseEnded { inference, attempt },
                 // Its head has said it.
                 Ok(false) => return,
-                Err(message) => Input::ResponseFailed { inference, attempt, message, thrown },
+                Err(message) => {
+                    Input::ResponseFailed { inference, attempt, message, thrown, code: None }
+                }
             });
         }
     }

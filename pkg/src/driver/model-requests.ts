@@ -5,7 +5,7 @@
  */
 import { atHand } from './at-hand.js'
 import type { TurnEffect, TurnInput } from '../generated/turn.js'
-import { causeOf, ConnectionError, type Model } from '../models/model.js'
+import { causeOf, ConnectionError, isMiss, type Model } from '../models/model.js'
 import { describe } from '../shared/serialize.js'
 import type { Delta } from '../types.js'
 
@@ -126,7 +126,7 @@ export class Requests {
     } catch (error) {
       // The message of a fetch error can contain the URL, and with it a key.
       const message = generated ? describe(error) : connectionFailure(error)
-      send({ type: 'response_failed', ...ids, message, thrown: generated })
+      send({ type: 'response_failed', ...ids, message, thrown: generated, code: missOf(error) })
     }
   }
 
@@ -222,9 +222,12 @@ function hintOf({ ok, status, url, headers }: Response, path: string): string | 
   return `a stream was expected, the content type is ${type}`
 }
 
+/** The code of a request that a recorded model does not have; it is sent only once. */
+const missOf = (error: unknown): string | null => (isMiss(error) ? error.code : null)
+
 function connectionFailure(error: unknown): string {
   try {
-    if (error instanceof ConnectionError) return error.message
+    if (error instanceof ConnectionError || isMiss(error)) return error.message
   } catch {
     // What is thrown may throw itself.
   }

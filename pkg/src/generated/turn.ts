@@ -1013,6 +1013,11 @@ export type TurnInput =
        * Whether code of the host failed, rather than a connection: a model of its own that threw.
        */
       thrown: boolean
+      /**
+       * The code of the failure if the host knows it, such as `replay.miss` of a recorded model.
+       * Nothing is sent again then.
+       */
+      code: string | null
     }
   /** The verdict that `check` requested. */
   | {

@@ -1,6 +1,6 @@
 /** The interface between a turn and a model. */
 import { checkFunctions, checkValues, isObject } from '../checks.js'
-import { wrong } from '../errors.js'
+import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
 import { member } from '../shared/quietly.js'
 import type { HttpModelOptions } from '../generated/models.js'
 import { present } from '../options.js'
@@ -126,6 +126,10 @@ const secretsOf = (headers: Record<string, string>): string[] =>
 /** A host's `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
+/** Whether a recorded model does not have a request: the message says what differs, and may be shown. */
+export const isMiss = (error: unknown): error is TurnlockError =>
+  isTurnlockError(error) && error.code === 'replay.miss'
+
 /** A request that got no response. Its message may be shown: it has no key and no query. */
 export class ConnectionError extends Error {}
 
@@ -183,7 +187,7 @@ async function post(
       redirect: 'manual',
     })
   } catch (error) {
-    if (error instanceof ConnectionError) throw error
+    if (error instanceof ConnectionError || isMiss(error)) throw error
     const why = `the connection to the model at ${shown(url)} failed${causeOf(error)}`
     throw new ConnectionError(why)
   }

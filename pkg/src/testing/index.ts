@@ -9,6 +9,16 @@ export { fakeClock, type FakeClock } from './clock.js'
 export { storeConformance, type ConformanceCase, type ConformanceOptions } from './conformance.js'
 export { expectValidHistory, historyMatchers, type MatcherResult } from './history.js'
 export {
+  recordModel,
+  replayModel,
+  type ModelTape,
+  type RecordingFetch,
+  type TapeEntry,
+  type TapeFailure,
+  type TapeRequest,
+  type TapeResponse,
+} from './model-tape.js'
+export {
   scriptedProvider,
   type RecordedEntry,
   type Script,
@@ -28,6 +38,7 @@ export type {
 } from './provider/wire/entry.js'
 export type { WireName } from './provider/wire/index.js'
 export { scriptedModel, type ScriptedModel, type ScriptedResponse } from './scripted-model.js'
+export type { TapeDifference } from './tape-difference.js'
 export { tapeFetch, type Recording, type TapedRequest, type TapeFetch } from './tape.js'
 export type {
   CommitResult,

@@ -139,6 +139,7 @@ impl Host {
                 attempt,
                 message: bytes.text(),
                 thrown: bytes.below(2) == 0,
+                code: (bytes.below(4) == 0).then(|| bytes.text()),
             },
             9 | 10 => {
                 let text = bytes.text();
