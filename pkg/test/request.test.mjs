@@ -382,7 +382,7 @@ test('replaying: the same bytes each time, and never a live call', async () => {
   assert.equal(trace[0].source, null, 'no source is guessed')
 })
 
-test('records of one signature: that of the plan counts, else the last', async () => {
+test('records of one signature: that of the plan counts, and no other', async () => {
   const entry = (plan_id, result) => ({
     signature: signature({ tool: 'quote', args: {} }),
     plan_id,
@@ -392,16 +392,15 @@ test('records of one signature: that of the plan counts, else the last', async (
     truncated: false,
   })
   const replay = [entry('a', 1), entry('b', 2), entry('c', 3)]
-  for (const [planId, wanted] of [
+  for (const [planId, wanted, code] of [
     ['a', 1],
     ['b', 2],
-    ['z', 3],
+    ['z', undefined, 'replay.miss'],
   ]) {
-    // prettier-ignore
     const model = scriptedModel([asks(['quote']), '{}'])
     const tools = { quote: reads(() => 0) }
     const { toolResults } = await runPlanning({ model, input, tools, replay, planId })
-    assert.equal(toolResults[0].result, wanted)
+    assert.deepEqual([toolResults[0].result, toolResults[0].error?.code], [wanted, code])
   }
 })
 

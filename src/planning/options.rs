@@ -82,10 +82,10 @@ options! {
         tools "tools": Registry;
         /// The limits.
         policy "policy": Policy = Policy::blank();
-        /// The id of the plan in every event. May be empty with recorded results: it is then made
-        /// from the input.
+        /// The id of the plan in every event. If it is empty, it is made from the input: a replay
+        /// then finds the records of the pass with the same input.
         plan_id "planId": String;
-        /// The id of the run that the plan belongs to. May be empty as `plan_id`.
+        /// The id of the run that the plan belongs to. If it is empty, it is made from the input.
         run_id "runId": String;
         /// The origin of the plan in every event, such as `live`, `paper` or `backtest`. Default:
         /// none, which is null in events.
@@ -99,16 +99,17 @@ options! {
         /// of which the host takes the only one that fits its schema.
         plan_is_json "planIsJson": bool = false;
         /// Randomness from the host, at least 32 characters, for boxes, keys and jitter. May be
-        /// empty as `plan_id`.
+        /// empty with recorded results: it is then made from the input.
         secret "secret": Secret;
         /// A secret of the host, at least 32 characters, from which the nonces of boxes derive, with
         /// `plan_id`, `run_id` and the content: a replay with the same ids sends the bytes of the
         /// recorded pass, so that a recorded model answers it. Default: randomness of each pass.
         box_secret "boxSecret": Option<Secret>;
-        /// Recorded results; if they are given, no tool ever runs.
+        /// Recorded results; if they are given, no tool ever runs. A call gets the result that was
+        /// recorded for the same plan, arguments and tool.
         replay "replay": Option<Vec<Recorded>>;
-        /// Whether a call without a recorded result ends the pass with `replay.miss`, so that no plan
-        /// is made.
+        /// Whether a call without exactly one recorded result, or a request that a recorded model
+        /// does not have, ends the pass with `replay.miss`, so that no plan is made.
         strict "strict": bool = false;
         /// The time at which the pass starts, in milliseconds since 1970.
         started_at "startedAt": u64 = 0, whole 0..=1 << 53;
@@ -123,8 +124,7 @@ options! {
 }
 
 impl PassOptions {
-    /// Returns the defaults for a planning input. Without recorded results, also set `plan_id`,
-    /// `run_id` and `secret`.
+    /// Returns the defaults for a planning input. Without recorded results, also set `secret`.
     #[must_use]
     pub fn new(dialect: Dialect, input: Json<'static>) -> Self {
         Self::blank().dialect(dialect).input(input)
@@ -157,7 +157,8 @@ impl PassOptions {
             return Err(Error::option("body", "an object"));
         }
         self.input = input(self.input)?;
-        if self.replay.is_some() {
+        let is_secret_missing = self.replay.is_some() && self.secret.is_empty();
+        if self.plan_id.is_empty() || self.run_id.is_empty() || is_secret_missing {
             let digest = hex(&Sha256::digest(self.input.to_canonical().as_bytes()));
             let made = [(&mut self.plan_id, "plan"), (&mut self.run_id, "run")];
             for (id, name) in made {
@@ -165,13 +166,8 @@ impl PassOptions {
                     *id = format!("{name}-{digest}");
                 }
             }
-            if self.secret.is_empty() {
+            if is_secret_missing {
                 self.secret = format!("secret-{digest}").into();
-            }
-        }
-        for (id, option) in [(&self.plan_id, "planId"), (&self.run_id, "runId")] {
-            if id.is_empty() {
-                return Err(Error::option(option, "a string that is not empty"));
             }
         }
         if self.secret.len() < 32 {

@@ -10,8 +10,8 @@ record! {
     pub struct Recorded as "RecordedCall" {
         /// The signature of the call, which does not contain its id.
         signature "signature": String;
-        /// The id of the plan for which the call was made. Of several records with one signature,
-        /// that of the same plan is used, else the last one.
+        /// The id of the plan for which the call was made. A replay uses records of its own plan
+        /// only; a record without an id is one of every plan.
         plan_id "plan_id?": Option<String>;
         /// The tool, for people.
         tool_name "tool_name?": Option<String>;
@@ -73,15 +73,36 @@ impl<'de> serde::Deserialize<'de> for Recorded {
     }
 }
 
-/// Returns the recorded result of a call: the last one that was recorded for this plan, or else the
-/// last one of any plan.
+/// Returns the recorded result of a call for a plan, or why there is none.
+///
+/// A result of another plan may lie in the future of this one, so it is never used. In a pass, a
+/// signature runs once. Records of one plan with different results are therefore of several passes,
+/// and no order of them says which one is meant.
 pub(super) fn find<'a>(
     all: &'a [Recorded],
     signature: &str,
     plan_id: &str,
-) -> Option<&'a Recorded> {
-    let same = || all.iter().rev().filter(|one| one.signature == signature);
-    same().find(|one| one.plan_id.as_deref() == Some(plan_id)).or_else(|| same().next())
+) -> Result<&'a Recorded, String> {
+    let same = || all.iter().filter(|one| one.signature == signature);
+    let mut own =
+        same().filter(|one| one.plan_id.as_deref().is_none_or(|recorded| recorded == plan_id));
+    let Some(first) = own.next() else {
+        return Err(match same().count() {
+            0 => "no result was recorded for this call".to_owned(),
+            others => format!(
+                "no result was recorded for this call of the plan `{plan_id}`; records of other \
+                 plans, which are not used: {others}"
+            ),
+        });
+    };
+    let differing = own.filter(|one| one.outcome != first.outcome).count();
+    if differing > 0 {
+        return Err(format!(
+            "the plan `{plan_id}` has records of this call with different results; set a \
+             `planId` for each pass"
+        ));
+    }
+    Ok(first)
 }
 
 #[cfg(test)]
@@ -89,19 +110,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_record_of_the_same_plan_or_else_the_last_one() {
-        let record = |signature: &str, plan: &str, ms| {
-            let outcome = Outcome::told(Status::Ok, "");
-            Recorded::new(signature.to_owned(), plan.to_owned(), outcome, ms)
+    fn a_record_is_of_the_same_plan_and_the_only_one() {
+        let record = |signature: &str, plan: Option<&str>, said: &'static str, ms| {
+            let outcome = Outcome::told(Status::Ok, said);
+            let plan_id = plan.map(str::to_owned);
+            let one = Recorded::new(signature.to_owned(), String::new(), outcome, ms);
+            Recorded { plan_id, ..one }
         };
-        let all =
-            [record("a", "p", 1), record("a", "q", 2), record("b", "p", 3), record("a", "r", 4)];
-        let found = |signature, plan| find(&all, signature, plan).map(|one| one.duration_ms);
-        assert_eq!(found("a", "p"), Some(1));
-        assert_eq!(found("a", "q"), Some(2));
-        assert_eq!(found("a", "other"), Some(4));
-        assert_eq!(found("b", "q"), Some(3));
-        assert_eq!(found("c", "p"), None);
+        let all = [
+            record("a", Some("p"), "x", 1),
+            record("a", Some("q"), "x", 2),
+            record("b", None, "x", 3),
+            // Recorded twice with the same result.
+            record("c", Some("p"), "x", 4),
+            record("c", Some("p"), "x", 5),
+            record("d", Some("p"), "x", 6),
+            record("d", Some("p"), "y", 7),
+            // A record of every plan contradicts one of this plan.
+            record("e", Some("p"), "x", 8),
+            record("e", None, "y", 9),
+        ];
+        let found = |signature, plan| match find(&all, signature, plan) {
+            Ok(one) => Ok(one.duration_ms),
+            Err(why) => {
+                Err(["of other plans", "different", "no result was recorded for this call"]
+                    .into_iter()
+                    .find(|words| why.contains(words))
+                    .unwrap())
+            }
+        };
+        assert_eq!(found("a", "p"), Ok(1));
+        assert_eq!(found("a", "q"), Ok(2));
+        assert_eq!(found("a", "other"), Err("of other plans"));
+        assert_eq!(found("b", "q"), Ok(3));
+        assert_eq!(found("c", "p"), Ok(4));
+        assert_eq!(found("d", "p"), Err("different"));
+        assert_eq!(found("e", "p"), Err("different"));
+        assert_eq!(found("e", "q"), Ok(9));
+        assert_eq!(found("f", "p"), Err("no result was recorded for this call"));
     }
 
     fn written(signature: &str) -> String {

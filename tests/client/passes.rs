@@ -21,7 +21,7 @@ use crate::site;
 pub type Asked = Seen<Vec<Value>>;
 
 /// A model that says these texts, one a request, and what it was asked.
-fn scripted(texts: &[&str]) -> (Model, Asked) {
+pub fn scripted(texts: &[&str]) -> (Model, Asked) {
     let left: VecDeque<String> = texts.iter().map(|text| (*text).to_owned()).collect();
     let (left, asked) = (Seen::new(left), Asked::default());
     let seen = asked.clone();

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use turnlock::json::Json;
 use turnlock::planning::{PassOutcome, Reason, Recorded};
 use turnlock_client::planning::audit_tool_use;
-use turnlock_client::{Tool, run_planning};
+use turnlock_client::{PassOptions, Tool, run_planning};
 
-use crate::passes::{asks, events_of, reads, with};
+use crate::passes::{asks, events_of, reads, scripted, with};
 use crate::platform::{Seen, test};
 
 #[test]
@@ -45,7 +45,7 @@ async fn a_recorder_that_panics_costs_nothing() {
 }
 
 #[test]
-async fn of_several_records_the_plans_own_counts_else_the_last() {
+async fn a_replay_uses_the_records_of_its_own_plan() {
     let signature = turnlock::Signature::of_text("quote", None, b"{}", None).unwrap();
     let entry = |plan: &str, result: u32| -> Recorded {
         let entry = json!({
@@ -54,8 +54,11 @@ async fn of_several_records_the_plans_own_counts_else_the_last() {
         });
         serde_json::from_value(entry).unwrap()
     };
-    let all = [entry("a", 1), entry("b", 2), entry("c", 3)];
-    for (plan, wanted) in [("a", 1), ("b", 2), ("z", 3_u64)] {
+    let all =
+        [entry("a", 1), entry("b", 2), entry("c", 3), entry("c", 4), entry("d", 5), entry("d", 5)];
+    for (plan, wanted) in
+        [("a", Ok(1)), ("b", Ok(2)), ("c", Err("different")), ("d", Ok(5_u64)), ("z", Err("other"))]
+    {
         let calls = [("quote", json!({})), ("miss", json!({}))];
         let live = Tool::new("miss", "miss", json!({ "type": "object" }), |_: Value, _| async {
             panic!("a live call");
@@ -70,12 +73,44 @@ async fn of_several_records_the_plans_own_counts_else_the_last() {
             events.push(event);
         }
         let result = pass.result().await.unwrap();
-        assert_eq!(result.pass.tool_results[0].outcome, PassOutcome::Result(Json::integer(wanted)));
-        assert_eq!((result.pass.calls[0].replayed, result.pass.calls[1].replayed), (true, false));
+        match (wanted, &result.pass.tool_results[0].outcome) {
+            (Ok(wanted), result) => assert_eq!(result, &PassOutcome::Result(Json::integer(wanted))),
+            (Err(why), PassOutcome::Error(error)) => {
+                assert_eq!((&*error.code, error.message.contains(why)), ("replay.miss", true));
+            }
+            (Err(_), result) => panic!("{plan}: {result:?}"),
+        }
+        let replayed: Vec<_> = result.pass.calls.iter().map(|call| call.replayed).collect();
+        assert_eq!(replayed, [wanted.is_ok(), false]);
         let PassOutcome::Error(error) = &result.pass.tool_results[1].outcome else { panic!() };
         assert_eq!(error.code, "replay.miss");
         let last = events.last().unwrap();
-        assert_eq!((last.at, &last.source), (9, &None), "no source is guessed");
+        let ms = if wanted.is_ok() { 9 } else { 0 };
+        assert_eq!((last.at, &last.source), (ms, &None), "no source is guessed");
+    }
+}
+
+/// Each bar of a backtest gets what was recorded of it, also without a plan's id.
+#[test]
+async fn a_recorded_pass_has_the_ids_of_its_replay() {
+    let bars = [json!({ "bar": 1 }), json!({ "bar": 2 })];
+    let mut recorded = Vec::new();
+    let mut ids = Vec::new();
+    for (price, bar) in bars.iter().enumerate() {
+        let (model, _) = scripted(&[&asks(&[("quote", json!({}))]), "{}"]);
+        let options = PassOptions::new(model, bar).tool(reads("quote", json!(price)));
+        let result = run_planning(options.record_in_result()).unwrap().result().await.unwrap();
+        ids.push((result.pass.plan_id, result.pass.run_id));
+        recorded.extend(result.pass.recorded);
+    }
+    for (price, bar) in bars.iter().enumerate() {
+        let (model, _) = scripted(&[&asks(&[("quote", json!({}))]), "{}"]);
+        let options = PassOptions::new(model, bar).tool(reads("quote", json!("live")));
+        let options = options.replay(recorded.clone()).strict(true);
+        let result = run_planning(options).unwrap().result().await.unwrap();
+        let price = PassOutcome::Result(Json::integer(price as u64));
+        assert_eq!(result.pass.tool_results[0].outcome, price);
+        assert!(ids.contains(&(result.pass.plan_id, result.pass.run_id)));
     }
 }
 

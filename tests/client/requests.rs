@@ -147,7 +147,7 @@ async fn pass(
     }
     let is_replay = replay.is_some();
     options = match replay {
-        Some(recorded) => options.replay(recorded),
+        Some(recorded) => options.plan_id("plan-1").replay(recorded),
         None => options.plan_id("plan-1").run_id("run-1").record_in_result(),
     };
     let mut pass = run_planning(options).map_err(|error| error.to_string())?;

@@ -97,6 +97,61 @@ fn debug_shows_no_secret() {
     assert!(!format!("{pass:?}").contains(secret.as_str().unwrap()));
 }
 
+/// Missing ids are made from the input, when recording as when replaying.
+#[test]
+fn missing_ids_are_made_from_the_input() {
+    let options = |input: Value, own: Value| {
+        let mut options = json!({ "dialect": "openai-chat", "input": input });
+        options.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
+        options.to_string()
+    };
+    let run = |input: Value, own: Value| {
+        let options = PassOptions::parse(options(input, own).as_bytes())?;
+        Ok::<_, turnlock::Error>(Pass::new(options)?.run_id().to_owned())
+    };
+    let secret = json!({ "secret": "00112233445566778899aabbccddeeff" });
+    let live = run(json!({ "bar": 1, "a": 2 }), secret.clone()).unwrap();
+    assert_eq!(live, run(json!({ "a": 2, "bar": 1.0 }), json!({ "replay": [] })).unwrap());
+    assert_ne!(live, run(json!({ "bar": 2, "a": 2 }), secret.clone()).unwrap());
+    let named = json!({ "runId": "r", "secret": secret["secret"] });
+    assert_eq!(run(json!({}), named).unwrap(), "r");
+    // Only a replay has no randomness of its own.
+    assert_eq!(run(json!({}), json!({})).unwrap_err().code(), "options.invalid");
+}
+
+/// A recorded model that does not have a request fails it with a code of its own, and only once.
+#[test]
+fn a_request_that_was_not_recorded_ends_a_strict_pass() {
+    for (strict, wanted) in [(true, "replay.miss"), (false, "asks for the plan")] {
+        let mut options = sim::options(&json!({ "maxRetries": 2 }), "openai-chat");
+        options["strict"] = strict.into();
+        let options = PassOptions::parse(options.to_string().as_bytes()).unwrap();
+        let mut pass = Pass::new(options).unwrap();
+        let mut effects = |now, input| {
+            pass.handle(now, input);
+            let mut all = Vec::new();
+            while let Next::Effect(effect) = pass.poll() {
+                all.push(effect);
+            }
+            all
+        };
+        effects(0, Input::Start);
+        let failed = Input::ResponseFailed {
+            inference: 1,
+            attempt: 1,
+            message: "not on the tape".to_owned(),
+            thrown: false,
+            code: Some("replay.miss".to_owned()),
+        };
+        let ended = effects(1, failed).into_iter().find_map(|effect| match effect {
+            Effect::Done { result } => Some(result.error.unwrap().code.into_owned()),
+            Effect::Fetch { inference: 2, attempt: 1, .. } => Some("asks for the plan".to_owned()),
+            _ => None,
+        });
+        assert_eq!(ended.as_deref(), Some(wanted));
+    }
+}
+
 /// A duration is the time that the call took, and all calls of a pass share one time: a second
 /// request has what the first one left.
 #[test]

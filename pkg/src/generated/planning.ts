@@ -35,12 +35,15 @@ export interface PassOptions {
   /** The limits. */
   policy?: ToolRequestPolicy | undefined
   /**
-   * The id of the plan in every event. May be empty with recorded results: it is then made from the
-   * input.
+   * The id of the plan in every event. If it is empty, it is made from the input: a replay then
+   * finds the records of the pass with the same input.
    * @defaultValue ""
    */
   planId?: string | undefined
-  /** The id of the run that the plan belongs to. May be empty as `planId`. @defaultValue "" */
+  /**
+   * The id of the run that the plan belongs to. If it is empty, it is made from the input.
+   * @defaultValue ""
+   */
   runId?: string | undefined
   /**
    * The origin of the plan in every event, such as `live`, `paper` or `backtest`. Default: none,
@@ -61,8 +64,8 @@ export interface PassOptions {
    */
   planIsJson?: boolean | undefined
   /**
-   * Randomness from the host, at least 32 characters, for boxes, keys and jitter. May be empty as
-   * `planId`.
+   * Randomness from the host, at least 32 characters, for boxes, keys and jitter. May be empty with
+   * recorded results: it is then made from the input.
    * @defaultValue ""
    */
   secret?: string | undefined
@@ -73,11 +76,14 @@ export interface PassOptions {
    * @defaultValue randomness of each pass
    */
   boxSecret?: string | undefined
-  /** Recorded results; if they are given, no tool ever runs. */
+  /**
+   * Recorded results; if they are given, no tool ever runs. A call gets the result that was
+   * recorded for the same plan, arguments and tool.
+   */
   replay?: RecordedCall[] | undefined
   /**
-   * Whether a call without a recorded result ends the pass with `replay.miss`, so that no plan is
-   * made.
+   * Whether a call without exactly one recorded result, or a request that a recorded model does not
+   * have, ends the pass with `replay.miss`, so that no plan is made.
    * @defaultValue false
    */
   strict?: boolean | undefined
@@ -173,8 +179,8 @@ export interface RecordedCall {
   /** The signature of the call, which does not contain its id. */
   signature: string
   /**
-   * The id of the plan for which the call was made. Of several records with one signature, that of
-   * the same plan is used, else the last one.
+   * The id of the plan for which the call was made. A replay uses records of its own plan only; a
+   * record without an id is one of every plan.
    */
   plan_id?: string
   /** The tool, for people. */
@@ -589,11 +595,15 @@ export interface PlanningOptions<Plan = unknown> {
   tools?: Record<string, Tool> | undefined
   /** The limits. */
   policy?: ToolRequestPolicy | undefined
-  /** The plan's id in every event. @defaultValue random; derived from the input when replaying */
+  /**
+   * The plan's id in every event and record. A replay uses the records of its own plan only, so
+   * passes with equal inputs each need one when they are recorded.
+   * @defaultValue random; derived from the input when recording or replaying
+   */
   planId?: string | undefined
   /**
    * The id of the run that the plan belongs to.
-   * @defaultValue random; derived from the input when replaying
+   * @defaultValue random; derived from the input when recording or replaying
    */
   runId?: string | undefined
   /**
@@ -618,13 +628,14 @@ export interface PlanningOptions<Plan = unknown> {
   /** A list or a function that receives every result for a later `replay`. Not redacted. */
   record?: RecordedCall[] | ((call: RecordedCall) => void) | undefined
   /**
-   * Recorded results, by signature. No tool runs: a call without a record gets the error
-   * `replay.miss`. The same input gives the same requests, result and trace, byte for byte.
+   * Recorded results, by plan and signature. No tool runs: a call gets the error `replay.miss` if
+   * the plan has no record of it, or several with different results. The same input gives the same
+   * requests, result and trace, byte for byte.
    */
   replay?: readonly RecordedCall[] | undefined
   /**
-   * Whether a call without a recorded result ends the pass with `replay.miss`, so that no plan is
-   * made.
+   * Whether a call without exactly one recorded result, or a request that a recorded model does not
+   * have, ends the pass with `replay.miss`, so that no plan is made.
    * @defaultValue false
    */
   strict?: boolean | undefined

@@ -3,7 +3,7 @@ import type { PlanningGlue } from '../core/glue.js'
 import { LazyPart } from '../core/instance.js'
 import { checkOf, type Check, type Verdict } from '../evidence/schema.js'
 import { checkFunctions, checkSignal, checkValues, isObject } from '../checks.js'
-import { Driver, type Kind } from '../driver/driver.js'
+import { Driver, type Host, type Kind } from '../driver/driver.js'
 import { isTurnlockError, TurnlockError, wrong } from '../errors.js'
 import { PASS_OPTIONS } from '../generated/checks.js'
 import type {
@@ -165,8 +165,11 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
   checkRecording(options)
   // Throws a typed error before the driver serializes all options.
   stringify([input, replay])
-  // When replaying, the core derives missing ids from the input.
-  const own = replay ? {} : { planId: randomId(), runId: randomId(), secret: randomHex(32) }
+  // When recording and replaying, the core derives missing ids from the input: the same ones.
+  const own = {
+    ...(!replay && { secret: randomHex(32) }),
+    ...(!replay && !options.record && { planId: randomId(), runId: randomId() }),
+  }
   const machine: PassOptions = {
     ...own,
     ...present({ planId: options.planId, runId: options.runId }),
@@ -188,26 +191,24 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
   checkPass(machine)
   return new Promise<PassResult>((resolve, reject) => {
     const over = () => signal?.removeEventListener('abort', onAbort)
-    const trace = (event: PassTraceEvent) => {
-      const shown = redact ? redacted(event, redact, mostReason(options)) : event
-      reporter.trace(shown)
-      onTrace?.call(options, shown)
-    }
-    const driver = new Driver<PlanningGlue, PassResult, PassTraceEvent>(
-      {
-        model,
-        tools: tools ?? {},
-        projectId: null,
-        requestId: options.runId ?? (own.runId as string | undefined) ?? '',
-        onEvent: () => {},
-        room: () => undefined,
-        onTrace: trace,
-        onDone: (result) => (over(), resolve(result)),
-        onFault: (error) => (over(), reject(error)),
+    const host: Host<PassResult, PassTraceEvent> = {
+      model,
+      tools: tools ?? {},
+      projectId: null,
+      requestId: options.runId ?? own.runId ?? '',
+      onEvent: () => {},
+      room: () => undefined,
+      onTrace(event) {
+        // The core may have derived it. No tool runs before the first event.
+        host.requestId = event.run_id
+        const shown = redact ? redacted(event, redact, mostReason(options)) : event
+        reporter.trace(shown)
+        onTrace?.call(options, shown)
       },
-      PASS,
-      machine,
-    )
+      onDone: (result) => (over(), resolve(result)),
+      onFault: (error) => (over(), reject(error)),
+    }
+    const driver = new Driver<PlanningGlue, PassResult, PassTraceEvent>(host, PASS, machine)
     reporter.cancel = (reason) => driver.send({ type: 'cancel', reason })
     const onAbort = () => reporter.cancel(abortReason(signal))
     if (signal?.aborted) return onAbort()
@@ -234,7 +235,7 @@ export function checkPass(options: PassOptions): void {
   const context = (input as Record<string, unknown>)['global_context']
   if (!isObject(context ?? {})) throw wrong('input.global_context', 'an object')
   for (const [name, id] of Object.entries({ planId, runId })) {
-    if (!id && !replay) throw wrong(name, 'a string that is not empty')
+    if (id === '' && !replay) throw wrong(name, 'a string that is not empty')
   }
   const taken = tools?.find(({ name }) => name.toLowerCase() === 'request_tools')
   if (taken) {

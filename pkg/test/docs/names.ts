@@ -7,6 +7,8 @@ type Ask = (prompt: string, signal?: AbortSignal) => Promise<string>
 declare global {
   const model: Model
   const other: Model
+  const bars: { symbol: string; at: string }[]
+  const boxSecret: string
   const tools: Record<string, Tool> & import('ai').ToolSet
   const list_files: Tool
   const messages: { role: 'user'; content: string }[]

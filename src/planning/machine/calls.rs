@@ -198,12 +198,17 @@ impl Pass {
             batch.substitute(number, found.map(|one| (one.outcome.clone(), one.duration_ms)));
             return self.trace_result(number);
         }
-        let parts = Json::Array(vec![
+        let mut parts = vec![
             self.options.run_id.clone().into(),
             self.options.plan_id.clone().into(),
             Json::integer(u64::from(number)),
             call.view().signature.clone().into(),
-        ]);
+        ];
+        if self.is_id_derived {
+            // Passes with equal inputs have equal ids, and their calls are different ones.
+            parts.push(hex(&self.options.secret.derive(format_args!("calls"))).into());
+        }
+        let parts = Json::Array(parts);
         self.effects.push_back(Effect::RunTool {
             call: number,
             name: call.view().name.clone(),

@@ -30,6 +30,8 @@ pub type PassEffect = Effect<PassResult, PassEvent>;
 #[derive(Debug, Clone)]
 pub struct Pass {
     options: PassOptions,
+    /// The plan's id is made from the input.
+    is_id_derived: bool,
     /// Milliseconds on the host's clock; never steps back.
     now: u64,
     started: u64,
@@ -89,11 +91,13 @@ impl Pass {
     /// `options.invalid` for options that contradict each other or are missing without recorded
     /// results; `tool.invalid_name` for a tool that is named `request_tools`.
     pub fn new(options: PassOptions) -> Result<Self, Error> {
-        Ok(Self::with(options.resolved()?))
+        let is_id_derived = options.plan_id.is_empty();
+        Ok(Self::with(options.resolved()?, is_id_derived))
     }
 
-    fn with(options: PassOptions) -> Self {
+    fn with(options: PassOptions, is_id_derived: bool) -> Self {
         Self {
+            is_id_derived,
             now: 0,
             started: 0,
             state: State::Idle,
@@ -123,6 +127,12 @@ impl Pass {
             effects: VecDeque::new(),
             options,
         }
+    }
+
+    /// Returns the id of the run in events, which may be made from the input.
+    #[must_use]
+    pub fn run_id(&self) -> &str {
+        &self.options.run_id
     }
 
     /// Handles an input. `now_ms` is the host's monotonic clock, from any origin; a step back is
@@ -311,6 +321,9 @@ impl Pass {
                 self.trace_llm_call(step, inference, Err(&failure), 0);
                 match step {
                     // A plan is still possible without a request.
+                    PassPhase::Request if self.options.strict && failure.code == "replay.miss" => {
+                        self.fail(failure);
+                    }
                     PassPhase::Request => {
                         self.record.without = FellBack::ModelFailed;
                         self.ask(PassPhase::Plan);

@@ -74,15 +74,12 @@ impl CallBatch {
     }
 
     /// Settles a running call with a recorded outcome instead.
-    pub(crate) fn substitute(&mut self, number: u32, recorded: Option<(Outcome, u64)>) {
+    pub(crate) fn substitute(&mut self, number: u32, recorded: Result<(Outcome, u64), String>) {
         let Some(call) = self.calls.iter_mut().find(|call| call.number == number) else { return };
-        if recorded.is_some() {
+        if recorded.is_ok() {
             call.fate = Fate::Recall;
         }
-        let missing = || {
-            let message = "no result was recorded for this call";
-            (Outcome::failed(Status::Error, "replay.miss", message), 0)
-        };
+        let missing = |message: String| (Outcome::failed(Status::Error, "replay.miss", message), 0);
         call.settled = Some(recorded.unwrap_or_else(missing));
     }
 

@@ -80,14 +80,17 @@ impl PassOptions {
         self
     }
 
-    /// Names the plan in every event. Default random; of the input when replaying.
+    /// Names the plan in every event and record. Default random; of the input when recording or
+    /// replaying. A replay uses the records of its own plan only, so passes with equal inputs each
+    /// need one when they are recorded.
     #[must_use]
     pub fn plan_id(mut self, id: impl Into<String>) -> Self {
         self.pass.plan_id = id.into();
         self
     }
 
-    /// Names the run that the plan belongs to. Default random; of the input when replaying.
+    /// Names the run that the plan belongs to. Default random; of the input when recording or
+    /// replaying.
     #[must_use]
     pub fn run_id(mut self, id: impl Into<String>) -> Self {
         self.pass.run_id = id.into();
@@ -142,15 +145,17 @@ impl PassOptions {
         self
     }
 
-    /// Recorded results, by signature. No tool runs: a call without a record gets the error
-    /// `replay.miss`. The same input gives the same requests, result and events, byte for byte.
+    /// Recorded results, by plan and signature. No tool runs: a call gets the error `replay.miss` if
+    /// the plan has no record of it, or several with different results. The same input gives the same
+    /// requests, result and events, byte for byte.
     #[must_use]
     pub fn replay(mut self, recorded: impl IntoIterator<Item = Recorded>) -> Self {
         self.pass.replay = Some(recorded.into_iter().collect());
         self
     }
 
-    /// Ends the pass with `replay.miss` if a call has no recorded result, so that no plan is made.
+    /// Ends the pass with `replay.miss` if a call has no recorded result or several, so that no plan is
+    /// made.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.pass.strict = strict;
@@ -190,11 +195,10 @@ impl PassOptions {
         let recording = self.on_record.is_some() || self.in_result;
         let mut pass = self.pass;
         if pass.replay.is_none() {
-            let missing =
-                [(&mut pass.plan_id, clock::random_id()), (&mut pass.run_id, clock::random_id())];
-            for (id, random) in missing {
-                if id.is_empty() {
-                    *id = random;
+            // Missing ids of a recorded pass are made from its input, as those of its replay.
+            for id in [&mut pass.plan_id, &mut pass.run_id] {
+                if id.is_empty() && !recording {
+                    *id = clock::random_id();
                 }
             }
             pass.secret = clock::random_hex(32).into();
@@ -213,13 +217,13 @@ impl PassOptions {
         let most_reason = pass.policy.max_reason_chars;
         pass.whole = self.redact.is_some();
         let pass = pass.model(name).body(body).tools(registry(&self.tools)?).input(input.clone());
-        let run_id = pass.run_id.clone();
+        let machine = Pass::new(pass)?;
         Ok(Begun {
-            machine: Pass::new(pass)?,
+            run_id: machine.run_id().to_owned(),
+            machine,
             input,
             model: self.model,
             tools: self.tools,
-            run_id,
             on_record: self.on_record,
             in_result: self.in_result,
             redact: self.redact,

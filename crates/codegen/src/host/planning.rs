@@ -15,10 +15,11 @@ pub(super) fn tables() -> Vec<Table> {
                 /// The tools by name. Only `readOnly` tools ever run.
                 tools: "Record<string, Tool>";
                 policy from "PassOptions";
-                /// The plan's id in every event.
-                planId: "string" = "random; derived from the input when replaying";
+                /// The plan's id in every event and record. A replay uses the records of its own plan
+                /// only, so passes with equal inputs each need one when they are recorded.
+                planId: "string" = "random; derived from the input when recording or replaying";
                 /// The id of the run that the plan belongs to.
-                runId: "string" = "random; derived from the input when replaying";
+                runId: "string" = "random; derived from the input when recording or replaying";
                 source from "PassOptions";
                 /// Replacements for the shipped prompts; see `lintPrompt`.
                 prompts: "PlanningPrompts" | deep;
@@ -33,9 +34,9 @@ pub(super) fn tables() -> Vec<Table> {
                 /// A list or a function that receives every result for a later `replay`. Not
                 /// redacted.
                 record: "RecordedCall[] | ((call: RecordedCall) => void)";
-                /// Recorded results, by signature. No tool runs: a call without a record gets the
-                /// error `replay.miss`. The same input gives the same requests, result and trace,
-                /// byte for byte.
+                /// Recorded results, by plan and signature. No tool runs: a call gets the error
+                /// `replay.miss` if the plan has no record of it, or several with different results.
+                /// The same input gives the same requests, result and trace, byte for byte.
                 replay: "readonly RecordedCall[]";
                 strict from "PassOptions";
                 boxSecret: "string" from "PassOptions";

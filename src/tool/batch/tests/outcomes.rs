@@ -183,9 +183,9 @@ fn what_was_recorded_counts_instead() {
     let tools = registry();
     let mut batch = batch(&[("send", "{}"), ("poll", "{}")]);
     batch.judge(0, &terms(&tools), &mut Guard::default());
-    batch.substitute(1, Some((Outcome::told(Status::Ok, "was"), 8)));
-    batch.substitute(2, None);
-    batch.substitute(3, None);
+    batch.substitute(1, Ok((Outcome::told(Status::Ok, "was"), 8)));
+    batch.substitute(2, Err("no record".to_owned()));
+    batch.substitute(3, Err("no record".to_owned()));
     let [first, second] = batch.calls() else { panic!("two") };
     assert_eq!((first.fate(), first.outcome().unwrap().1), (Fate::Recall, 8));
     assert!(matches!(second.fate(), Fate::Run(_)));
