@@ -114,7 +114,7 @@ const PARTS = {
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
-const WHOLE = 592
+const WHOLE = 595
 
 const RUST = { page: 227, leptos: 425, worker: 350 }
 

@@ -127,6 +127,19 @@ test('recorded passes with equal inputs: their calls have ids of their own', asy
   }
 })
 
+test('policy.allow names tools that there are', async () => {
+  const run = (allow) =>
+    runPlanning({ model: planner(), tools: noPrice, input: {}, policy: { allow } })
+  for (const allow of [['prices'], ['price', 'Price'], ['']]) {
+    await assert.rejects(run(allow), (error) => {
+      assert.equal(error.code, 'options.invalid')
+      assert.match(error.message, /policy\.allow.*there is no tool/)
+      return true
+    })
+  }
+  assert.equal((await run([])).fellBack, 'all_blocked')
+})
+
 const boxSecret = '0123456789abcdef'.repeat(2)
 let sessions = 0
 /** A pass of the scripted provider's planner, over HTTP, and its events. */

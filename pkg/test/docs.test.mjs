@@ -126,10 +126,9 @@ test('the page for Vite of docs/start.md is served, and its model is asked with 
 })
 
 test('every other sample compiles', async () => {
-  writeFileSync(
-    new URL('names.ts', folder),
-    readFileSync(new URL('docs/names.ts', import.meta.url)),
-  )
+  for (const name of ['names.ts', 'modules.d.ts']) {
+    writeFileSync(new URL(name, folder), readFileSync(new URL(`docs/${name}`, import.meta.url)))
+  }
   let count = 0
   for (const paper of PAPERS) {
     if (!/\.md$/.test(paper)) continue

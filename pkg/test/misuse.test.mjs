@@ -12,7 +12,7 @@ import { createChat } from 'turnlock/chat'
 import { mcpTools } from 'turnlock/mcp'
 import { createRedactor } from 'turnlock/redact'
 import { remoteTurns } from 'turnlock/remote'
-import { createHandler, memoryPassEvents, memoryTraces } from 'turnlock/server'
+import { createHandler, memoryPassEvents, memoryTraces, storePassEvents } from 'turnlock/server'
 
 const { isTurnlockError, openHistory, createCallGuard, TurnlockError } = turnlock
 
@@ -77,6 +77,7 @@ const OBJECTS = {
   'statistics of patterns': [() => patternStats(), 'record'],
   'events of passes': [() => memoryPassEvents(), 'append', 'list'],
   'traces of turns': [() => memoryTraces(), 'append', 'list'],
+  'events of passes in a store': [() => storePassEvents(turnlock.memoryStore()), 'append', 'list'],
   'remote turns': [
     () => remoteTurns({ url: 'http://localhost/agent', fetch: async () => new Response('{}') }),
     'run',

@@ -28,7 +28,13 @@ import { createProxy } from 'turnlock/proxy'
 import { createRedactor } from 'turnlock/redact'
 import { guardFetch, guardTools } from 'turnlock/guard'
 import { remoteTurns } from 'turnlock/remote'
-import { createHandler, memoryPassEvents, memoryTraces, toNodeListener } from 'turnlock/server'
+import {
+  createHandler,
+  memoryPassEvents,
+  memoryTraces,
+  storePassEvents,
+  toNodeListener,
+} from 'turnlock/server'
 import { indexedDbStore } from 'turnlock/stores/indexeddb'
 import { d1Store } from 'turnlock/stores/d1'
 import { postgresStore } from 'turnlock/stores/postgres'
@@ -127,6 +133,7 @@ const FUNCTIONS = {
   ],
   memoryPassEvents: [{}, memoryPassEvents],
   memoryTraces: [{}, memoryTraces],
+  storePassEvents: [{}, (options) => storePassEvents(memoryStore(), options)],
   remoteTurns: [{ url: '/api' }, remoteTurns],
   'remoteTurns().run': [{ messages }, remote.run, ['policy']],
   'remoteTurns().resume': [{ requestId }, remote.resume],

@@ -546,6 +546,15 @@ test('lintPrompt and inventoryTools', () => {
     ],
   )
   assert.throws(() => lintPrompt(undefined), { code: 'options.invalid' })
+  const strategy = (telemetry) => `Use \`global_context.tool_results\` if present.\n\n${telemetry}`
+  const [lint, ...more] = lintPrompt(strategy('Set the stops by `market_structure`.'))
+  assert.deepEqual(more, [])
+  assert.deepEqual(
+    [lint.code, lint.line, lint.found],
+    ['prompt.telemetry_not_optional', 3, 'market_structure'],
+  )
+  assert.match(lint.message, /only if it is present/)
+  assert.deepEqual(lintPrompt(strategy('If market_structure is present, set the stops by it.')), [])
   const mcp = [
     { name: 'get_ticks', inputSchema: {}, annotations: { readOnlyHint: true } },
     { name: 'place_order', annotations: { destructiveHint: true } },

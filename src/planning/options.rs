@@ -177,6 +177,12 @@ impl PassOptions {
             return Err(Error::option("boxSecret", "at least 32 characters of randomness"));
         }
         self.tools = tools(self.tools)?;
+        for name in self.policy.allow.iter().flatten() {
+            if self.tools.find(name).is_none() {
+                let wanted = format!("names of `tools`; there is no tool `{name}`");
+                return Err(Error::option("policy.allow", wanted));
+            }
+        }
         Ok(self)
     }
 }

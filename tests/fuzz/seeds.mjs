@@ -138,7 +138,7 @@ write(
     { ...base, answerSchema: { type: 'object' }, system: 's', fallbacks: [{ dialect: 'gemini' }] },
     { task: 't', k: 3, schema: { type: 'object', properties: { a: { type: 'number' } } } },
     { query: 'compare a and b', limits: {}, patterns: ['parallel'] },
-    { input: {}, policy: { allow: ['list'] } },
+    { input: {}, tools: [{ name: 'list', readOnly: true }], policy: { allow: ['list'] } },
   ].map((one) => JSON.stringify(one)),
 )
 

@@ -119,6 +119,24 @@ fn missing_ids_are_made_from_the_input() {
     assert_eq!(run(json!({}), json!({})).unwrap_err().code(), "options.invalid");
 }
 
+#[test]
+fn the_allowlist_names_tools() {
+    let new = |allow: Value| {
+        let mut options =
+            sim::options(&json!({ "tools": { "quote": { "readOnly": true } } }), "openai-chat");
+        options["policy"] = json!({ "allow": allow });
+        PassOptions::parse(options.to_string().as_bytes()).and_then(Pass::new)
+    };
+    for allow in [Value::Null, json!([]), json!(["quote"])] {
+        assert!(new(allow).is_ok());
+    }
+    for allow in [json!(["quotes"]), json!(["quote", "Quote"])] {
+        let error = new(allow).unwrap_err();
+        assert_eq!(error.code(), "options.invalid");
+        assert!(error.to_string().contains("policy.allow"), "{error}");
+    }
+}
+
 /// A recorded model that does not have a request fails it with a code of its own, and only once.
 #[test]
 fn a_request_that_was_not_recorded_ends_a_strict_pass() {

@@ -183,8 +183,7 @@ pub fn random_scenario(random: &mut Random) -> Value {
         json!("strategist_tool_request"),
         json!("strategist_tool_result"),
     ];
-    let allow =
-        [Value::Null, json!(["search", "slow", "evil", "order", "place_bid", "ghost"]), json!([])];
+    let allow = [Value::Null, json!(["search", "slow", "evil", "order", "place_bid"]), json!([])];
     json!({
         "maxRetries": random.below(3),
         "policy": {

@@ -524,12 +524,15 @@ export interface PromptLint {
  *
  * - `prompt.tool_results_missing`: Tool results are not mentioned.
  * - `prompt.tool_results_not_optional`: Tool results are not mentioned as optional.
+ * - `prompt.telemetry_not_optional`: A part of the context that an input may lack is not mentioned
+ *   as optional.
  * - `prompt.draft`: A section is a draft.
  * - `prompt.file_path`: The prompt refers to a file.
  */
 export type PromptLintCode =
   | 'prompt.tool_results_missing'
   | 'prompt.tool_results_not_optional'
+  | 'prompt.telemetry_not_optional'
   | 'prompt.draft'
   | 'prompt.file_path'
 

@@ -531,6 +531,8 @@ export const MEMORY_TRACES_OPTIONS: Rows = { maxEvents: 0, maxCharacters: 0 }
 
 export const MEMORY_PASS_EVENTS_OPTIONS: Rows = { maxEvents: 0, maxCharacters: 0 }
 
+export const STORE_PASS_EVENTS_OPTIONS: Rows = { maxEvents: 0, ttlMs: 0 }
+
 export const NODE_LISTENER_OPTIONS: Rows = { protocol: 0, forwarded: 0, onError: 0 }
 
 export const PROXY_POLICY: Rows = {

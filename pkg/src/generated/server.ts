@@ -267,6 +267,17 @@ export interface MemoryPassEventsOptions {
   maxCharacters?: number | undefined
 }
 
+/** The options of `storePassEvents`. */
+export interface StorePassEventsOptions {
+  /** Maximum events of one tenant; its oldest one is dropped first. From 1. @defaultValue 1000 */
+  maxEvents?: number | undefined
+  /**
+   * Milliseconds after its last event until a tenant's events expire. From 1.
+   * @defaultValue 2592000000
+   */
+  ttlMs?: number | undefined
+}
+
 /** The options of `toNodeListener`. */
 export interface NodeListenerOptions {
   /** The protocol of the URLs that the handler receives. @defaultValue that of the connection */

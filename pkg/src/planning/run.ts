@@ -217,11 +217,17 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
   })
 }
 
-function checkRecording({ record, replay }: AnyOptions): void {
+function checkRecording({ record, replay, planId, runId }: AnyOptions): void {
   if (record !== undefined && typeof record !== 'function' && !Array.isArray(record)) {
     throw wrong('record', 'a list or a function')
   }
-  if (replay === undefined) return
+  if (replay === undefined) {
+    // The core would derive it from the input.
+    for (const [name, id] of Object.entries({ planId, runId })) {
+      if (id === '') throw wrong(name, 'a string that is not empty')
+    }
+    return
+  }
   if (!Array.isArray(replay)) throw wrong('replay', 'a list of recorded calls')
   if (record !== undefined) throw wrong('record', 'none when replaying')
 }
@@ -229,18 +235,20 @@ function checkRecording({ record, replay }: AnyOptions): void {
 /** Throws for what the core would refuse of a pass's options. */
 export function checkPass(options: PassOptions): void {
   checkValues(options, PASS_OPTIONS)
-  const { input, planId, runId, replay, body, tools } = options
+  const { input, body, tools, policy } = options
   if (!isObject(body ?? {})) throw wrong('body', 'an object')
   if (!isObject(input)) throw wrong('input', 'an object')
   const context = (input as Record<string, unknown>)['global_context']
   if (!isObject(context ?? {})) throw wrong('input.global_context', 'an object')
-  for (const [name, id] of Object.entries({ planId, runId })) {
-    if (id === '' && !replay) throw wrong(name, 'a string that is not empty')
-  }
   const taken = tools?.find(({ name }) => name.toLowerCase() === 'request_tools')
   if (taken) {
     const message = `tool \`${taken.name}\`: the pass has a tool of this name`
     throw new TurnlockError('tool.invalid_name', message)
+  }
+  const names = new Set(tools?.map(({ name }) => name))
+  const missing = policy?.allow?.find((name) => !names.has(name))
+  if (missing !== undefined) {
+    throw wrong('policy.allow', `names of \`tools\`; there is no tool \`${missing}\``)
   }
 }
 

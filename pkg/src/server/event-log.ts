@@ -17,17 +17,17 @@ interface Bounds {
 }
 
 interface Tenant {
-  events: { id: number; key: string; text: string }[]
+  events: { id: number; keys: readonly string[]; text: string }[]
   /** Characters of all of them. */
   size: number
   last: number
 }
 
-/** Events as JSON text. `key` of an event selects it in a list. */
+/** Events as JSON text. The keys of an event select it in a list. */
 export class MemoryLog<Event extends object> {
   readonly #maxEvents: number
   readonly #maxCharacters: number
-  readonly #keyOf: (event: Event) => string
+  readonly #keysOf: (event: Event) => readonly string[]
   readonly #tenants = new Map<string, Tenant>()
   #size = 0
   /** The last id of the tenants that have no events any more: later ids are greater. */
@@ -36,7 +36,7 @@ export class MemoryLog<Event extends object> {
   /** @throws TurnlockError `options.invalid` */
   constructor(
     { maxEvents = 1000, maxCharacters = 4_194_304 }: Bounds,
-    keyOf: (event: Event) => string,
+    keysOf: (event: Event) => readonly string[],
   ) {
     for (const [name, value] of Object.entries({ maxEvents, maxCharacters })) {
       if (Number.isSafeInteger(value) && value > 0) continue
@@ -44,7 +44,7 @@ export class MemoryLog<Event extends object> {
     }
     this.#maxEvents = maxEvents
     this.#maxCharacters = maxCharacters
-    this.#keyOf = keyOf
+    this.#keysOf = keysOf
   }
 
   append(name: string, event: Event): void {
@@ -56,18 +56,24 @@ export class MemoryLog<Event extends object> {
     this.#tenants.set(name, tenant)
     // By the clock, so that a reader goes on behind a restart.
     tenant.last = Math.max(Date.now(), tenant.last + 1)
-    tenant.events.push({ id: tenant.last, key: this.#keyOf(event), text })
+    tenant.events.push({ id: tenant.last, keys: this.#keysOf(event), text })
     tenant.size += text.length
     this.#size += text.length
     if (tenant.events.length > this.#maxEvents) this.#drop(name, tenant)
     while (this.#size > this.#maxCharacters) this.#drop(...this.#largest())
   }
 
-  /** Events of a tenant, the oldest first; those of a key, if there is one. */
-  list(name: string, key: string | undefined, page: Page): (Event & { id: number })[] {
+  /** Events of a tenant, the oldest first: those with each key that is given, by its place. */
+  list(
+    name: string,
+    keys: readonly (string | undefined)[],
+    page: Page,
+  ): (Event & { id: number })[] {
     const { after, limit } = page
     const all = (this.#tenants.get(name)?.events ?? []).filter(
-      (event) => event.id > (after ?? -1) && (key === undefined || event.key === key),
+      (event) =>
+        event.id > (after ?? -1) &&
+        keys.every((key, place) => key === undefined || event.keys[place] === key),
     )
     const some = after === undefined ? all.slice(-limit) : all.slice(0, limit)
     return some.map(({ id, text }) => ({ ...(JSON.parse(text) as Event), id }))

@@ -28,6 +28,7 @@ export {
   type PassEvents,
 } from './pass-events.js'
 export type { RouteName } from './routes.js'
+export { storePassEvents, type StorePassEventsOptions } from './pass-event-store.js'
 export type { Bundles, Chains, Passes, RunContext, Start, Started } from './runs.js'
 export {
   memoryTraces,

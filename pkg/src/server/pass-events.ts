@@ -14,6 +14,8 @@ export type { MemoryPassEventsOptions }
 export interface PassEventQuery {
   /** Those of this plan alone. */
   planId?: string
+  /** Those of this run alone. */
+  runId?: string
   /** Those with a greater `id`: the first `limit` of them. Without it, the last `limit`. */
   after?: number
   /** 1 to 1000. */
@@ -43,13 +45,13 @@ export interface PassEvents {
 export function memoryPassEvents(options: MemoryPassEventsOptions = {}): PassEvents {
   const log = new MemoryLog<PassTraceEvent>(
     readOptions(options, MEMORY_PASS_EVENTS_OPTIONS),
-    ({ plan_id }) => plan_id,
+    ({ plan_id, run_id }) => [plan_id, run_id],
   )
   return {
     append: (tenant, event) => log.append(tenant, event),
     list(tenant, query) {
       if (!isObject(query)) throw wrong('query', 'an object')
-      return log.list(tenant, query.planId, query)
+      return log.list(tenant, [query.planId, query.runId], query)
     },
   }
 }
@@ -62,10 +64,17 @@ export function checkPassEvents(given: unknown): void {
   throw wrong('passEvents', 'append and list')
 }
 
-/** The query of a URL: `?plan_id=`, `?after=`, `?limit=`. */
+/** The query of a URL: `?plan_id=`, `?run_id=`, `?after=`, `?limit=`. */
 export function queryOf(url: URL): PassEventQuery {
-  const planId = url.searchParams.get('plan_id') || undefined
-  if (planId !== undefined && planId.length > 256)
-    throw invalid('plan_id', 'at most 256 characters')
-  return { ...(planId !== undefined && { planId }), ...pageOf(url) }
+  const id = (name: string) => {
+    const text = url.searchParams.get(name) || undefined
+    if (text !== undefined && text.length > 256) throw invalid(name, 'at most 256 characters')
+    return text
+  }
+  const [planId, runId] = [id('plan_id'), id('run_id')]
+  return {
+    ...(planId !== undefined && { planId }),
+    ...(runId !== undefined && { runId }),
+    ...pageOf(url),
+  }
 }

@@ -55,13 +55,13 @@ export interface TurnTrace {
 export function memoryTraces(options: MemoryTracesOptions = {}): TraceStore {
   const log = new MemoryLog<TraceEvent>(
     readOptions(options, MEMORY_TRACES_OPTIONS),
-    ({ requestId }) => requestId,
+    ({ requestId }) => [requestId],
   )
   return {
     append: (tenant, event) => log.append(tenant, event),
     list(tenant, query) {
       if (!isObject(query)) throw wrong('query', 'an object')
-      return log.list(tenant, query.requestId, query)
+      return log.list(tenant, [query.requestId], query)
     },
   }
 }

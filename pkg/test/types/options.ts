@@ -88,6 +88,7 @@ import type {
   MemoryTracesOptions,
   NodeListenerOptions,
   ServerLimits,
+  StorePassEventsOptions,
   TracesOptions,
   TwoStageHeaders,
   TwoStageSwitches,
@@ -1012,6 +1013,11 @@ export const MEMORY_TRACES_OPTIONS: Partial<MemoryTracesOptions> = {
 export const MEMORY_PASS_EVENTS_OPTIONS: Partial<MemoryPassEventsOptions> = {
   maxEvents: undefined,
   maxCharacters: undefined,
+}
+
+export const STORE_PASS_EVENTS_OPTIONS: Partial<StorePassEventsOptions> = {
+  maxEvents: undefined,
+  ttlMs: undefined,
 }
 
 export const NODE_LISTENER_OPTIONS: Partial<NodeListenerOptions> = {

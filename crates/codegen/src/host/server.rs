@@ -219,6 +219,15 @@ pub(super) fn tables() -> Vec<Table> {
             }
         },
         table! {
+            /// The options of `storePassEvents`.
+            "StorePassEventsOptions" for "storePassEvents" {
+                /// Maximum events of one tenant; its oldest one is dropped first.
+                maxEvents: "number" = "1000", "from 1";
+                /// Milliseconds after its last event until a tenant's events expire.
+                ttlMs: "number" = "2592000000", "from 1";
+            }
+        },
+        table! {
             /// The options of `toNodeListener`.
             "NodeListenerOptions" for "toNodeListener" {
                 /// The protocol of the URLs that the handler receives.
