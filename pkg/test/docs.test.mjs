@@ -84,6 +84,73 @@ test('the samples of docs/moving.md run', async () => {
   }
 })
 
+test('the coding agent of docs/requests.md reads, plans, and edits once the plan is accepted', async () => {
+  const [code, ...more] = blocks('docs/requests.md', 'js')
+  assert.equal(more.length, 0)
+  const project = new URL('project/', folder)
+  mkdirSync(project)
+  const notes = new URL('notes.txt', project)
+  const wants = (...calls) => ({
+    content: JSON.stringify({
+      tool_calls: calls.map(([tool_name, params]) => ({ tool_name, params, reason: 'why' })),
+    }),
+  })
+  const outside = `${'.'.repeat(2)}/secret`
+  const edit = { path: 'notes.txt', old: 'Hihg', new: 'High' }
+  const asks = [
+    wants(['list_files', { path: '.' }], ['edit_file', edit]),
+    wants(['read_file', { path: 'notes.txt' }], ['read_file', { path: outside }]),
+    wants(),
+    { content: JSON.stringify({ steps: [{ file: 'notes.txt', change: 'Hihg is High' }] }) },
+  ]
+  const call = {
+    index: 0,
+    id: 'c1',
+    function: { name: 'edit_file', arguments: JSON.stringify(edit) },
+  }
+  const edits = [{ tool_calls: [call] }, { content: 'Fixed.' }, { content: 'Fixed.' }]
+  let script = []
+  const bodies = []
+  const api = createHttpServer(async (request, response) => {
+    bodies.push(JSON.parse(await new Response(request).text()))
+    const delta = script.shift()
+    const finish_reason = delta.tool_calls ? 'tool_calls' : 'stop'
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const said = { choices: [{ index: 0, delta, finish_reason }] }
+    response.end(`data: ${JSON.stringify(said)}\n\ndata: [DONE]\n\n`)
+  }).listen(0, '127.0.0.1')
+  await once(api, 'listening')
+  const file = fileURLToPath(new URL('agent.mjs', folder))
+  writeFileSync(file, code)
+  const env = { BASE_URL: `http://127.0.0.1:${api.address().port}/v1`, OPENAI_API_KEY: 'sk-test' }
+  const play = (...args) =>
+    execute(process.execPath, [file, fileURLToPath(project), 'Fix it.', ...args], env)
+  try {
+    writeFileSync(notes, 'Hihg tide is at noon.')
+    script = [...asks]
+    const planned = await play()
+    assert.equal(planned.code, 0, planned.stderr)
+    assert.deepEqual(planned.stdout.trim().split('\n'), [
+      'list_files {"path":"."}: ok',
+      `edit_file ${JSON.stringify(edit)}: not_read_only`,
+      'read_file {"path":"notes.txt"}: ok',
+      `read_file ${JSON.stringify({ path: outside })}: error`,
+      'plan: notes.txt: Hihg is High',
+    ])
+    assert.equal(readFileSync(notes, 'utf8'), 'Hihg tide is at noon.')
+    assert.ok(
+      bodies.every((body) => !body.tools && !body.messages[0].content.includes('edit_file')),
+    )
+    script = [...asks, ...edits]
+    const carried = await play('yes')
+    assert.equal(carried.code, 0, carried.stderr)
+    assert.match(carried.stdout, /Fixed\.\n$/)
+    assert.equal(readFileSync(notes, 'utf8'), 'High tide is at noon.')
+  } finally {
+    api.close()
+  }
+})
+
 test('the page for Vite of docs/start.md is served, and its model is asked with the key', async () => {
   const paper = read('docs/start.md')
   const files = paper.matchAll(/<!-- vite: (\S+) -->\n\n```\w+\n([^]*?)```/g)
@@ -136,7 +203,7 @@ test('every other sample compiles', async () => {
       const name = paper.replace(/\W+/g, '-')
       writeFileSync(new URL(`${name}-${++count}.ts`, folder), `${code}\nexport {}\n`)
     }
-    const runs = paper === 'README.md' || /(start|testing|moving)\.md$/.test(paper)
+    const runs = paper === 'README.md' || /(start|testing|moving|requests)\.md$/.test(paper)
     assert.ok(runs || !blocks(paper, 'js').length, `${paper} has a js block that nothing runs`)
   }
   assert.ok(count > 20, `only ${count}`)
