@@ -498,6 +498,9 @@ export const TRACES_OPTIONS: Rows = { content: 0, store: 0 }
 
 export const HANDLER_OPTIONS: Rows = {
   model: 0,
+  fallbacks: 0,
+  strategy: 0,
+  previousResponseId: 0,
   tools: 0,
   store: 0,
   authorize: 0,

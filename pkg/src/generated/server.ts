@@ -3,7 +3,15 @@ import type { Model } from '../models/model.js'
 import type { Method } from '../options.js'
 import type { Redactor } from '../redactor/index.js'
 import type { FormatName } from '../server/format.js'
-import type { EndOf, EventOf, PerRequest, Prepare, ReadBody, Session } from '../server/options.js'
+import type {
+  EndOf,
+  EventOf,
+  PerRequest,
+  Prepare,
+  PreviousResponseId,
+  ReadBody,
+  Session,
+} from '../server/options.js'
 import type { PassEvents } from '../server/pass-events.js'
 import type { RouteName } from '../server/routes.js'
 import type { Bundles, Chains, Passes } from '../server/runs.js'
@@ -17,6 +25,22 @@ import type { Keep, Policy, TraceEvent, TurnEvent, TurnResult } from './turn.js'
 export interface HandlerOptions<S extends Session = Session> {
   /** The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`. */
   model: PerRequest<Model, S>
+  /**
+   * Models that are asked when `model` has failed, see `runTurn`. Not with the strategy `thread`.
+   * @defaultValue []
+   */
+  fallbacks?: PerRequest<Model[], S> | undefined
+  /**
+   * `thread`: the model keeps the conversation, see `runTurn`. Every request then needs a
+   * `conversationId`; one without it gets 400 `request.invalid`.
+   * @defaultValue "reconstruct"
+   */
+  strategy?: 'reconstruct' | 'thread' | undefined
+  /**
+   * With the strategy `thread` and the Responses API: returns `responseId` of the last turn of the
+   * conversation, as `onEnd` got it in its result.
+   */
+  previousResponseId?: PreviousResponseId<S> | undefined
   /** The tools by name. @defaultValue {} */
   tools?: PerRequest<Record<string, Tool>, S> | undefined
   /** The store of the turns. All instances of the handler must share it. */

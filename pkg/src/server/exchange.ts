@@ -114,7 +114,7 @@ export class Exchange<S extends Session> {
 
   /** The common options of starting and resuming. None of them comes from the body. */
   async common(session: S) {
-    const { model, tools, onTrace, traces, answerSchema } = this.settings
+    const { model, fallbacks, tools, onTrace, traces, answerSchema } = this.settings
     const redactor = onTrace && (await this.redactor(session))
     const trace = (event: TraceEvent) => {
       if (traces) this.#traced = this.#append(session, event)
@@ -122,6 +122,7 @@ export class Exchange<S extends Session> {
     }
     return {
       model: await this.given(model, session),
+      ...(fallbacks && { fallbacks: await this.given(fallbacks, session) }),
       tools: await this.given(tools, session),
       store: await this.store(session),
       tenant: session.tenant,

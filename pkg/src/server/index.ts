@@ -15,6 +15,7 @@ export type {
   HandlerOptions,
   PerRequest,
   Prepare,
+  PreviousResponseId,
   ReadBody,
   RequestContext,
   Session,

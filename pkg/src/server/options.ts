@@ -8,7 +8,7 @@ import type { Redactor } from '../redactor/index.js'
 import { answerOf, type Tool } from '../tools/tools.js'
 import { checkStore } from '../stores/store.js'
 import { keepOptions } from '../turn/kept.js'
-import { checkModel, checkTurn, wireTools } from '../turn/turn.js'
+import { checkFallbacks, checkModel, checkTurn, THREAD, wireTools } from '../turn/turn.js'
 import { Cors } from './cors.js'
 import { loadFormat, type Format } from './format.js'
 import { limitsOf } from './limits.js'
@@ -68,6 +68,12 @@ export interface TurnBody {
   /** With `format`: the members of its bodies. Other members are ignored. */
   [member: string]: unknown
 }
+
+/** Returns `responseId` of the last turn of a conversation. */
+export type PreviousResponseId<S> = Method<
+  [about: About, session: S, request: Request],
+  string | undefined | Promise<string | undefined>
+>
 
 /** Makes the body of a new turn of any JSON, which is untrusted and of type `any` as parsed JSON is. */
 export type ReadBody<S> = Method<
@@ -139,14 +145,16 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   ) {
     throw wrong('redact', 'a redactor, or a function that gives one')
   }
-  const { readBody, prepare, system, onTrace, onEvent, onEnd, onError } = options
-  checkFunctions({ readBody, prepare, onTrace, onEvent, onEnd, onError })
+  const { readBody, prepare, previousResponseId, system, onTrace, onEvent, onEnd, onError } =
+    options
+  checkFunctions({ readBody, prepare, previousResponseId, onTrace, onEvent, onEnd, onError })
   if (typeof (system ?? '') !== 'string') checkFunctions({ system })
   answerOf(options.answerSchema)
   if (typeof (options.trustSystem ?? false) !== 'boolean')
     throw wrong('trustSystem', 'true or false')
   if (typeof twoStage === 'object') checkSwitches(twoStage)
   checkTurns(options, tools)
+  checkThread(options)
   for (const kind of RUN_KINDS) checkRuns(kind, options[kind])
   checkPassEvents(passEvents)
   const traces = tracesOf(options.traces)
@@ -192,6 +200,20 @@ function checkTurns<S extends Session>(
       ? { tools: declared, policy }
       : { policy: policy && { ...policy, actionTools: [] } }),
   })
+}
+
+/** Throws for a strategy that no turn could have. */
+function checkThread<S extends Session>(options: HandlerOptions<S>): void {
+  const { strategy = 'reconstruct', model, fallbacks, previousResponseId } = options
+  if (typeof fallbacks !== 'function') checkFallbacks(fallbacks)
+  if (strategy === 'reconstruct') {
+    if (previousResponseId) throw wrong('previousResponseId', 'none without the strategy thread')
+    return
+  }
+  const keepsThreads = typeof model === 'function' || model.threads === true
+  if (strategy !== 'thread' || !keepsThreads) throw wrong('strategy', THREAD)
+  const hasFallbacks = typeof fallbacks === 'function' || !!fallbacks?.length
+  if (hasFallbacks) throw wrong('fallbacks', 'none with the strategy thread')
 }
 
 /** Returns the callback's value for this request, or the value itself. */

@@ -26,7 +26,7 @@ export async function start<S extends Session>(
   session: S,
   mode: StartMode,
 ): Promise<Response> {
-  const { limits, prepare, policy, keep, system, trustSystem } = at.settings
+  const { limits, prepare, policy, keep, system, trustSystem, strategy } = at.settings
   const body = await at.startBody(session)
   if (body instanceof Response) return body
   const format = await at.settings.loadFormat?.()
@@ -43,11 +43,15 @@ export async function start<S extends Session>(
   if (messages.length === 0 || messages.length > limits.messages) {
     throw invalid('messages', `1 to ${limits.messages} messages`)
   }
+  if (strategy === 'thread' && !request.conversationId) {
+    throw invalid('conversationId', 'the id of the conversation that the model keeps')
+  }
   const common = await at.common(session)
   const options = {
     requestId: ('requestId' in request && request.requestId) || crypto.randomUUID(),
     projectId: session.projectId === undefined ? (body.id('projectId') ?? null) : session.projectId,
     ...optional('keep', keep),
+    ...optional('strategy', strategy),
     ...optional('conversationId', request.conversationId),
     policy:
       mode === 'unified'
@@ -61,8 +65,9 @@ export async function start<S extends Session>(
   const prepared = prepare ? await prepare(history, session, at.request, about) : history
   const prompt = typeof system === 'function' ? await system(at.request, session) : system
   await remember(at, format?.chats, session, common.store, about)
-  const begin = () =>
-    runTurn({ ...common, ...options, ...optional('system', prompt), mode, messages: prepared })
+  const previousId = await at.settings.previousResponseId?.(about, session, at.request)
+  const more = { ...optional('system', prompt), ...optional('previousResponseId', previousId) }
+  const begin = () => runTurn({ ...common, ...options, ...more, mode, messages: prepared })
   const writer = format?.writer({ ...request, ...about })
   return run(at, session, common.store, begin, prepared, writer)
 }

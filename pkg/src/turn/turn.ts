@@ -153,7 +153,7 @@ export function checkBoxSecret(secret: unknown): string {
   throw wrong('boxSecret', 'at least 32 characters of randomness')
 }
 
-const THREAD = 'reconstruct, or thread with a conversationId and a model that keeps threads'
+export const THREAD = 'reconstruct, or thread with a conversationId and a model that keeps threads'
 
 /** Throws for what the core would refuse of a turn's options, except a history that it cannot read. */
 export function checkTurn(options: CoreOptions): void {

@@ -938,6 +938,9 @@ export const POSTGRES_STORE_OPTIONS: Partial<PostgresStoreOptions> = {
 export const D1_STORE_OPTIONS: Partial<D1StoreOptions> = { prefix: undefined, pollMs: undefined }
 
 export const HANDLER_OPTIONS: Partial<HandlerOptions> = {
+  fallbacks: undefined,
+  strategy: undefined,
+  previousResponseId: undefined,
   tools: undefined,
   twoStage: undefined,
   policy: undefined,

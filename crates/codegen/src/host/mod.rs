@@ -175,7 +175,10 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../turn/resume.js", &["Approval", "CallOutcome", "ResultRevision"]),
     ("../server/format.js", &["FormatName"]),
     ("../testing/provider/provider.js", &["Script"]),
-    ("../server/options.js", &["EndOf", "EventOf", "PerRequest", "Prepare", "ReadBody", "Session"]),
+    (
+        "../server/options.js",
+        &["EndOf", "EventOf", "PerRequest", "Prepare", "PreviousResponseId", "ReadBody", "Session"],
+    ),
     ("../server/pass-events.js", &["PassEvents"]),
     ("../server/routes.js", &["RouteName"]),
     ("../server/runs.js", &["Bundles", "Chains", "Passes"]),

@@ -9,6 +9,15 @@ pub(super) fn tables() -> Vec<Table> {
             "HandlerOptions<S extends Session = Session>" for "createHandler" {
                 /// The model: a client of a provider (`openaiChat`, `anthropic`, …) or `customModel`.
                 model: "PerRequest<Model, S>" | required;
+                /// Models that are asked when `model` has failed, see `runTurn`. Not with the strategy
+                /// `thread`.
+                fallbacks: "PerRequest<Model[], S>" = "[]";
+                /// `thread`: the model keeps the conversation, see `runTurn`. Every request then needs a
+                /// `conversationId`; one without it gets 400 `request.invalid`.
+                strategy: "'reconstruct' | 'thread'" = "\"reconstruct\"";
+                /// With the strategy `thread` and the Responses API: returns `responseId` of the last
+                /// turn of the conversation, as `onEnd` got it in its result.
+                previousResponseId: "PreviousResponseId<S>";
                 /// The tools by name.
                 tools: "PerRequest<Record<string, Tool>, S>" = "{}";
                 /// The store of the turns. All instances of the handler must share it.
