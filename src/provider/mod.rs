@@ -45,6 +45,7 @@ pub(crate) use content::{
     failed_text, is_format, joined, lines,
 };
 pub use findings::{ToolCode, ToolFinding};
+pub(crate) use gemini::UNSIGNED as GEMINI_UNSIGNED;
 pub use info::ProviderInfo;
 pub(crate) use prompt::{
     AnsweredCall, Context, Exchange, Prompt, Structured, answer, beside, elements, paused,

@@ -4,6 +4,7 @@ use super::call::{Call, Keyed};
 use super::step::{Event, Said, Step, Stream, Verdicts};
 use super::tree::{Place, Places, are_texts, is_blank, is_full, member, remove, set};
 use crate::json::{Json, object};
+use crate::provider::GEMINI_UNSIGNED as UNSIGNED;
 use crate::stream::{list, part, text};
 
 #[derive(Debug, Default)]
@@ -12,10 +13,15 @@ pub(super) struct GeminiStream {
     next_key: usize,
     /// The candidates that have calls and have not ended.
     under: Places<()>,
+    /// A call with a signature was left out, and none has passed since.
+    lacks_signature: bool,
 }
 
 /// The member of a part that has a call.
 pub(super) const CALL: &str = "functionCall";
+
+/// The names of a part's signature.
+const SIGNATURES: [&str; 2] = ["thoughtSignature", "thought_signature"];
 
 /// The calls in a member of a part: by its name in JSON, by that of Google's Python library, and by
 /// both in small letters.
@@ -69,11 +75,31 @@ fn says(candidate: &Json<'_>) -> bool {
 
 /// Leaves out the calls of a candidate that do not stay. What is left of a list of parts that had
 /// only calls is an empty text, as Gemini sends it at the end of a stream.
-fn keep(candidate: &mut Json<'static>, stays: &mut dyn FnMut() -> bool) {
+///
+/// Gemini 3 signs the first of parallel calls alone, and refuses a history whose first call has no
+/// signature (googleapis/js-genai#1275): where that call is left out, the next one has the placeholder.
+fn keep(
+    candidate: &mut Json<'static>,
+    lacks_signature: &mut bool,
+    stays: &mut dyn FnMut() -> bool,
+) {
     let Some(content) = member(candidate, "content") else { return };
     let Some(Json::Array(parts)) = member(content, "parts") else { return };
     let before = parts.len();
-    parts.retain(|part| !is_call(part) || stays());
+    parts.retain_mut(|part| {
+        if !is_call(part) {
+            return true;
+        }
+        let is_signed = SIGNATURES.iter().any(|name| !is_blank(self::part(part, name)));
+        if !stays() {
+            *lacks_signature |= is_signed;
+            return false;
+        }
+        if std::mem::take(lacks_signature) && !is_signed {
+            set(part, "thoughtSignature", UNSIGNED.into());
+        }
+        true
+    });
     if parts.is_empty() && before > 0 {
         parts.push(text_part(String::new()));
     }
@@ -96,7 +122,7 @@ fn response(said: &str) -> Json<'static> {
 pub(super) fn without(json: &mut Json<'static>, stays: &mut dyn FnMut() -> bool, notice: &str) {
     let Some(Json::Array(candidates)) = member(json, "candidates") else { return };
     for candidate in candidates {
-        keep(candidate, stays);
+        keep(candidate, &mut false, stays);
         if parts(candidate).iter().any(is_call) || says(candidate) {
             continue;
         }
@@ -140,13 +166,14 @@ fn is_left(json: &Json<'_>) -> bool {
 }
 
 impl GeminiStream {
-    fn left(&self, event: &Event, verdicts: &Verdicts) -> Json<'static> {
+    fn left(&mut self, event: &Event, verdicts: &Verdicts) -> Json<'static> {
         let mut json = event.json.clone();
         let mut keys = event.keys.iter().copied();
+        let lacks_signature = &mut self.lacks_signature;
         if let Some(Json::Array(candidates)) = member(&mut json, "candidates") {
             for candidate in candidates {
                 let mut stays = || keys.next().flatten().is_none_or(|key| !verdicts.refuses(key));
-                keep(candidate, &mut stays);
+                keep(candidate, lacks_signature, &mut stays);
             }
         }
         json
@@ -207,6 +234,7 @@ impl Stream for GeminiStream {
 
     fn again(&mut self) {
         self.under.clear();
+        self.lacks_signature = false;
     }
 
     fn answer_events(&mut self, said: &str) -> Vec<Json<'static>> {

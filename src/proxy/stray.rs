@@ -321,7 +321,7 @@ pub(super) fn is_ambiguous(json: &Json<'_>, wire: Wire) -> bool {
     match json {
         Json::Array(items) => items.iter().any(|item| is_ambiguous(item, wire)),
         Json::Object(members) => {
-            if !is_usual("", json) && has_ambiguous_names(json) {
+            if !is_usual("", json) && has_ambiguous_names(json, wire) {
                 return true;
             }
             members.iter().any(|(name, value)| {
@@ -336,13 +336,20 @@ pub(super) fn is_ambiguous(json: &Json<'_>, wire: Wire) -> bool {
     }
 }
 
-fn has_ambiguous_names(json: &Json<'_>) -> bool {
+fn has_ambiguous_names(json: &Json<'_>, wire: Wire) -> bool {
     let mut all = crate::index::Index::default();
     json.members().enumerate().any(|(at, (name, _))| {
         let small = folded(name);
-        (small != name && NAMES.contains(&&*small)) || all.number(&small) != at
+        let is_odd = small != name && NAMES.contains(&&*small)
+            || wire == Wire::Gemini
+                && GEMINI.iter().any(|own| *own != name && own.to_ascii_lowercase() == small);
+        is_odd || all.number(&small) != at
     })
 }
+
+/// As [`NAMES`], of Gemini's own.
+const GEMINI: [&str; 6] =
+    ["candidates", "parts", "functionCall", "args", "partialArgs", "willContinue"];
 
 /// Whether a client that reads types in any case takes one for that of a call.
 fn is_odd_type(kind: &str, wire: Wire) -> bool {

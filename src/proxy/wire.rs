@@ -6,6 +6,7 @@ use super::messages::MessagesStream;
 use super::responses::ResponsesStream;
 use super::step::Stream;
 use super::stray::folded;
+use super::tree::value;
 use crate::json::Json;
 use crate::json::table::names;
 use crate::text::find;
@@ -106,6 +107,14 @@ impl Wire {
         }
     }
 
+    /// Whether bytes are an error that is no event: Gemini and Vertex AI write one into a stream
+    /// (maximhq/bifrost#5262, 2026-07-15), where clients look for it.
+    pub(super) fn is_bare_error(self, bytes: &[u8]) -> bool {
+        let text = std::str::from_utf8(bytes).ok().filter(|_| self == Self::Gemini);
+        let json = text.and_then(value);
+        json.is_some_and(|json| matches!(json.as_object(), Some([(name, _)]) if name == "error"))
+    }
+
     /// Whether a text has one of the words without which it has no call, be it JSON or not.
     pub(super) fn names_call(self, text: &str) -> bool {
         if text.is_ascii() && !text.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -144,7 +153,17 @@ impl Wire {
     pub(super) fn is_data(self, name: &str) -> bool {
         match self {
             Self::Chat => false,
-            Self::Gemini => name == "args",
+            // What tools of the provider return has any members; no client runs what is in it.
+            Self::Gemini => matches!(
+                name,
+                "args"
+                    | "toolCall"
+                    | "toolcall"
+                    | "toolResponse"
+                    | "toolresponse"
+                    | "customMetadata"
+                    | "custommetadata"
+            ),
             Self::Messages => matches!(name, "input" | "tools" | "metadata"),
             Self::Responses => matches!(
                 name,

@@ -61,6 +61,80 @@ fn a_refused_call_is_left_out_and_the_answer_has_the_usage_of_both() {
     }
 }
 
+/// Gemini 3 signs the first of parallel calls alone, and refuses a history whose first call has none
+/// (googleapis/js-genai#1275).
+#[test]
+fn the_first_call_that_stays_is_signed() {
+    let unsigned = CALL.replace("ls", "cat").replace(",\"thoughtSignature\":\"s\"", "");
+    let third = unsigned.replace("cat", "pwd");
+    for frames in [
+        vec![event(&format!("{CALL},{unsigned},{third}"), STOP)],
+        vec![event(CALL, ""), event(&unsigned, ""), event(&third, STOP)],
+    ] {
+        let mut gate = Gate::new(GEMINI);
+        let mut shown = String::new();
+        for frame in &frames {
+            let mut run = Run::default();
+            let mut progress = gate.push(frame.as_bytes());
+            while progress.waits {
+                run.out.append(&mut progress.out);
+                let judged = progress.facts.iter().filter_map(|fact| match fact {
+                    Fact::Judge(call) => Some((call.name == "ls").then_some(Reason::Duplicate)),
+                    _ => None,
+                });
+                progress = gate.verdicts(&judged.collect::<Vec<_>>(), true);
+            }
+            run.take(&mut gate, frame, progress, None);
+            shown.push_str(&run.text());
+        }
+        let signature = "\"thoughtSignature\":\"skip_thought_signature_validator\"";
+        assert_eq!(shown.matches("thoughtSignature").count(), 1, "{shown}");
+        let (before, after) = shown.split_once(signature).unwrap();
+        assert!(before.contains("cat") && after.contains("pwd"), "{shown}");
+    }
+}
+
+/// maximhq/bifrost#5262 (2026-07-15): an error in a stream that is no event.
+#[test]
+fn an_error_that_is_no_event_passes() {
+    let error = "{\n  \"error\": {\n    \"code\": 503,\n    \"status\": \"UNAVAILABLE\"\n  }\n}\n";
+    let mut gate = Gate::new(GEMINI);
+    Run::play(&mut gate, &[event(SAYS, "")], None);
+    let progress = gate.push(error.as_bytes());
+    assert!(progress.passes && progress.failure.is_none() && gate.has_ended());
+    for other in ["{\"error\":{},\"candidates\":[]}", "{\"functionCall\":{\"name\":\"ls\"}}", "{}"]
+    {
+        let failure = Gate::new(GEMINI).push(other.as_bytes()).failure;
+        assert_eq!(failure, Some(Failure::Foreign), "{other}");
+    }
+    let chat = Gate::new(OPTIONS).push(error.as_bytes());
+    assert_eq!(chat.failure, Some(Failure::Foreign));
+}
+
+#[test]
+fn names_in_another_case_make_calls_unclear() {
+    for name in ["Args", "ARGS", "PartialArgs"] {
+        let call = CALL.replace("\"args\"", &format!("\"{name}\""));
+        let mut gate = Gate::new(GEMINI);
+        let mut run = Run::play(&mut gate, &[event(&call, STOP)], None);
+        let progress = gate.end();
+        run.take(&mut gate, "", progress, None);
+        assert!(!run.text().contains("ls"), "{name}: {}", run.text());
+    }
+}
+
+#[test]
+fn what_tools_of_the_provider_return_is_data() {
+    let inner = "{\"type\":\"function_call\",\"choices\":[1],\"Name\":\"x\"}";
+    let result =
+        format!("{{\"toolResponse\":{{\"id\":\"t\",\"response\":{{\"places\":[{inner}]}}}}}}");
+    let whole = event(&format!("{result},{CALL}"), STOP);
+    let mut gate = Gate::new(GEMINI);
+    let run = Run::play(&mut gate, std::slice::from_ref(&whole), None);
+    assert_eq!(run.text(), whole);
+    assert_eq!(run.judged.len(), 1);
+}
+
 #[test]
 fn of_two_calls_the_one_that_may_run_stays() {
     let other = CALL.replace("ls", "cat");

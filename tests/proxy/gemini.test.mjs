@@ -293,6 +293,79 @@ test('results of parallel calls in contents of their own are put together', asyn
   )
 })
 
+// googleapis/python-genai#1791 (2025-11-30): the chats of Google's clients record a content for each event.
+test('a response in several contents is one: its history passes, and its loop is bounded', async () => {
+  const call = { functionCall: { name: 'ls', args: LOOP.args }, thoughtSignature: 'c2ln' }
+  for (const behind of [
+    { text: '', thoughtSignature: 'c2ln' },
+    { text: 'I look.' },
+    { text: 'Hm.', thought: true },
+    { executableCode: { language: 'PYTHON', code: '1' } },
+  ]) {
+    const body = GEMINI.body([])
+    for (let n = 0; n < 2; n++) {
+      body.contents.push(
+        { role: 'model', parts: [call] },
+        { role: 'model', parts: [behind] },
+        { role: 'user', parts: [{ functionResponse: { name: 'ls', response: { output: 'a' } } }] },
+      )
+    }
+    answer = model([LOOP])
+    const { requests, report, sent } = await ask(body)
+    assert.equal(requests[0].text, sent, JSON.stringify(behind))
+    assert.deepEqual([report.repairs, report.forced], [[], 'duplicate'])
+  }
+})
+
+test('images in a result, or beside it, are its content', async () => {
+  const data = (n) => ({ inlineData: { mimeType: 'image/png', data: `aW1n${n}` } })
+  const result = (parts) => ({
+    functionResponse: { name: 'ls', response: { output: 'done' }, ...(parts && { parts }) },
+  })
+  const shapes = {
+    within: (n) => [result([data(n)])],
+    beside: (n) => [result(), data(n)],
+    'with the words of the AI SDK': (n) => [
+      result(),
+      data(n),
+      { text: 'Tool executed successfully and returned this image as a response' },
+    ],
+  }
+  for (const [name, shape] of Object.entries(shapes)) {
+    for (const [forced, image] of [
+      ['duplicate', () => 0],
+      [null, (n) => n],
+    ]) {
+      const body = GEMINI.body([])
+      for (let n = 0; n < 2; n++) {
+        body.contents.push(
+          { role: 'model', parts: [{ functionCall: { name: 'ls', args: LOOP.args } }] },
+          { role: 'user', parts: shape(image(n)) },
+        )
+      }
+      answer = model([LOOP])
+      assert.equal((await ask(body)).report.forced, forced, name)
+    }
+  }
+})
+
+// Google's samples for its REST API have `contents` and `parts` as one object.
+test('one part as an object is a list of one', async () => {
+  answer = model([LOOP])
+  const body = GEMINI.body(looped(2))
+  for (const content of body.contents) content.parts = content.parts[0]
+  body.tools = body.tools[0]
+  const { report } = await ask(body)
+  assert.deepEqual([report.forced, report.error], ['duplicate', undefined])
+  body.contents.push(
+    { role: 'model', parts: { text: 'ok' } },
+    { role: 'user', parts: { text: 'again' } },
+  )
+  assert.equal((await ask(body)).report.forced, null)
+  const single = { ...body, contents: { role: 'user', parts: { text: 'go' } } }
+  assert.deepEqual((await ask(single)).report.calls, ['ls'])
+})
+
 test('an answer that the provider refuses is the notice', async () => {
   answer = (response, { body }) => {
     if (!GEMINI.none(body)) return model([LOOP])(response, { url: ':stream', body })
@@ -332,6 +405,35 @@ test('the key: the proxy sends its own as x-goog-api-key, and that of the client
   assert.equal(bearer.report.route, 'gemini')
 })
 
+test('keys in a query, of the old and the new form, stay at the edge on every path', async () => {
+  answer = (response) => response.end('{}')
+  const upstream = { apiKey: 'edge' }
+  for (const path of [
+    '/v1beta/models?key=AQ.client',
+    '/v1beta/files?key=AIzaClient&pageSize=3',
+    '/v1beta/models/gemini-2.5-flash:countTokens?$key=client',
+    '/v1beta/interactions?access_token=client',
+  ]) {
+    const [{ url }] = (await ask('{}', { path, upstream })).requests
+    assert.doesNotMatch(url, /client/i, path)
+    assert.equal(/pageSize=3/.test(url), /pageSize/.test(path))
+  }
+  const vertex = '/v1/projects/p/locations/l/publishers'
+  for (const [path, headers] of [
+    [`${vertex}/google/models/gemini-3-pro:generateContent?key=AIzaClient`, {}],
+    [`${vertex}/google/models/gemini-3-pro:generateContent`, { 'x-goog-api-key': 'client' }],
+    [`${vertex}/anthropic/models/claude:streamRawPredict`, { 'anthropic-version': '2023-06-01' }],
+  ]) {
+    const [sent] = (await ask('{}', { path, headers, upstream })).requests
+    assert.equal(sent.headers.authorization, 'Bearer edge', path)
+    assert.deepEqual(
+      [sent.headers['x-goog-api-key'], sent.headers['x-api-key']],
+      [undefined, undefined],
+    )
+    assert.doesNotMatch(sent.url, /client/i)
+  }
+})
+
 test('paths: methods in any spelling are watched, other methods pass', async () => {
   answer = model([LOOP])
   const body = GEMINI.body(looped(2))
@@ -340,6 +442,8 @@ test('paths: methods in any spelling are watched, other methods pass', async () 
     '/v1beta//models/gemini-2.5-flash:streamGenerateContent/?alt=sse',
     '/v1beta/tunedModels/mine:streamGenerateContent?alt=sse',
     '/v1/projects/p/locations/l/endpoints/17:streamGenerateContent?alt=sse',
+    '/v1beta/models/gemini/gemini-2.5-flash:streamGenerateContent?alt=sse',
+    '/v1beta/google/gemini-2.5-flash:streamGenerateContent?alt=sse',
   ]) {
     assert.equal((await ask(body, { path })).report?.forced, 'duplicate', path)
   }

@@ -3,7 +3,7 @@
  * back what they read: the AI SDK and LangChain drop members that a zod schema does not declare, and
  * fill in defaults. The same call of the model then looks like another one.
  */
-import { list, membersOf, object, stringify, type Members } from './json.js'
+import { list, listed, membersOf, object, stringify, type Members } from './json.js'
 
 /** Levels of objects that are read; deeper ones stay as they are. */
 const MAX_DEPTH = 8
@@ -14,13 +14,13 @@ export function declaredSchemas(body: Members | undefined): ReadonlyMap<string, 
   const add = (name: unknown, schema: unknown) => {
     if (typeof name === 'string') schemas.set(name, object(schema))
   }
-  for (const entry of [...list(body?.['tools']), ...list(body?.['functions'])].map(object)) {
+  for (const entry of [...listed(body?.['tools']), ...list(body?.['functions'])].map(object)) {
     const { name, parameters, input_schema: input, function: nested } = entry
     const { name: nestedName, parameters: nestedParameters } = object(nested)
     add(nestedName ?? name, nestedParameters ?? parameters ?? input)
     const { functionDeclarations, function_declarations: declarations = functionDeclarations } =
       entry
-    for (const declared of list(declarations).map(object)) {
+    for (const declared of listed(declarations).map(object)) {
       const { parametersJsonSchema, parameters_json_schema: json = parametersJsonSchema } = declared
       add(declared.name, json ?? inLowerCase(declared.parameters))
     }

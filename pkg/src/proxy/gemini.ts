@@ -1,6 +1,6 @@
 /** Gemini's `generateContent`: the history of a request. */
 import { isSaid, resultText, type Call, type PastCall } from './judge.js'
-import { list, object, stringify, text, type Members } from './json.js'
+import { listed, object, stringify, text, type Members } from './json.js'
 import { METHOD_EXTENSION, plainPath } from './headers.js'
 import type { Wire } from './wire.js'
 
@@ -10,33 +10,51 @@ const either = (holder: Members, name: string): unknown => holder[name] ?? holde
 const snake = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-const partsOf = (content: Members): Members[] => list(content.parts).map(object)
+/** One part may be an object. */
+const partsOf = ({ parts }: Members): Members[] => listed(parts).map(object)
 
 const callOf = ({ name, args }: Members): Call => ({
   name: text(name),
   args: stringify(args ?? {}),
 })
 
-/** Images and files are the user's words too. */
-const isSpoken = (content: Members): boolean =>
-  content.role !== 'model' &&
-  partsOf(content).some((part) =>
-    part.text === undefined
-      ? !either(part, 'functionResponse') && Object.keys(part).length > 0
-      : isSaid(part.text),
-  )
+/** What the AI SDK writes beside the image of a result, for models before Gemini 3. */
+const OF_RESULT = 'Tool executed successfully and returned this image as a response'
 
-/** The texts of a result by their lines, as results are compared. Its members have any names. */
-const resultOf = (response: unknown): string =>
-  Object.entries(object(response))
-    .map(([name, value]) => `${name}\n${resultText(value)}`)
-    .join('\n')
+/**
+ * Whether the user says something: images and files are the user's words too, unless they stand beside a
+ * result, whose content they are then.
+ */
+function isSpoken(content: Members): boolean {
+  if (content.role === 'model') return false
+  const parts = partsOf(content)
+  const hasResult = parts.some((part) => either(part, 'functionResponse') !== undefined)
+  return parts.some((part) => {
+    if (part.text !== undefined) return part.text !== OF_RESULT && isSaid(part.text)
+    return !hasResult && Object.keys(part).length > 0
+  })
+}
+
+const isMedia = (part: Members): boolean =>
+  either(part, 'inlineData') !== undefined || either(part, 'fileData') !== undefined
+
+/**
+ * The texts of a result by their lines, as results are compared. Its members have any names.
+ *
+ * @param media images and files in it, or beside it
+ */
+const resultOf = (response: unknown, media: readonly unknown[]): string =>
+  [
+    ...Object.entries(object(response)).map(([name, value]) => `${name}\n${resultText(value)}`),
+    ...(media.length > 0 ? [stringify(media)] : []),
+  ].join('\n')
 
 function turn(history: readonly unknown[]): PastCall[] {
   let earlier: PastCall[] = []
   for (const content of history.map(object)) {
     // The results of the turn before a message of the user stand in that message.
     if (isSpoken(content)) earlier = []
+    const media = partsOf(content).filter(isMedia)
     for (const part of partsOf(content)) {
       const call = either(part, 'functionCall')
       if (call !== undefined) {
@@ -45,13 +63,13 @@ function turn(history: readonly unknown[]): PastCall[] {
       }
       const result = either(part, 'functionResponse')
       if (result === undefined) continue
-      const { id, name, response } = object(result)
+      const { id, name, response, parts } = object(result)
       const open = earlier.filter((one) => one.result === undefined)
       // Results have an id, or are in the order of the calls with their name.
       const called =
         (text(id) ? open.find((one) => one.id === text(id)) : undefined) ??
         open.find((one) => one.name === text(name))
-      if (called) called.result = resultOf(response)
+      if (called) called.result = resultOf(response, [...listed(parts), ...media])
     }
   }
   return earlier

@@ -117,7 +117,8 @@ export function requestHeaders(
     }
   }
   if (apiKey !== undefined) {
-    if (request.headers.has('anthropic-version')) headers.set('x-api-key', apiKey)
+    const isAnthropic = request.headers.has('anthropic-version') && !isVertex(request)
+    if (isAnthropic) headers.set('x-api-key', apiKey)
     else if (isGemini(request)) headers.set('x-goog-api-key', apiKey)
     else headers.set('authorization', `Bearer ${apiKey}`)
   }
@@ -125,16 +126,46 @@ export function requestHeaders(
   return headers
 }
 
-/** The methods of Gemini's own API; Vertex AI, which takes bearer tokens, has `/projects/`. */
-const GEMINI = /^(?![^]*\/projects\/)[^]*\/(models|tunedmodels)\/[^/]+:\w+$/
+/** A method of an API of Google. Those of Vertex AI have `/projects/`, and take bearer tokens. */
+const METHOD = /\/[^/]+:\w+$/
+const VERTEX = /\/projects\/[^]*:\w+$/
+/** Collections of Gemini's own API. */
+const COLLECTIONS =
+  /\/v1(alpha|beta)?\/(models|files|cachedcontents|tunedmodels|interactions|operations|batches)(\/|$)/
+/** Keys of Google's AI Studio begin so. */
+const GOOGLE_KEY = /^(AIza|AQ\.)/
+/** Members of a query with which clients of Google authenticate themselves. */
+const QUERY_KEYS = ['key', '$key', 'access_token', 'oauth_token']
+
+const googlePath = ({ url }: Request): string => plainPath(new URL(url).pathname, METHOD_EXTENSION)
+
+const isVertex = (request: Request): boolean => VERTEX.test(googlePath(request))
+
+const hasGoogleKey = ({ url }: Request): boolean =>
+  GOOGLE_KEY.test(new URL(url).searchParams.get('key') ?? '')
 
 /** Whether a request is in the form of Gemini's clients, whose key is no bearer token. */
-export function isGemini({ url, headers }: Request): boolean {
-  const { pathname, searchParams } = new URL(url)
-  if (GEMINI.test(plainPath(pathname, METHOD_EXTENSION))) return true
-  // Other paths, such as `/v1beta/models`. Google's OpenAI-compatible API takes bearer tokens.
-  const hasKey = headers.has('x-goog-api-key') || /^AIza/.test(searchParams.get('key') ?? '')
-  return hasKey && !headers.has('authorization')
+function isGemini(request: Request): boolean {
+  if (isVertex(request)) return false
+  const path = googlePath(request)
+  if (METHOD.test(path) || hasGoogleKey(request)) return true
+  // Google's OpenAI-compatible API takes bearer tokens.
+  const { headers } = request
+  return headers.has('x-goog-api-key') && !headers.has('authorization')
+}
+
+/** The query for the provider: the client's key in that of Google's APIs is treated as its header. */
+export function queryOf(request: Request, { apiKey, passAuthorization = false }: Upstream): string {
+  const { search } = new URL(request.url)
+  if (passAuthorization && apiKey === undefined) return search
+  const path = googlePath(request)
+  const isGoogle = METHOD.test(path) || COLLECTIONS.test(path) || hasGoogleKey(request)
+  const query = new URLSearchParams(search)
+  const keys = QUERY_KEYS.filter((name) => query.has(name))
+  if (!isGoogle || keys.length === 0) return search
+  for (const name of keys) query.delete(name)
+  const text = String(query)
+  return text ? `?${text}` : ''
 }
 
 /** An extension behind the method of a path; the name of a model before it may have dots. */

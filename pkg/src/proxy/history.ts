@@ -67,10 +67,13 @@ function mendOnce(
   mended.push(...orphans.filter(({ index }) => !places.has(index)))
   const elements = new Elements(json, at)
   if (!wire.mend) {
+    // The request of a user message at its end is the client's business.
+    const isAdded = repairs.some(({ code }) => code === 'LAST_MESSAGE_ROLE')
+    const own = isAdded ? messages.slice(0, -1) : messages
     before.forEach((_, index) => elements.set(index, []))
     elements.set(
       0,
-      messages.map((message) => JSON.stringify(message)),
+      own.map((message) => JSON.stringify(message)),
     )
   } else if (mended.every(isSimple)) {
     wire.mend(elements, before, mended)

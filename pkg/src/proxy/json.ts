@@ -8,6 +8,9 @@ export const object = (value: unknown): Members => (isObject(value) ? (value as 
 
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
+/** A list, or the one object that an API takes in place of it. */
+export const listed = (value: unknown): unknown[] => (isObject(value) ? [value] : list(value))
+
 export const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** The text of a value for a client that joins it to one: that of `["a"]` is `a`. */

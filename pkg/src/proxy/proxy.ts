@@ -7,7 +7,7 @@ import { whenGone } from '../server/stream.js'
 import { Conversations } from './conversation.js'
 import { refusalResponse } from './errors.js'
 import { Exchange } from './exchange.js'
-import { addressOf, isGemini, REPORT, requestHeaders, responseHeaders } from './headers.js'
+import { addressOf, queryOf, REPORT, requestHeaders, responseHeaders } from './headers.js'
 import { limitsOf, settingsOf, upstreamOf } from './options.js'
 import type { ProxySession, Settings } from './options.js'
 import { wireOf } from './routes.js'
@@ -120,7 +120,7 @@ class ProxiedRequest<S extends ProxySession> {
     const exchange = this.#exchange
     exchange.limits = limitsOf(session.limits, this.#settings.limits)
     const upstream = await this.#upstream(session)
-    const address = addressOf(upstream, this.#path, this.#search(upstream))
+    const address = addressOf(upstream, this.#path, queryOf(exchange.request, upstream))
     const wire = exchange.request.method === 'POST' ? this.#wire : undefined
     // What continues without its client, for its report, is cancelled by nobody.
     const continues = this.#settings.clientGone === 'continue' && wire !== undefined
@@ -136,17 +136,6 @@ class ProxiedRequest<S extends ProxySession> {
         }),
       headersFor: ({ headers }) => responseHeaders(headers),
     }).respond()
-  }
-
-  /** The query. The key in that of Gemini's clients is sent as a header would be. */
-  #search({ apiKey, passAuthorization = false }: Upstream): string {
-    const { search } = this.#url
-    const passesKey = passAuthorization && apiKey === undefined
-    if (passesKey || !isGemini(this.#exchange.request)) return search
-    const query = new URLSearchParams(search)
-    if (!query.has('key')) return search
-    query.delete('key')
-    return `?${query}`
   }
 
   async #upstream(session: S): Promise<Upstream> {

@@ -18,10 +18,10 @@ const ROUTES: readonly [RegExp, Wire][] = [
 ]
 
 /**
- * The methods of Gemini and Vertex AI, behind the name of a model, which may have dots.
- * `v1internal:generateContent`, of Google's Code Assist, has another body.
+ * The methods of Gemini and Vertex AI, behind the name of a model, which may have dots and, in gateways,
+ * slashes. `v1internal:generateContent`, of Google's Code Assist, has another body.
  */
-const METHOD = /\/(models|tunedmodels|endpoints)\/[^/]+:(stream)?generatecontent$/
+const METHOD = /\/(?!v1internal:)[^/]+:(stream)?generatecontent$/
 
 /** The API of a path; `undefined` for one that passes unwatched. */
 export const wireOf = (path: string): Wire | undefined => {

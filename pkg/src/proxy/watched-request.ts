@@ -22,7 +22,7 @@ import { REPORT } from './headers.js'
 import { repairRequest } from '../history/repair.js'
 import { Elements, mend } from './history.js'
 import { Judge } from './judge.js'
-import { list, membersOf, object, withMember } from './json.js'
+import { list, listed, membersOf, object, withMember } from './json.js'
 import { checkMode, policyOf, type ProxySession } from './options.js'
 import { relayed } from './relay.js'
 import { headerOf, sessionOf, type ProxyReport } from './report.js'
@@ -168,7 +168,7 @@ export class WatchedRequest {
 
   #hasSpentBudget(): boolean {
     const { tools, functions } = this.#body.members ?? {}
-    const hasTools = list(tools).length + list(functions).length > 0
+    const hasTools = listed(tools).length + list(functions).length > 0
     return hasTools && this.#policy.maxTools !== undefined && this.#judge()?.isSpent === true
   }
 
@@ -195,7 +195,8 @@ export class WatchedRequest {
 
   /** The calls of a partial history are a part of those of the turn: only its response is judged. */
   #history(): unknown[] {
-    return this.#report.history === 'partial' ? [] : list(this.#body.members?.[this.#wire.history])
+    const history = this.#body.members?.[this.#wire.history]
+    return this.#report.history === 'partial' ? [] : listed(history)
   }
 
   /** The provider's response; in `bound`, one that can be judged. Failures are reported. */

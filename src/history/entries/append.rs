@@ -136,10 +136,16 @@ impl<'a> History<'a> {
     fn one_message(&self, entry: &Entry<'a>) -> bool {
         let calls = |entry: &Entry<'a>| entry.calls().next().is_some();
         let waits = |last: &&Entry<'a>| !last.gone && last.answered.is_none() && calls(last);
-        self.rules.results != Results::Messages
-            && calls(entry)
-            && entry.calls().all(|call| call.result.is_none())
-            && self.entries.last().filter(waits).is_some()
+        let Some(last) = self.entries.last().filter(waits) else { return false };
+        if entry.calls().any(|call| call.result.is_some()) {
+            return false;
+        }
+        // Google's chats record a content for each event of a response (googleapis/python-genai#1791,
+        // 2025-11-30).
+        let is_piece = |entry: &Entry<'a>| {
+            entry.speaker == Speaker::Assistant && entry.marks.meets(Marks::GEMINI)
+        };
+        is_piece(entry) && is_piece(last) || self.rules.results != Results::Messages && calls(entry)
     }
 
     /// Adds the parts of an entry to the last one.

@@ -15,7 +15,12 @@ const SIGNATURE: &[&str] = &["thoughtSignature", "thought_signature"];
 
 /// Whether the parts are Gemini's: they have no type.
 pub(super) fn is(fields: &Fields<'_>) -> bool {
-    let Some(Json::Array(parts)) = fields.get("parts") else { return false };
+    let parts = match fields.get("parts") {
+        Some(Json::Array(parts)) => parts.as_slice(),
+        // The API takes one part as an object, as in Google's samples for its REST API.
+        Some(part @ Json::Object(_)) => std::slice::from_ref(part),
+        _ => return false,
+    };
     match parts.first() {
         Some(part) => part.kind().is_none(),
         None => fields.is("role", "model"),
@@ -37,7 +42,11 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     }
     entry.listed = true;
     let (mut pieces, mut others) = (Vec::new(), Vec::new());
-    for item in fields.take_list("parts")? {
+    let parts = match fields.take("parts")? {
+        Json::Array(parts) => parts,
+        part => vec![part],
+    };
+    for item in parts {
         if ui::is_tool(&item) {
             others.push(item);
             continue;

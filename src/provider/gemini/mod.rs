@@ -23,7 +23,7 @@ use message::{part, write};
 const OWN: Marks = Marks::GEMINI;
 
 /// Stands for the signature of a call that has none.
-const UNSIGNED: &str = "skip_thought_signature_validator";
+pub(crate) const UNSIGNED: &str = "skip_thought_signature_validator";
 
 pub(super) const INFO: ProviderInfo = ProviderInfo {
     base_url: Some("https://generativelanguage.googleapis.com/v1beta"),

@@ -496,7 +496,7 @@ fn a_turn_that_was_stopped_says_why_and_is_not_resumed() {
     assert_eq!(end(&host.resumed("").tell(0, Input::Start)), "phase_start");
     host.kept.open = false;
     let (message, ..) = failure(&host.resumed("").tell(0, Input::Start));
-    assert_eq!(message, "the turn has ended");
+    assert_eq!(message, "the turn has ended: read it with `followTurn`");
 }
 
 #[test]
