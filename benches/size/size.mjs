@@ -43,9 +43,9 @@ const PAGES = {
   useTurn: { from: 'turnlock/react', run: 5.2 },
   createChat: { from: 'turnlock/chat', run: 5 },
   createRedactor: { from: 'turnlock/redact', run: 33 },
-  createHandler: { from: 'turnlock/server', first: 39.5 },
+  createHandler: { from: 'turnlock/server', first: 41.5 },
   // Its routes are chosen in a module of their own, for `guardFetch`.
-  createProxy: { from: 'turnlock/proxy', run: 287 },
+  createProxy: { from: 'turnlock/proxy', run: 288 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4.4 },
   durableObjectStore: { from: 'turnlock/stores/durable-object', run: 3.5 },
   redisStore: { from: 'turnlock/stores/redis', run: 4.3 },
@@ -80,7 +80,7 @@ const PAGES = {
     ],
     // The root entry and those of evidence, planning and chains.
     from: './pkg/dist/browser.js',
-    first: 40,
+    first: 40.5,
   },
   everything: { all: true, parts: ['turn'], run: 502 },
 }
