@@ -125,7 +125,10 @@ pub fn lint_prompt(template: &str) -> Vec<Lint> {
         let whole = lines.join(" ").to_ascii_lowercase();
         let is_optional = says_optional(&whole);
         all_optional |= is_optional && (holds(&whole, "telemetry") || names_context(&whole));
-        for (line, text) in paragraph {
+        // Lines without letters, such as fences, mention nothing.
+        let has_letters =
+            |(_, text): &(usize, &str)| text.bytes().any(|byte| byte.is_ascii_alphabetic());
+        for (line, text) in paragraph.into_iter().filter(has_letters) {
             let lower = text.to_ascii_lowercase();
             if holds(&lower, "tool_results") || holds(&lower, "tool results") {
                 let is_optional = is_optional || holds(&whole, "may be");
