@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { Session } from 'node:inspector/promises'
 import { test } from 'node:test'
-import { WIRES } from './wires.mjs'
+import { GEMINI, WIRES as OTHERS } from './wires.mjs'
+
+const WIRES = { ...OTHERS, gemini: GEMINI }
 
 const TypedArray = Object.getPrototypeOf(Uint8Array.prototype)
 /** Bytes between two samples of the heap profiler. */
@@ -86,6 +88,13 @@ const start = (content = []) =>
   event({ type: 'message_start', message: { id: 'm', role: 'assistant', content, usage: {} } })
 const block = (n, content_block) => event({ type: 'content_block_start', index: n, content_block })
 const toolUse = (n) => ({ type: 'tool_use', id: `c${n}`, name: 'ls', input: { n } })
+
+const geminiCall = (n) => ({ name: 'ls', args: { n } })
+const geminiResult = (response) => ({ functionResponse: { name: 'ls', response } })
+const geminiEvents = (n) =>
+  GEMINI.stream({ calls: rows(n, (at) => ({ id: `c${at}`, ...geminiCall(at) })) }, { n: 1 }).join(
+    '',
+  )
 
 const CALL = { calls: [{ id: 'again', name: 'ls', args: {} }] }
 /** A response that is refused as a whole, so that `frames` are those of the answer behind it. */
@@ -321,6 +330,37 @@ const CASES = [
       start() +
       rows(n, () => event({ type: 'message_delta', delta: { stop_reason: 'tool_use' } })).join(''),
   ],
+  [
+    'gemini',
+    'results of calls with one name, without ids',
+    (n) => ({
+      contents: [
+        GEMINI.user('go'),
+        { role: 'model', parts: rows(n, (at) => ({ functionCall: geminiCall(at) })) },
+        { role: 'user', parts: rows(n, (at) => geminiResult({ output: at })) },
+      ],
+      answers: [geminiEvents(1)],
+    }),
+  ],
+  [
+    'gemini',
+    'results beside a long image',
+    (n) => ({
+      contents: [
+        GEMINI.user('go'),
+        { role: 'model', parts: rows(n, () => ({ functionCall: geminiCall(0) })) },
+        {
+          role: 'user',
+          parts: [
+            ...rows(n, () => geminiResult({ output: 'x' })),
+            { inlineData: { mimeType: 'image/png', data: 'x'.repeat(200 * n) } },
+          ],
+        },
+      ],
+      answers: [geminiEvents(1)],
+    }),
+  ],
+  ['gemini', 'events with calls', (n) => geminiEvents(n)],
   [
     'chat',
     'bytes of one frame, each by itself',

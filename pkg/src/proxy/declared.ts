@@ -3,7 +3,7 @@
  * back what they read: the AI SDK and LangChain drop members that a zod schema does not declare, and
  * fill in defaults. The same call of the model then looks like another one.
  */
-import { list, listed, membersOf, object, stringify, type Members } from './json.js'
+import { either, list, listed, membersOf, object, stringify, type Members } from './json.js'
 
 /** Levels of objects that are read; deeper ones stay as they are. */
 const MAX_DEPTH = 8
@@ -18,10 +18,8 @@ export function declaredSchemas(body: Members | undefined): ReadonlyMap<string, 
     const { name, parameters, input_schema: input, function: nested } = entry
     const { name: nestedName, parameters: nestedParameters } = object(nested)
     add(nestedName ?? name, nestedParameters ?? parameters ?? input)
-    const { functionDeclarations, function_declarations: declarations = functionDeclarations } =
-      entry
-    for (const declared of listed(declarations).map(object)) {
-      const { parametersJsonSchema, parameters_json_schema: json = parametersJsonSchema } = declared
+    for (const declared of listed(either(entry, 'functionDeclarations')).map(object)) {
+      const json = either(declared, 'parametersJsonSchema')
       add(declared.name, json ?? inLowerCase(declared.parameters))
     }
   }
@@ -29,15 +27,10 @@ export function declaredSchemas(body: Members | undefined): ReadonlyMap<string, 
 }
 
 /** A schema of Gemini, whose types are in capital letters, as JSON Schema. */
-function inLowerCase(schema: unknown, depth = MAX_DEPTH): unknown {
-  if (Array.isArray(schema)) return schema.map((item) => inLowerCase(item, depth - 1))
-  if (typeof schema !== 'object' || schema === null || depth === 0) return schema
-  const entries = Object.entries(schema).map(([name, value]) => {
-    const isType = name === 'type' && typeof value === 'string'
-    return [name, isType ? value.toLowerCase() : inLowerCase(value, depth - 1)]
-  })
-  return Object.fromEntries(entries)
-}
+const inLowerCase = (schema: unknown = {}): unknown =>
+  JSON.parse(JSON.stringify(schema), (name, value: unknown) =>
+    name === 'type' && typeof value === 'string' ? value.toLowerCase() : value,
+  )
 
 /**
  * The JSON text of an object without the members that its schema excludes, and with the defaults of

@@ -1,14 +1,8 @@
 /** Gemini's `generateContent`: the history of a request. */
 import { isSaid, resultText, type Call, type PastCall } from './judge.js'
-import { listed, object, stringify, text, type Members } from './json.js'
+import { either, listed, object, stringify, text, type Members } from './json.js'
 import { METHOD_EXTENSION, plainPath } from './headers.js'
 import type { Wire } from './wire.js'
-
-/** A member of a part or a body, whose name the API takes in both spellings of protocol buffers. */
-const either = (holder: Members, name: string): unknown => holder[name] ?? holder[snake(name)]
-
-const snake = (name: string): string =>
-  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** One part may be an object. */
 const partsOf = ({ parts }: Members): Members[] => listed(parts).map(object)
@@ -35,45 +29,67 @@ function isSpoken(content: Members): boolean {
   })
 }
 
-const isMedia = (part: Members): boolean =>
-  either(part, 'inlineData') !== undefined || either(part, 'fileData') !== undefined
+const mediaOf = (part: Members): unknown => either(part, 'inlineData') ?? either(part, 'fileData')
 
-/**
- * The texts of a result by their lines, as results are compared. Its members have any names.
- *
- * @param media images and files in it, or beside it
- */
-const resultOf = (response: unknown, media: readonly unknown[]): string =>
-  [
-    ...Object.entries(object(response)).map(([name, value]) => `${name}\n${resultText(value)}`),
-    ...(media.length > 0 ? [stringify(media)] : []),
-  ].join('\n')
+/** Calls by their ids and names, in their order; `next` is the place of the first without a result. */
+type OpenCalls = Map<string, { calls: PastCall[]; next: number }>
+
+function firstOpen(open: OpenCalls, key: string): PastCall | undefined {
+  const row = open.get(key)
+  while (row?.calls[row.next]?.result !== undefined) row.next += 1
+  return row?.calls[row.next]
+}
+
+/** The keys of a call or a result: its id, if it has one, and its name. */
+const keysOf = ({ id, name }: Members): string[] => [
+  ...(text(id) ? [`id ${text(id)}`] : []),
+  `name ${text(name)}`,
+]
 
 function turn(history: readonly unknown[]): PastCall[] {
-  let earlier: PastCall[] = []
+  let [earlier, open]: [PastCall[], OpenCalls] = [[], new Map()]
+  /** Numbers of images and files, so that no result repeats their bytes. */
+  const numbers = new Map<string, number>()
+  const numberOf = (media: readonly unknown[]): number => {
+    const json = stringify(media)
+    const number = numbers.get(json) ?? numbers.size
+    numbers.set(json, number)
+    return number
+  }
   for (const content of history.map(object)) {
     // The results of the turn before a message of the user stand in that message.
-    if (isSpoken(content)) earlier = []
-    const media = partsOf(content).filter(isMedia)
-    for (const part of partsOf(content)) {
-      const call = either(part, 'functionCall')
-      if (call !== undefined) {
-        const { id } = object(call)
-        earlier.push({ ...callOf(object(call)), id: text(id), result: undefined })
+    if (isSpoken(content)) [earlier, open] = [[], new Map()]
+    const all = partsOf(content)
+    const beside = numberOf(all.filter(mediaOf))
+    for (const part of all) {
+      const call = object(either(part, 'functionCall'))
+      if (text(call.name)) {
+        const made: PastCall = { ...callOf(call), result: undefined }
+        earlier.push(made)
+        for (const key of keysOf(call)) {
+          const row = open.get(key) ?? { calls: [], next: 0 }
+          row.calls.push(made)
+          open.set(key, row)
+        }
       }
-      const result = either(part, 'functionResponse')
-      if (result === undefined) continue
-      const { id, name, response, parts } = object(result)
-      const open = earlier.filter((one) => one.result === undefined)
+      const given = either(part, 'functionResponse')
+      if (given === undefined) continue
+      const result = object(given)
       // Results have an id, or are in the order of the calls with their name.
-      const called =
-        (text(id) ? open.find((one) => one.id === text(id)) : undefined) ??
-        open.find((one) => one.name === text(name))
-      if (called) called.result = resultOf(response, [...listed(parts), ...media])
+      const [first = '', second = ''] = keysOf(result)
+      const called = firstOpen(open, first) ?? firstOpen(open, second)
+      const media = `media ${beside} ${numberOf(listed(result.parts))}`
+      if (called) called.result = resultOf(result.response, media)
     }
   }
   return earlier
 }
+
+/** The texts of a result by their lines, as results are compared. Its members have any names. */
+const resultOf = (response: unknown, media: string): string =>
+  Object.entries(object(response))
+    .map(([name, value]) => `${name}\n${resultText(value)}\n`)
+    .join('') + media
 
 export const gemini: Wire = {
   name: 'gemini',
@@ -98,28 +114,24 @@ export const gemini: Wire = {
   },
 }
 
-/** `google.rpc.Code` of an HTTP status. */
+/** `google.rpc.Code` of an HTTP status; `INVALID_ARGUMENT` or `UNAVAILABLE` for others. */
 const STATUSES: Record<number, string> = {
-  400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
   403: 'PERMISSION_DENIED',
   404: 'NOT_FOUND',
-  413: 'INVALID_ARGUMENT',
-  415: 'INVALID_ARGUMENT',
   429: 'RESOURCE_EXHAUSTED',
-  499: 'CANCELLED',
-  502: 'UNAVAILABLE',
-  503: 'UNAVAILABLE',
+  500: 'INTERNAL',
   504: 'DEADLINE_EXCEEDED',
 }
 
 /** The `error` of a response (AIP-193). `reason` is the stable code. */
 export function geminiError(status: number, code: string, message: string) {
-  const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code }
   return {
     code: status,
     message,
-    status: STATUSES[status] ?? (status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL'),
-    details: [{ ...info, domain: 'turnlock' }],
+    status: STATUSES[status] ?? (status < 500 ? 'INVALID_ARGUMENT' : 'UNAVAILABLE'),
+    details: [
+      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code, domain: 'turnlock' },
+    ],
   }
 }

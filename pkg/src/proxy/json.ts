@@ -11,6 +11,10 @@ export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value
 /** A list, or the one object that an API takes in place of it. */
 export const listed = (value: unknown): unknown[] => (isObject(value) ? [value] : list(value))
 
+/** A member whose name Google's APIs take in both spellings of protocol buffers; given in camelCase. */
+export const either = (holder: Members, name: string): unknown =>
+  holder[name] ?? holder[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
+
 export const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** The text of a value for a client that joins it to one: that of `["a"]` is `a`. */
